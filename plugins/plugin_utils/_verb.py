@@ -76,8 +76,8 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a verb gives back. ``outcome`` is done, planned, stopped, unfulfilled, waiting, partial or failed; the last
-    two fail the task, and others those that its option ``fail_on`` names."""
+    """What a verb gives back. ``outcome`` is done, planned, stopped, drifted, unfulfilled, waiting, partial or failed;
+    the last two fail the task, others where its option ``fail_on`` names them. ``resume_at`` is RFC 3339 or empty."""
 
     changed: bool
     outcome: str = "done"
@@ -113,6 +113,7 @@ class Verb(ActionBase):
     _supports_async = False
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Does what the checked ``options`` ask for; in check mode it tells what it would do. FleetError to refuse."""
         raise NotImplementedError
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
@@ -207,8 +208,8 @@ def _placed(places: t.Sequence[str]) -> dict[str, t.Any]:
 
 
 def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]:
-    """The result of a task that was refused or failed: every problem, no traceback; and the records that were looked at
-    for what was not found there."""
+    """The result of a task that was refused or failed: every problem, no traceback; and ``places[0]``, the records that
+    were looked at, in the message too where something was not found there."""
     text = str(error)
     if places and places[0] not in text and any(each.code.startswith(SOUGHT) for each in error.problems):
         text += f"\nlooked for in the records {places[0]}"

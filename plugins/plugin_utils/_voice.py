@@ -54,8 +54,8 @@ def width() -> int:
 
 
 def heard() -> None:
-    """Comes back when everything that was said is printed, or nothing is printed any more; interrupts the play if
-    nobody listens."""
+    """Waits, at most ``PATIENCE`` seconds, until everything that was said is printed; sends SIGINT to ansible-playbook
+    if nobody reads its output."""
     queue = _queue()
     if queue is None:
         return

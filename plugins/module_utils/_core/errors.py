@@ -43,7 +43,10 @@ class Problem:
 
 
 class FleetError(Exception):
-    """A refusal or a failure that a user can cause or meet; never a fault of this program."""
+    """A refusal or a failure that a user can cause or meet; never a fault of this program.
+
+    ``code``, ``message``, ``where`` and ``hint`` are those of the first of its problems.
+    """
 
     def __init__(self, code: str, message: str, where: str = "", hint: str = "") -> None:
         problem = Problem(code, message, where, hint)

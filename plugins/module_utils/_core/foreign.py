@@ -6,7 +6,7 @@
 Characters that are not seen (control characters, those that turn the direction of text, those without width) become
 ``\\x1b`` or ``\\u202e``. Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at the beginning
 of a line after any white space, its ``##[`` and those of Azure and TeamCity anywhere. All functions here leave alone
-what they have cleaned before.
+what they have cleaned before, unless that has made it too long.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _CONTROL = re.compile(
 
 
 def in_line(text: str, most: int = LINE) -> str:
-    """The text as a part of one line, of about ``most`` characters at the most."""
+    """The text as a part of one line: line ends become blanks, and what is beyond about ``most`` characters is only
+    counted."""
     text = _cut(text, most)
     if not text.isprintable():
         text = "".join(map(_seen, _BREAK.sub(" ", text)))
@@ -43,7 +44,8 @@ def in_line(text: str, most: int = LINE) -> str:
 
 
 def in_lines(text: str, most: int = TEXT) -> str:
-    """The text with its lines, each but the first behind a mark: nobody else's words begin a line of ours."""
+    """The text with its lines, at most 61, each but the first behind a mark: nobody else's words begin a line of ours.
+    What is beyond about ``most`` characters is only counted."""
     first, *further = _BREAK.split(_cut(text, most))
     if len(further) > LINES:
         further = [*further[: LINES - 1], f"... ({len(further) - LINES + 1} more lines)"]
@@ -51,10 +53,10 @@ def in_lines(text: str, most: int = TEXT) -> str:
 
 
 def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
-    """JSON data with the same structure, of which every text may be printed, by a callback of Ansible for example.
+    """A copy of JSON data, of which every text may be printed, by a callback of Ansible for example.
 
     Lines, tabs and length of a text stay as they are; ``hide`` takes secrets out of it. Lists and maps more than 200
-    deep are left out.
+    deep become ``...``.
     """
     return _data(value, hide, _DEEPEST)
 

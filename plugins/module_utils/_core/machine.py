@@ -27,7 +27,7 @@ NOTHING: t.Mapping[str, str | int] = types.MappingProxyType({})
 class Blocker:
     """One thing in the state of the world that stands against something: its code, a sentence, and what it speaks of.
 
-    ``by_pod``: a pod holds it, so that a deadline overrides it.
+    ``by_pod``: a pod holds it, so that a deadline overrides it. ``about`` are further keys of ``as_dict``.
     """
 
     code: str

@@ -27,13 +27,15 @@ MAX_JSON = 1_000_000_000
 
 
 def facts_file(path: str, now: datetime) -> FactsSnapshot:
-    """The facts snapshot in a file. FleetError ``facts-missing``, ``facts-invalid``, ``facts-too-new``."""
+    """The facts snapshot in a JSON file. FleetError ``facts-missing``, ``facts-too-new`` for a newer schema, and
+    ``facts-invalid``, also for one captured after ``now``."""
     hint = f"ansible-playbook gitops.fleet.facts -e dest={path} reads the facts of all members and writes it"
     return read_snapshot(json_file(path, "facts-missing", "facts-invalid", hint), path, now)
 
 
 def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
-    """A JSON file's content; FleetError with one of the codes otherwise. ``hint`` is how to get one that is missing."""
+    """A JSON file's content. FleetError with the code ``missing`` where it cannot be read, with ``invalid`` where it is
+    no JSON, or has NaN or a key twice. ``hint`` is how to get one that is missing."""
     try:
         return json.loads(read_file(path, MAX_JSON), parse_constant=_no_number, object_pairs_hook=_unrepeated)
     except OSError as error:
@@ -57,20 +59,23 @@ def _unrepeated(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
 
 
 def prices_file(path: str) -> PriceList:
-    """The price list in a JSON file, or the one of that name that comes with the collection."""
+    """The price list in a JSON file, or that of the collection for a name in ``SHIPPED_PRICES``. FleetError
+    ``prices-missing``, ``prices-invalid``."""
     if path in SHIPPED_PRICES:
         path = str(PRICES_FOLDER / f"{path}.json")
     return read_prices(json_file(path, "prices-missing", "prices-invalid"), path)
 
 
 def prices_files(paths: t.Sequence[str]) -> PriceList:
-    """The lists as one; without any there are no prices."""
+    """The lists as one, of which a later one counts before an earlier; ``NO_PRICES`` without any. Empty paths are
+    passed over. FleetError as of ``prices_file``."""
     found = [prices_file(each) for each in paths if each]
     return merged_prices(found) if len(found) > 1 else found[0] if found else NO_PRICES
 
 
 def approved_plan(path: str) -> Approved:
-    """A plan that was written to a file for approval, checked against its own digest."""
+    """A plan that was written to a file for approval, checked against its own digests. FleetError ``plan-missing``, and
+    as of ``read_approved``."""
     return read_approved(json_file(path, "plan-missing", "plan-invalid"), path)
 
 
@@ -84,7 +89,8 @@ def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
 
 
 def refuse_unwritable(*paths: str | None) -> None:
-    """Says before anything is done what could not be written in the end; FleetError ``unwritable-file``."""
+    """FleetError ``unwritable-file`` before anything is done, for the first path that could not be written in the end.
+    Empty paths are passed over; nothing is made."""
     for path in filter(None, paths):
         folder = os.path.dirname(os.path.abspath(path))
         while not os.path.exists(folder):
@@ -98,7 +104,8 @@ def refuse_unwritable(*paths: str | None) -> None:
 
 
 def write_file(path: str, text: str) -> None:
-    """Writes a file whole or not at all; what stood there before is left if it cannot be."""
+    """Writes a file whole or not at all, and makes the folders that it needs; what stood there before is left if it
+    cannot be. FleetError ``unwritable-file``."""
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
         files.write_file(path, text.encode(errors="replace"))

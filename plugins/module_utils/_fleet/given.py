@@ -45,7 +45,8 @@ class Named(t.Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """By kind, then by name, that in a namespace by ``namespace/name``; and what is worth a word."""
+    """``objects`` by kind, then by name (``namespace/name`` where there is a namespace); a kind of which none is given
+    has an empty row. ``findings`` are repairs and warnings."""
 
     objects: t.Mapping[str, t.Mapping[str, t.Any]]
     findings: tuple[Problem, ...]
@@ -58,8 +59,8 @@ def given_objects(
     strict: bool,
     other_kind: str,
 ) -> Given:
-    """Every object of these kinds in the manifests, and all definitions. FleetError with all problems at once; its code
-    is ``other_kind`` for a definition that is none of them, ``duplicate-object`` for one that is given twice."""
+    """Every object of these kinds in the manifests, where others are passed over, and all definitions. FleetError with
+    all problems at once: ``other_kind`` for a definition of another kind, ``duplicate-object`` for one given twice."""
     documents: list[tuple[dict[str, t.Any], str, Text]] = [
         (each.document, each.where, each.written) for each in manifests if each.document.get("kind") in kinds
     ]
@@ -96,7 +97,8 @@ def _metadata(found: Named) -> dict[str, str]:
 
 
 def run_meant(name: str, runs: t.Collection[str]) -> str:
-    """The run that is meant: the one named, or the only one that is defined. FleetError ``which-run``."""
+    """``name`` as it is, whether it is defined or not; without one the only run that is. FleetError ``which-run`` where
+    none or several are defined."""
     if name:
         return name
     if len(runs) == 1:
@@ -106,7 +108,8 @@ def run_meant(name: str, runs: t.Collection[str]) -> str:
 
 
 def keep(records: Records, given: t.Iterable[Named], write: bool) -> bool:
-    """Puts specs of people into the records, where others see them too; whether any was new or another."""
+    """Records the specs that are new, or differ from what is recorded, if it is to ``write``; whether there are any.
+    Of what is recorded already nothing but the spec is compared and replaced."""
     changed = False
     for each in given:
         body = {"apiVersion": each.api_version, "kind": each.kind, "spec": encode(each.spec)}

@@ -27,8 +27,9 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 def in_processes(shares: t.Sequence[t.Callable[[], T]]) -> list[T | FleetError]:
     """What each share gives, in their order. The first is done here, every other one in a process of its own.
 
-    Answers must be made of what ``pickle`` knows. A share that raises gives a FleetError; ``worker-lost`` if its
-    process ended without an answer. If the first raises, or this process ends in whatever way, the others end at once.
+    Answers must be made of what ``pickle`` knows. In place of a later share that raises stands a FleetError,
+    ``worker-lost`` if its process ended without an answer; what the first raises is raised. Then, or if this process
+    ends in whatever way, the others end at once.
     """
     alive, keeps_alive = os.pipe()
     workers: list[tuple[int, int]] = []

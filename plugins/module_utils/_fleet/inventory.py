@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The fleet as hosts of an inventory: hub and members, each with what is known of it and how it is reached.
+"""The fleet as hosts of an Ansible inventory: hub and members, each with what is known of it and how it is reached.
 
 From records, or from the output of a Pulumi stack. No credential is among it: a path, a context, the name of a Secret.
 """
@@ -40,7 +40,7 @@ class InventoryHost:
     labels: t.Mapping[str, str] = field(default_factory=dict)
 
     def variables(self) -> dict[str, t.Any]:
-        """``fleet_role``, ``fleet_group`` and so on."""
+        """A host variable for each field but the name, empty ones too: ``fleet_role``, ``fleet_group`` and so on."""
         return {f"fleet_{key}": value for key, value in asdict(self).items() if key != "name"}
 
 
@@ -57,7 +57,7 @@ def recorded_hosts(records: t.Mapping[str, t.Any], environ: t.Mapping[str, str])
 
 
 def hosts_of_output(value: t.Any, where: str = "") -> tuple[InventoryHost, ...]:
-    """Hub and members of ``fleet_inventory``, as the program in ``pulumi/environments`` gives it.
+    """The hub and then the members of ``fleet_inventory``, as the program in ``pulumi/environments`` gives it.
 
     FleetError ``bad-inventory`` with all that is wrong; of a newer schema nothing is guessed.
     """

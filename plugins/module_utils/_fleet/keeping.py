@@ -23,8 +23,8 @@ _START = (time.clock_gettime(_BOOTTIME), time.time())
 
 
 def running_time() -> float:
-    """Seconds by whichever clock ran faster: the one that counts on while a machine sleeps, or the one that is set
-    right when a machine was paused from outside."""
+    """Seconds since this program began, by whichever clock ran faster: the one that counts on while a machine sleeps,
+    or the one that is set right when a machine was paused from outside."""
     return max(time.clock_gettime(_BOOTTIME) - _START[0], time.time() - _START[1])
 
 
@@ -69,7 +69,8 @@ class Keeper:
                 self._records.release(lease)
 
     def take(self, name: str) -> Lease:
-        """FleetError ``lease-held`` if another has it."""
+        """Takes the lease; it is renewed until the exit, and given back then. FleetError ``lease-held`` if another has
+        it."""
         with self._lock:
             now = self._clock()
             lease = self._leases[name] = acquire(self._records, name, self._holder, self._seconds)
@@ -80,7 +81,8 @@ class Keeper:
 
     @property
     def lost(self) -> FleetError | None:
-        """Why there is to be no further write, or None."""
+        """FleetError ``lease-lost`` once a lease is known to be lost, else None. Of what ``told`` says it knows
+        nothing."""
         return self._lost
 
     def check(self) -> None:

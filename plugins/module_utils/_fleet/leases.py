@@ -28,7 +28,8 @@ def holder_name(environ: t.Mapping[str, str]) -> str:
 
 
 def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
-    """As ``Records.acquire``; a holder that was a process of this machine, and has ended, is not waited for."""
+    """As ``Records.acquire``; the lease of a holder that was a process of this machine, and has ended, is released and
+    taken."""
     try:
         return records.acquire(name, holder, seconds)
     except FleetError as error:
@@ -44,7 +45,7 @@ def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
 
 
 def leaving_lease(member: str) -> str:
-    """The lease that is held while a member is let go, so that nothing is written to it meanwhile."""
+    """Name of the lease that is held while a member is let go, so that nothing is written to it meanwhile."""
     return f"leaving/{member}"
 
 
@@ -60,13 +61,14 @@ def leaving_members(records: Records) -> dict[str, str]:
 
 
 def is_leaving(member: str, holder: str) -> Problem:
-    """Why nothing is written to a member that ``holder`` lets go."""
+    """The problem ``member-leaving``, why nothing is written to a member that ``holder`` lets go. Nothing is asked."""
     message = f"{holder} is letting it go; nothing is written to it"
     return Problem("member-leaving", message, member, "run again when it is gone")
 
 
 def has_ended(holder: str) -> bool:
-    """Whether the holder was a process that this machine would still show if it were there."""
+    """Whether the holder, as of ``holder_name``, was a process of this machine and has ended; False where that cannot
+    be told."""
     found = _HOLDER.fullmatch(holder)
     if found is None or found["machine"] != _machine() or found["machine"] == UNKNOWN:
         return False

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every finding about the manifests of files and folders; needs no records and no cluster."""
+"""Linting manifests in files and folders (KubeFleet, Karpenter, Azure Fleet, our own), without records or a cluster."""
 
 from __future__ import annotations
 

@@ -43,19 +43,20 @@ class PermitPage:
             return PermitWindow(page=self, number=self._given - 1)
 
     def stop(self) -> None:
-        """Nothing is open from now on, for good."""
+        """From now on nothing is permitted, for good."""
         self._cells[_STOPPED] = 1.0
 
     def lives(self) -> None:
-        """A sign of life of the holder; without one nothing is open after ``ALIVE`` seconds."""
+        """Gives a sign of life of the holder: ``ALIVE`` seconds after the last one nothing is permitted."""
         self._cells[_ALIVE_UNTIL] = self._clock() + ALIVE
 
     def open_until(self, window: int, end: float) -> None:
-        """``end`` by the clock; 0 closes it."""
+        """Notes that the leases behind the window are good until ``end``, by the page's clock; 0 closes it."""
         self._cells[_FIRST + window] = end
 
     def holds(self, window: int) -> bool:
-        """Whether the leases behind the window are good by what is known here; of no window that is not known."""
+        """Whether the leases behind the window are good by what is noted here; True for ``NO_WINDOW``, of which nothing
+        is."""
         return window == NO_WINDOW or self._clock() < self._cells[_FIRST + window]
 
     def permits(self, window: int) -> bool:
@@ -68,7 +69,8 @@ class PermitPage:
 
     @property
     def holder_lives(self) -> bool:
-        """Whether the process is there from which the asking one was forked."""
+        """Whether the process that made the page is still the parent of the one that asks. Only for those that were
+        forked from it."""
         return os.getppid() == self._holder
 
 
@@ -80,5 +82,5 @@ class PermitWindow:
     number: int
 
     def open_until(self, end: float) -> None:
-        """``end`` by the page's clock; 0 closes it."""
+        """As ``PermitPage.open_until``, for this window."""
         self.page.open_until(self.number, end)

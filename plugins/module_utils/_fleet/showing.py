@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The door that everything goes through on its way to a terminal, a log or a result: no secret that we have shown to
-a server, and nothing that steers what it is printed on."""
+"""What goes to a terminal, a log or a result, made fit for it: no secret that we have shown to a server, and nothing
+that steers what it is printed on."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def said(text: str) -> str:
 
 
 def plain_json(value: t.Any) -> t.Any:
-    """Data as plain JSON values, without tags of Ansible's data model, which neither YAML writers nor threads should
-    see."""
+    """Data as plain JSON values, without credentials that we know and characters that steer a terminal, and without the
+    tags of Ansible's data model. What JSON does not know becomes text."""
     try:
         text = json.dumps(value, default=str, ensure_ascii=False)
     except RecursionError:

@@ -78,7 +78,8 @@ def who_am_i(client: KubeClient) -> User:
 
 
 def missing(client: KubeClient, rules: t.Iterable[AccessRule]) -> tuple[AccessRule, ...]:
-    """Those rules that the account lacks, in the order given; by SelfSubjectAccessReview. Nothing is tried out."""
+    """Those rules that the account lacks, in the order given, each once; by SelfSubjectAccessReview. ApiError if one
+    of them cannot be asked for."""
     asked = tuple(dict.fromkeys(rules))
     answers = in_parallel({str(number): _ask(client, rule) for number, rule in enumerate(asked)}, threads=8)
     for answer in answers.values():
@@ -125,7 +126,8 @@ def ready(client: KubeClient) -> ServerReadiness:
 
 
 def version(client: KubeClient) -> str:
-    """``gitVersion`` of ``/version``, such as ``v1.36.3``. ApiError ``no-version`` for what is none."""
+    """``gitVersion`` of ``/version``, such as ``v1.36.3``. ApiError ``no-version`` for what is none, ``bad-answer`` if
+    the server tells nothing."""
     found = client.get("/version").get("gitVersion")
     if not isinstance(found, str) or not found:
         raise ApiError("bad-answer", "the server does not tell its version", client.server_name)

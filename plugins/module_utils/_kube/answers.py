@@ -37,6 +37,8 @@ class Broken(Exception):
 
 @dataclass(frozen=True)
 class Answer:
+    """An HTTP answer, its body unpacked. ``retry_after`` is in seconds, None where no number of them is told."""
+
     status: int
     content_type: str
     data: bytes = field(repr=False)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Server-side apply and deletion."""
+"""Server-side apply of one Kubernetes object, and its deletion."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def apply_object(
     force: bool = False,
     dry_run: bool = False,
 ) -> dict[str, t.Any]:
-    """The object as it is on the server afterwards (or would be, with ``dry_run``).
+    """Makes or changes the object; gives it as it is on the server then (with ``dry_run`` as it would be).
 
     Unknown and repeated fields are refused (``fieldValidation=Strict``). Raises ApiError ``conflict``, with its
-    ``conflicts``, where another manager owns a field and ``force`` is off. ``metadata.managedFields`` must not be set.
+    ``conflicts``, where another manager owns a field and ``force`` is off, and errors as of ``resource_for`` and
+    ``object_path``. ``metadata.managedFields`` must not be set.
     """
     resource = resource_for(client, str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")))
     path = object_path(resource, manifest, client.server_name)
@@ -43,7 +44,7 @@ def delete_object(
     propagation: str = "Background",
     dry_run: bool = False,
 ) -> bool:
-    """Whether there was anything to delete. ``path`` is that of one object.
+    """Deletes the object at ``path``; False if there was none.
 
     With ``uid`` or ``resource_version`` only that very object, or that state of it, is deleted: ApiError ``conflict``
     otherwise. ``propagation`` is Background, Foreground or Orphan. The object may linger while finalizers run.

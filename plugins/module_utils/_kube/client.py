@@ -57,7 +57,7 @@ class Timeouts:
 
     @classmethod
     def connecting(cls, connect: float) -> Timeouts:
-        """Who waits longer for a connection waits as long for an answer."""
+        """With these seconds to connect, and at least as many for an answer."""
         return cls(connect=connect, read=max(cls.read, connect))
 
 
@@ -99,6 +99,7 @@ class KubeClient:
 
     @property
     def server_name(self) -> str:
+        """What messages call the server: the connection's name, or its URL."""
         return self.connection.where
 
     def __enter__(self) -> t.Self:
@@ -127,6 +128,7 @@ class KubeClient:
         return SHOWN.taken_out(self._secrets.taken_out(text))
 
     def close(self) -> None:
+        """Closes its connections; a later request opens new ones."""
         with self._lock:
             if self._pool is not None:
                 self._pool.close()
@@ -165,7 +167,7 @@ class KubeClient:
         content_type: str | None = None,
         accept: str = JSON,
     ) -> tuple[dict[str, t.Any], int]:
-        """The same, and how many bytes it had."""
+        """As ``request``, and how many bytes the answer had."""
         for attempt in range(1, _TRIES + 1):
             answer = self.send(method, path, body, query, content_type, accept)
             try:
@@ -215,7 +217,8 @@ class KubeClient:
             self._sleep(pause)
 
     def decode(self, answer: Answer, request: str) -> dict[str, t.Any]:
-        """The JSON object in an answer; ApiError ``bad-answer`` if there is none. ``request`` is for the message."""
+        """The JSON object in an answer. ApiError ``bad-answer`` if there is none or it is the Status of a failure,
+        ``too-large``; ``request`` (method and path) is for the message."""
         if "json" not in answer.content_type:
             kind = self.hide(answer.content_type.split(";")[0][:100]) or "no content type"
             raise self._bad(f"{request} was answered with {kind} instead of JSON", answer)
@@ -288,6 +291,7 @@ class KubeClient:
             raise transport.as_api_error(error, self.connection, answering) from None
 
     def _time(self, answer: Answer, asked: datetime) -> None:
+        """Notes how far the server's clock is ahead, once in ``_TIMED_AGAIN`` seconds at the most."""
         if time.monotonic() < self._timed + _TIMED_AGAIN or answer.date is None:
             return
         self.ahead, self._timed = clocks.ahead(answer.date, asked, datetime.now(UTC)), time.monotonic()

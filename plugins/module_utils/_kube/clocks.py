@@ -15,14 +15,15 @@ _RESOLUTION = timedelta(seconds=1)
 
 
 def ahead(date: datetime, asked: datetime, answered: datetime) -> timedelta:
-    """How far the server is ahead of us, negative if behind. What lies between question and answer is no difference."""
+    """How far the server's ``date`` (whole seconds) is ahead of our clock, negative if behind; zero where it lies
+    between the instants at which we ``asked`` and had ``answered``. All three are aware."""
     if date > answered:
         return date - answered
     return min(date + _RESOLUTION - asked, timedelta(0))
 
 
 def told(difference: timedelta) -> str:
-    """What people are told of it, in whole minutes where there are some; empty below ``TOLD``."""
+    """The difference in words for people, in seconds below two minutes, else in whole minutes; empty below ``TOLD``."""
     if abs(difference) < TOLD:
         return ""
     seconds = round(abs(difference).total_seconds())

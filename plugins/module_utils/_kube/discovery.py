@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which resources a server has: aggregated discovery (Kubernetes 1.30 and later), read at most once per client."""
+"""Which kinds an API server has, custom resources included: aggregated discovery (Kubernetes 1.30 and later)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Discovered:
 def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     """The resource of a kind on this server.
 
-    A miss is looked up once more, since a CRD may have come since. Raises ApiError ``unknown-kind`` if the server has
-    no such kind, ``server-error`` if it cannot tell now.
+    Built-in kinds are known without asking. All others are read once per client, and again at each miss, since a CRD
+    may have come. ApiError ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot tell now.
     """
     key = (api_version, kind)
     if key in BUILT_IN:
@@ -59,7 +59,7 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
 
 
 def discover(client: KubeClient, path: str = "/apis") -> Discovered:
-    """All resources outside the core group, or (``/api``) those of the core group, in one request. ApiError
+    """All resources outside the core group, or (``/api``) those of the core group, by a request at each call. ApiError
     ``bad-answer`` for a server without aggregated discovery."""
     document = client.request("GET", path, accept=_AGGREGATED)
     if document.get("kind") != "APIGroupDiscoveryList":
@@ -91,7 +91,8 @@ def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
 
 
 def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
-    """Every kind of object that lives in namespaces and can be listed, each in its preferred version."""
+    """Every kind that lives in namespaces and can be listed, each in its preferred version: those of the core group as
+    we know them, all others as the server tells, without those whose API server does not answer now."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
     return (*core, *(each for each in discover(client).lists if each.namespaced))
 

@@ -43,7 +43,7 @@ def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.
 
 
 def unusable_answer(request: str, why: str, client: KubeClient) -> ApiError:
-    """The error that an answer to ``request`` (method and path) cannot be used for this reason."""
+    """The ApiError ``bad-answer`` which says ``why`` the answer to ``request`` (method and path) cannot be used."""
     hint = "see the object with kubectl, and what stands before the API server"
     return ApiError("bad-answer", f"the answer to {request} is damaged: {why}", client.server_name, hint)
 

@@ -53,8 +53,8 @@ def read_file(path: Path, most: int) -> bytes:
 def write_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Puts a new file in the place of what is there, when it is on the disk as a whole; until then the old one stays.
 
-    It is made under a name that nobody can foresee, so that no link that waits there is followed. The user's umask
-    and the mode of a file that is there already only take from ``mode``.
+    It is made under a name that nobody can foresee; a link at ``path`` is replaced, not followed. The user's umask and
+    the mode of a file that is there already only take from ``mode``.
     """
     folder, name = os.path.split(os.path.abspath(_checked(path)))
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -70,12 +70,13 @@ def write_file(path: Path, content: bytes, mode: int = 0o644) -> None:
 
 
 def open_to_append(path: Path, mode: int = 0o644) -> int:
-    """A handle of a regular file, made if it is missing. A link in its place is not followed."""
+    """Opens a regular file for appending, made with ``mode`` if it is missing; its descriptor, which the caller closes.
+    A link in its place is not followed."""
     return _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, mode)
 
 
 def refuse_special(path: Path) -> None:
-    """OSError for what is there and no regular file."""
+    """Raises OSError if something is there that is no regular file, and no link to one; nothing there is fine."""
     with contextlib.suppress(FileNotFoundError):
         _refuse(os.stat(_checked(path)))
 

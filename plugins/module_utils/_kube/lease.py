@@ -66,12 +66,12 @@ def acquire(
     now: datetime,
     sighting: Sighting | None = None,
 ) -> KubeLease:
-    """Takes the lease, with the epoch one higher than before.
+    """Takes the lease for ``ttl`` seconds, with the epoch one higher than before; makes it, with epoch 1, if missing.
 
-    ``now`` is our clock, aware; it only measures how long a sighting stands. A lease is free if it was released, if it
-    is our own (same ``holder``, which must be unique to one process or its restarts), if its holder has not renewed it
-    for its time to live as we watched, or if its last renewal is older than that and 30 s more by the server's clock.
-    Otherwise LeaseHeld.
+    ``now`` is our clock, aware; it measures how long a sighting stands, and serves where no Date is told. A lease is
+    free if it was released, if it is our own (same ``holder``, which must be unique to one process or its restarts), if
+    its holder has not renewed it for its time to live as we watched, or if its last renewal is older than that and 30 s
+    more by the server's clock. Otherwise LeaseHeld.
     """
     path = _RESOURCE.path(namespace, name)
     try:
@@ -117,7 +117,8 @@ def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
 
 
 def release(client: KubeClient, lease: KubeLease) -> bool:
-    """Lets go; False if it was no longer ours. The Lease stays, so that epochs go on rising."""
+    """Takes our name out of it; False if it was no longer ours, or somebody wrote it at the same time. The Lease stays,
+    so that epochs go on rising."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     try:
         current = client.get(path)

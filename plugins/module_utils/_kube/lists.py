@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists in pages. A list is whole, or it is an error: never fewer objects than there are."""
+"""Lists of Kubernetes objects, in pages. A list is whole, or it is an error: never fewer objects than there are."""
 
 from __future__ import annotations
 
@@ -94,15 +94,16 @@ def read_list(
     metadata_only: bool = False,
     kind: str = "",
 ) -> Listing[Item]:
-    """The whole list, of at most 256 MiB. One that grows too old while it is read is read again in a single page, as
-    by client-go."""
+    """The whole list, of at most 256 MiB (else ApiError ``too-large``). One that grows too old while it is read is read
+    again in a single page, as by client-go."""
     wanted = _Wanted(client, path, label_selector, field_selector, metadata_only, kind)
     return _whole(wanted, limit, lambda item: item, None)
 
 
 def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: str, most_items: int) -> Listing[T]:
     """The whole list, of each object only what ``make`` makes of it: objects are not kept. ``make`` may raise
-    ValueError for an object that is not what it should be: ApiError ``bad-answer``."""
+    ValueError for an object that is not what it should be: ApiError ``bad-answer``. More than ``most_items`` are
+    ``too-large``."""
     return _whole(_Wanted(client, path, kind=kind), 500, make, most_items)
 
 

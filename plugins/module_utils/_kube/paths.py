@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where an object lives in the REST API of a server."""
+"""Paths of objects in the Kubernetes REST API, and the built-in kinds with their plurals and scopes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Path of one object, or of all in a namespace, or (without namespace) of all there are."""
+        """Path of one object, or of all in a namespace, or (without namespace) of all there are; percent-encoded. Of a
+        kind without namespaces ``namespace`` is passed over."""
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]

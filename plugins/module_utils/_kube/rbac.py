@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The least that an account needs on a member, to read it and to apply to it: manifests, to be printed or applied.
+"""RBAC roles and bindings as manifests: the least that an account needs on a member to read it, to apply to it, or to
+disrupt its nodes.
 
 Server-side apply of an object that is not there yet needs ``create`` besides ``patch``.
 """
@@ -51,7 +52,7 @@ class Subject:
 
     @property
     def mark(self) -> str:
-        """What tells its roles from those of others: printed for two of them, neither takes the other's away."""
+        """A part of the names of its roles (``ada-1f3c9a``): those for two subjects do not replace each other."""
         digest = hashlib.sha256("/".join((self.kind, self.namespace, self.name)).encode()).hexdigest()
         return "-".join((*re.findall(r"[a-z0-9]+", self.name.lower()[-40:]), digest[:6]))
 
@@ -64,7 +65,7 @@ class Subject:
 def read_only_manifests(
     subject: Subject, kinds: t.Iterable[Resource] = (), namespace: str = "gitops-fleet"
 ) -> tuple[Manifest, ...]:
-    """For facts, plans and check mode: nodes, pods and the budgets over them, namespaces (``kube-system`` tells a
+    """Roles for facts, plans and check mode: nodes, pods and the budgets over them, namespaces (``kube-system`` tells a
     cluster from all others), ``/readyz``, ``/version`` and the placed kinds.
 
     The ApplySet parents, ConfigMaps in ``namespace``, may be read there; the namespace comes with the roles.
@@ -80,7 +81,7 @@ def read_only_manifests(
 def apply_manifests(
     subject: Subject, kinds: t.Iterable[Resource], namespace: str = "gitops-fleet"
 ) -> tuple[Manifest, ...]:
-    """For applying and pruning ``kinds``, with what is read for it.
+    """Roles for applying and pruning ``kinds``, with what is read for it.
 
     Namespaces are made but not deleted unless they are among the kinds. The ApplySet parents are ConfigMaps in
     ``namespace``, beside the Lease on the member; both are granted there only. Without any kinds it is what an update
@@ -100,8 +101,8 @@ def apply_manifests(
 
 
 def node_manifests(subject: Subject, namespace: str = "gitops-fleet") -> tuple[Manifest, ...]:
-    """For disrupting nodes: what is read for it, cordons and deletions of nodes, evictions, NodeClaims, NodePools,
-    and the node classes of Azure and AWS.
+    """Roles for disrupting nodes: what is read for it, cordons and deletions of nodes, evictions, NodeClaims,
+    NodePools, and the node classes of Azure and AWS.
 
     Pods are deleted only where a deadline says so; nodes are made on local clusters only, which have administrators.
     """
@@ -139,7 +140,8 @@ class Grant:
 def role_manifests(
     name: str, subject: Subject, everywhere: t.Iterable[Grant], inside: t.Mapping[str, t.Iterable[Grant]]
 ) -> tuple[Manifest, ...]:
-    """Grants in all of a cluster, and in namespaces of it; ``gitops-fleet`` comes with the roles."""
+    """Roles, named for ``name``, with grants ``everywhere`` in a cluster and ``inside`` namespaces of it, by their
+    names; of these ``gitops-fleet`` comes with the roles."""
     made: list[Manifest] = [_home("gitops-fleet")] if "gitops-fleet" in inside else []
     rules = [each.as_rule() for each in everywhere]
     made += _cluster_role(f"gitops-fleet-{name}-{subject.mark}", rules, subject) if rules else ()
@@ -155,7 +157,7 @@ def _home(namespace: str) -> Manifest:
 
 
 def rules_of(manifests: t.Iterable[Manifest]) -> tuple[AccessRule, ...]:
-    """What these roles grant, one by one: to be asked for before anything is written (``access.missing``)."""
+    """What these roles grant, one by one, names of objects left out: to be asked for by ``access.missing``."""
     found = []
     for manifest in manifests:
         namespace = manifest["metadata"].get("namespace", "")

@@ -58,7 +58,7 @@ def telling(status: int, document: t.Mapping[str, t.Any], request: str, body: t.
 
 
 def refused_paths(document: t.Mapping[str, t.Any], body: t.Any) -> tuple[str, ...]:
-    """Paths of the body that the server names, the deepest where one begins another."""
+    """Paths of the body that the server names, the deepest where one begins another; ten at the most."""
     words = f"{document.get('message') or ''}\n{_causes(document)}"
     named = [keys for keys in _paths(_as_stored(body), (), _DEEPEST, [_MOST_PATHS]) if _is_named(keys, words)]
     deepest = [keys for keys in named if not any(other[: len(keys)] == keys and other != keys for other in named)]

@@ -83,7 +83,8 @@ class _Seen:
 
 
 def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
-    """The lease for this worker. OthersHold while another owner has it; ApiError ``not-found`` without the namespace.
+    """Takes the lease for this worker, for ``seconds`` after each renewal. OthersHold while another owner has it,
+    FleetError ``member-held`` if others keep changing it, ApiError ``not-found`` without the namespace.
 
     A Lease without ``renewTime`` was never renewed, and counts from its creation.
     """

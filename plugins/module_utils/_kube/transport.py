@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``urllib3``: the one place where it is imported, and where its exceptions get our words."""
+"""HTTP and TLS connections to API servers: ``urllib3`` is imported here alone, and its exceptions get our words."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
 
 
 def timeouts(connect: float, read: float) -> t.Any:
-    """For connecting, and between two pieces of an answer, both in seconds."""
+    """For connecting, and for the whole of an answer (see ``_TimedResponse``), both in seconds."""
     return urllib3.Timeout(connect=connect, read=read)
 
 

@@ -88,12 +88,12 @@ def find(
     say: Say = silent,
     build: bool = True,
 ) -> dict[str, Binary]:
-    """Each of ``names`` (``etcd``, ``kube-apiserver``, ``kwok`` ...), Kubernetes ones of ``version`` (1.36 or 1.36.3).
+    """Each of ``names`` (``etcd``, ``kwok`` ...), those of Kubernetes in ``version`` (1.36 or 1.36.3); got if missing.
 
-    With ``binaries_dir`` nothing else is looked at and nothing is built. Without ``build``, binaries that would have to
-    be built are named by the path they would get, so that check mode can go on. FleetError: ``unknown-version``,
-    ``missing-binary``, ``go-missing``, ``go-too-old``, ``build-failed``, ``unwritable-folder``, ``unsafe-folder``,
-    ``damaged-binary``.
+    With ``binaries_dir`` nothing else is looked at and nothing is got. Without ``build`` nothing is got either: what is
+    missing has the path it would get, so that check mode can go on. FleetError: ``unknown-version``, ``bad-option``,
+    ``unknown-family``, ``missing-binary``, ``go-missing``, ``go-too-old``, ``build-failed``, ``unwritable-folder``,
+    ``unsafe-folder``, ``damaged-binary``.
     """
     if binaries_dir is not None:
         return {name: _given(binaries_dir, name, version if name in _KUBERNETES else "") for name in names}
@@ -164,7 +164,8 @@ def places_of(one: Recipe, root: Path) -> Places:
 
 
 def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path | None:
-    """The folder in the cache with nothing wrong; ``say`` hears of those that are there and cannot be used."""
+    """The folder in the cache in which nothing is wrong with ``names``, a build before a download; None without one.
+    ``say`` hears of those that are there and cannot be used."""
     one = places.recipe
     for folder, go, verb in (
         (places.built, places.go, "built"),

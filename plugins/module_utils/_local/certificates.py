@@ -88,7 +88,8 @@ def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after:
 def sign(
     folder: Path, identity: CertificateIdentity, now: datetime | None = None, not_after: datetime | None = None
 ) -> tuple[Path, Path]:
-    """A certificate by the CA of ``folder``, written there; paths of certificate and key (mode 0600)."""
+    """Writes a new key (mode 0600) and its certificate by the CA of ``folder`` there; the paths, certificate first.
+    Instants are aware; it ends after ten years by default."""
     _need_library()
     began = (now or datetime.now(UTC)) - _BACKDATED
     ends = not_after or began + VALID_FOR

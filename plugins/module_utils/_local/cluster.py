@@ -47,7 +47,8 @@ _LOCK_TIMEOUT = 1800.0
 def prepare(
     specs: t.Iterable[ClusterSpec], binaries_dir: Path | None = None, cache: Path | None = None, say: Say = silent
 ) -> None:
-    """Refuse bad specifications, then build whatever is missing: once, before clusters are started side by side."""
+    """Refuse bad specifications, then download or build the binaries that are missing: once, before clusters are
+    started side by side. FleetError as of ``refuse_bad`` and ``binaries.find``."""
     wanted = list(specs)
     for spec in wanted:
         refuse_bad(spec)
@@ -101,7 +102,7 @@ def upgraded(
     cache: Path | None = None,
     timeout: float = TIMEOUT,
 ) -> LocalOutcome:
-    """A newer Kubernetes on the same data; profile, nodes, users, ports and all else stay. Finishes what was cut off.
+    """Put a newer Kubernetes on the same data; profile, nodes, users, ports and all else stay. Finish what was cut off.
 
     Each upgrade that happens gets one line, which names ``operation``, in ``<root>/upgrades.log``. FleetError as for
     ``present``, and ``no-such-cluster``.
@@ -185,7 +186,7 @@ def status(root: Path | None, name: str) -> ClusterStatus:
 
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
-    """All of a root, by name."""
+    """The status of every cluster of a root, in the order of their names."""
     return tuple(status(root, name) for name in states.cluster_names(_root(root)))
 
 
@@ -197,7 +198,7 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
 
 
 def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
-    """Several clusters by name, at most two at a time: one that starts keeps a processor busy.
+    """Does the work on several clusters, by name, ``at_once`` at a time: one that starts keeps a processor busy.
 
     The failure of one neither stops nor hides another.
     """

@@ -36,10 +36,12 @@ class CompileProgress:
 
     @property
     def all(self) -> int:
+        """How many packages the program has."""
         return len(self._imports)
 
     def heard(self, line: str) -> bool:
-        """Whether the line was the name of a package that the compiler begins with."""
+        """Counts the package that the compiler begins with, and all that it imports; tells ``say`` now and then. False
+        for a line that names no package."""
         if line not in self._imports:
             return False
         waiting = self._known(line)

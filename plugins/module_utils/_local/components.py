@@ -69,7 +69,7 @@ def environment(name: str, folder: Path) -> dict[str, str]:
 
 
 def files(folder: Path, options: Options) -> dict[Path, bytes]:
-    """Files that the arguments name and that follow from the options."""
+    """Files that the arguments name and that follow from the options: by path, what is to be in each."""
     found = {}
     if options.audit:
         found[audit_policy(folder)] = json.dumps(_AUDIT_POLICY).encode()
@@ -84,7 +84,7 @@ def audit_policy(folder: Path) -> Path:
 
 
 def audit_log(folder: Path) -> Path:
-    """One JSON object a line (``audit.k8s.io/v1`` Event)."""
+    """Where a cluster's audit log lies below its folder: one JSON object a line (``audit.k8s.io/v1`` Event)."""
     return folder / "logs" / "audit.log"
 
 

@@ -121,7 +121,7 @@ def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
 
 
 def halt(folder: Path, state: State, names: t.Collection[str], grace: float = 15.0) -> State:
-    """Stop components, users before servers. Their ports may be taken by others from then on."""
+    """Stop components, users before servers, and record the state without them. Their ports may be taken by others."""
     for group in _STOP_GROUPS:
         there = [name for name in group if name in names and name in state.processes]
         stop([state.processes[name].id for name in there], grace)
@@ -138,7 +138,7 @@ def begin(
     binaries: t.Mapping[str, Binary],
     end: float,
 ) -> State:
-    """Start components, each noted at once; returns when all that ``wanted`` names are ready.
+    """Start components, each noted at once; returns when all that ``wanted`` names are ready, by ``end`` (monotonic).
 
     FleetError ``port-taken``, ``component-died`` (with the end of its log) or ``not-ready``.
     """

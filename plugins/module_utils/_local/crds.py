@@ -22,7 +22,7 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def install(client: KubeClient, files: t.Sequence[Path]) -> tuple[str, ...]:
-    """Puts the definitions of all files there, as they are; their names. FleetError ``missing-crds``, ApiError."""
+    """Applies the definitions of all files, by force; their names. FleetError ``missing-crds``, ApiError."""
     if not files or yaml is None:
         hint = "they come along in the module: crds/*/*.yaml beside the binary; reading them takes the package PyYAML"
         raise FleetError("missing-crds", "no CustomResourceDefinitions were found for karpenter", hint=hint)

@@ -28,7 +28,7 @@ Go = t.Mapping[str, str]
 
 
 def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
-    """The bill of materials of a build that is whole; ``go`` is what ``go env`` tells of the compiler."""
+    """Writes the bill of materials of a whole build into its folder; ``go`` is what ``go env`` tells."""
     document = {
         "family": one.family,
         "module": one.module,
@@ -57,7 +57,7 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
 
 
 def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, str]) -> None:
-    """The same of release files; ``sources`` are where each binary came from, without the scheme."""
+    """Writes that of release files; ``sources`` are where each binary came from, by its name, without the scheme."""
     document = {
         "family": one.family,
         "module": one.module,
@@ -82,7 +82,8 @@ def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, st
 def fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[str]) -> str | None:
     """Why a build must not be used; empty if there is no build, None if nothing is wrong with it.
 
-    Of its binaries only ``names`` are looked at; ``go`` is None where there is no compiler to compare with.
+    Of its binaries only ``names`` are looked at; ``go`` is None where there is no compiler to compare with. A file that
+    others may write to is made 0755 first.
     """
     try:
         why = others_may_write(folder)

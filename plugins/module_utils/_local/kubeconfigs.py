@@ -22,7 +22,8 @@ def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity:
 
 
 def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> bool:
-    """One context per cluster, named for it; each of ``clusters`` is (name, server, folder of its keys)."""
+    """Write one context per cluster, named for it, if that changes anything, and tell whether it did; each of
+    ``clusters`` is (name, server, folder of its keys)."""
     return _write(path, [_entry(name, server, pki, ADMIN) for name, server, pki in clusters], "")
 
 

@@ -28,12 +28,14 @@ _NODES = "/api/v1/nodes"
 
 @dataclass(frozen=True)
 class NodeChanges:
-    """By name. A node that shall be of another shape is deleted and made anew, as node pools do it."""
+    """``delete`` are names, ``make`` manifests. A node that shall be of another shape is in both: it is deleted and
+    made anew, as node pools do it."""
 
     make: tuple[Node, ...] = ()
     delete: tuple[str, ...] = ()
 
     def words(self) -> tuple[str, ...]:
+        """What is to be done, a step each, such as ``make 3 simulated nodes``."""
         made = {node["metadata"]["name"] for node in self.make}
         replaced = made & set(self.delete)
         counts = (("make", len(made - replaced)), ("replace", len(replaced)), ("delete", len(set(self.delete) - made)))
@@ -78,7 +80,7 @@ def successor(node: Node, version: str, image: str) -> Node:
 
 
 def read_nodes(client: KubeClient) -> tuple[Node, ...]:
-    """Our simulated nodes, by name."""
+    """Our simulated nodes as the API server has them, in the order of their names. ApiError."""
     return read_list(client, _NODES, label_selector=f"{SIMULATED}=true").items
 
 

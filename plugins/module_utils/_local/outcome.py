@@ -38,6 +38,7 @@ class ClusterStatus:
     def of(
         cls, folder: Path, state: State, running: t.Collection[str], nodes: t.Mapping[str, int] | None
     ) -> ClusterStatus:
+        """From what is recorded and the names of the components that run; ``nodes`` as in the class."""
         audit = audit_log(folder)
         return cls(
             name=state.name,

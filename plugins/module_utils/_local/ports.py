@@ -26,6 +26,7 @@ class PortRange:
     last: int
 
     def slots(self) -> t.Iterator[dict[str, int]]:
+        """The slots that lie in it as a whole, from the lowest on: a port for each of ``USERS``."""
         for base in range(self.first, self.last + 2 - len(USERS), len(USERS)):
             yield {user: base + offset for offset, user in enumerate(USERS)}
 

@@ -84,7 +84,8 @@ def cluster_names(root: Path) -> tuple[str, ...]:
 
 
 def load(folder: Path) -> State | None:
-    """None if there is no state file. FleetError ``state-unreadable`` if it is not one of ours."""
+    """What is recorded of the cluster in ``folder``; None if there is no state file. FleetError ``state-unreadable`` if
+    it is not one of ours, ``state-too-new``."""
     path = folder / "state.json"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -114,7 +115,8 @@ def load(folder: Path) -> State | None:
 
 
 def save(folder: Path, state: State) -> State:
-    """Writes the state beside the cluster, for this user only, and gives it back. FleetError ``unwritable-folder``."""
+    """Writes the state into the cluster's folder, for this user only, and gives it back. FleetError
+    ``unwritable-folder``."""
     document = {**asdict(state), "schema": SCHEMA}
     document["processes"] = {
         name: {"pid": one.id.pid, "started": one.id.started, "version": one.version}
@@ -135,14 +137,15 @@ def with_process(folder: Path, state: State, name: str, process: Process | None)
 
 
 def make(root: Path, name: str, within: PortRange) -> State:
-    """The state of a new cluster, with ports that no other cluster of the root holds."""
+    """Makes the folder of a new cluster and records its state, with ports that no other cluster of the root holds.
+    FleetError ``no-free-ports``, ``unwritable-folder``, ``busy``."""
     folder = make_folder(cluster_dir(root, name), 0o700)
     with root_lock(root):
         return save(folder, State(name, reserve(within, _held_ports(root, name))))
 
 
 def reserve_again(root: Path, state: State, within: PortRange) -> State:
-    """Other ports, for a cluster that never ran: somebody else took one of its own meanwhile."""
+    """Records other ports for a cluster that never ran: somebody else took one meanwhile. Errors as of ``make``."""
     with root_lock(root):
         return save(cluster_dir(root, state.name), replace(state, ports=reserve(within, _held_ports(root, state.name))))
 

@@ -51,7 +51,8 @@ def pending(folder: Path) -> Intent | None:
 
 
 def intend(folder: Path, operation: str, before: str, after: str) -> Intent | None:
-    """The intent to go from one version to another: that which was cut off earlier, or a new one; None if at it."""
+    """Writes down the intent to go from ``before`` to ``after``, and gives it; one to ``after`` that was cut off
+    earlier is kept instead. None, and nothing is written, if both are the same."""
     kept = pending(folder)
     if kept is not None and kept.after == after:
         return kept
@@ -63,7 +64,8 @@ def intend(folder: Path, operation: str, before: str, after: str) -> Intent | No
 
 
 def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
-    """The line (``at, operation, member, from, to, id``), unless it is there."""
+    """Appends the line (``at, operation, member, from, to, id``) to the log, unless there is one with the intent's id;
+    ``at`` is aware. FleetError ``busy``, ``unwritable-folder``."""
     line = {
         "at": write_time(at, SECONDS),
         "operation": operation,

@@ -44,7 +44,8 @@ def rendered_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list
 
 
 def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
-    """A line for each field: what it was and what it becomes, or what happens to one that is given up."""
+    """A line for each field: what it was and what it becomes, or what happens to one that is given up. At most
+    ``FIELDS``, then how many more there are."""
     lines = [_field(each) for each in fields[:FIELDS]]
     return lines + ([f"{len(fields) - FIELDS} more fields"] if len(fields) > FIELDS else [])
 

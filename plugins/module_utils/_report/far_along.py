@@ -40,7 +40,7 @@ class FarAlong:
 
 
 def far_along(line: str) -> FarAlong | None:
-    """What a line tells; None if it is about something else."""
+    """How far the work is that a line of a verb tells of; None if it tells of none."""
     for pattern in (_STAGE, _RUN, _PLACEMENT, _BUILD, _DOWNLOAD):
         found = pattern.match(line)
         if found is None:
@@ -61,7 +61,8 @@ class SubjectPace:
     _first: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def left(self, far: FarAlong, now: float) -> float | None:
-        """Seconds; None where nothing is known: nothing was done since it was heard of first."""
+        """Seconds until the subject is done, by the pace since it was given here first, which is kept, or as it tells
+        itself. None where nothing is known: nothing was done since, or all is."""
         if far.left is not None or far.done >= far.whole:
             return far.left
         began, before = self._first.setdefault(far.subject, (now, far.done))
@@ -77,7 +78,7 @@ def drawn_bar(far: FarAlong, left: float | None, width: int) -> str:
 
 
 def plain(far: FarAlong, left: float | None) -> str:
-    """The same for a log."""
+    """The same as a line of any length for a log, without a bar."""
     return f"progress: {_told(far, left)}"
 
 

@@ -19,8 +19,8 @@ _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r
 
 
 def icalendar(found: t.Mapping[str, t.Sequence[Appointment]], now: datetime) -> str:
-    """Entries by run as events. An event has the same UID as long as it is the same, so that readers keep it; one that
-    nothing ends has no end."""
+    """The text of a calendar with the entries of each run as events. An event has the same UID as long as it is the
+    same, so that readers keep it; one that nothing ends has no end."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gitops.fleet//update runs//EN"]
     for run, entries in found.items():
         for each in entries:

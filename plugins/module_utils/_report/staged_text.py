@@ -22,7 +22,7 @@ Row = tuple[str, str, str]
 
 
 def staged_text(run: ClusterStagedUpdateRun, state: str, digest: str) -> list[str]:
-    """The tree; in check mode the tree as it would be."""
+    """The run as lines: what it does, ``digest`` unless it is empty, then the tree as a table."""
     status, spec = run.status, run.spec
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [

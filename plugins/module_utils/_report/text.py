@@ -158,7 +158,7 @@ def folded(text: str, indent: str = "") -> list[str]:
 
 
 def some(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The first rows of a long table, and how many more there are."""
+    """The first ``SHOWN`` rows of a long table, and a row that says how many more there are."""
     return _cut(rows)
 
 

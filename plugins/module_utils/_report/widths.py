@@ -28,7 +28,7 @@ def columns_of(text: str) -> int:
 
 
 def padded(text: str, columns: int) -> str:
-    """The text with spaces behind it, up to so many columns."""
+    """The text with spaces behind it, up to so many columns; one that takes more stays as it is."""
     return text + " " * (columns - columns_of(text))
 
 

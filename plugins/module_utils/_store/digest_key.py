@@ -22,5 +22,5 @@ def digest_key(records: Records) -> bytes:
 
 
 def known_digest_key(records: Records) -> bytes:
-    """The key if there is one, else nothing: for runs that only read."""
+    """The key if there is one, else no bytes: for runs that only read."""
     return records.secret(_NAME)

@@ -22,9 +22,11 @@ class Excluded:
     patterns: t.Sequence[str]
 
     def folder(self, path: str) -> bool:
+        """Whether the folder is left out, and so all in it; ``path`` begins at the folder that patterns begin at."""
         return any(_fits(path, each.rstrip("/")) for each in self.patterns)
 
     def file(self, path: str) -> bool:
+        """Whether the file is left out by its own path; the folders around it are asked about before."""
         return any(_fits(path, each) for each in self.patterns if not each.endswith("/"))
 
 

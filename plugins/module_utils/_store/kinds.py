@@ -61,7 +61,7 @@ def is_name(name: str) -> bool:
 
 
 def record_name(record: t.Mapping[str, t.Any]) -> str:
-    """What the record is called among those of its kind."""
+    """``name``, or ``namespace/name`` of a record with a namespace: what it is called among those of its kind."""
     metadata = record.get("metadata") or {}
     namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
     return f"{namespace}/{name}" if namespace else name

@@ -13,8 +13,8 @@ _INSIDE = "-in"
 
 
 def to_object_name(name: str) -> str:
-    """The part before the slash has no dot, and no namespace has one, so no two names meet; one that is too long ends
-    in a hash of the whole."""
+    """The name of the Lease object. The part before the slash has no dot, and no namespace has one, so no two meet; one
+    of more than 253 characters is cut, and ends in a hash of the whole."""
     kind, _slash, rest = name.partition("/")
     namespace, slash, own = rest.partition("/")
     plain = f"{kind}{_INSIDE}.{namespace}.{own}" if slash else name.replace("/", ".")

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an API server does to an object on create, update and delete, for places that are none.
+"""What an API server does to an object's metadata on create, update and delete, for places that are no API server.
 
 Rules: Kubernetes API conventions (metadata, generation, finalizers) and ``registry/rest`` of the API server.
 """
@@ -93,7 +93,7 @@ def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
 
 
 def finalizers(record: Record) -> tuple[str, ...]:
-    """The record's finalizers; empty is usual."""
+    """``metadata.finalizers``, empty where there are none."""
     return tuple(record["metadata"].get("finalizers") or ())
 
 

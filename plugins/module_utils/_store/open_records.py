@@ -23,7 +23,7 @@ _OFF = ("", "0", "false", "no", "off")
 
 
 def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], clock: Clock) -> Records:
-    """The records that ``options`` name; nothing is read or made yet.
+    """The records that ``options`` name; no record is read or made yet, of a hub the kubeconfig is read.
 
     ``{type: sqlite, path, durable}``, which is the default: ``path`` is ``.gitops-fleet/records.db`` in the current
     folder if not given, so that each checkout has its own fleet. ``durable`` says that the file outlives the runner;

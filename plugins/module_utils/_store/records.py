@@ -24,7 +24,8 @@ NO_LABELS: t.Mapping[str, str] = types.MappingProxyType({})
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to write under ``name`` (``placement/web``). ``epoch`` counts its holders; it never goes back."""
+    """The right to write under ``name`` (``placement/web``), for ``seconds`` after ``renewed``. ``epoch`` counts its
+    holders; it never goes back. Instants are aware."""
 
     name: str
     holder: str
@@ -87,7 +88,7 @@ class Records(t.Protocol):
         """
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
-        """Absent is fine. While there are finalizers the record stays, with a deletionTimestamp.
+        """Deletes the record; absent is fine. While there are finalizers it stays, with a deletionTimestamp.
 
         With ``resource_version`` only that version is deleted: else ``conflict``.
         """
@@ -115,7 +116,7 @@ class Records(t.Protocol):
         """The journal of one object, oldest first. A hub forgets lines after its event TTL (by default 1 h)."""
 
     def secret(self, name: str) -> bytes:
-        """What ``keep_secret`` kept, or nothing."""
+        """What ``keep_secret`` kept under the name, or no bytes."""
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
         """Keeps ``value`` under ``name`` unless there is one already; gives the one that is kept."""
@@ -125,7 +126,8 @@ class Records(t.Protocol):
 
 
 def replaced(records: Records, document: Record, lease: Lease | None = None) -> Record | None:
-    """The record as it is kept now; None if somebody else has written or deleted it since ``document`` was read."""
+    """Writes ``document`` by ``Records.replace``, and gives the record as kept; None, and nothing is written, if
+    somebody else has written or deleted it since it was read."""
     try:
         return records.replace(document, lease)
     except FleetError as error:
@@ -150,7 +152,7 @@ def already_exists(kind: str, name: str, place: str) -> FleetError:
 
 
 def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
-    """What ``acquire`` raises: who has the lease, since when, and when it is free."""
+    """The FleetError that ``acquire`` raises: who has the lease, since when, and when it is free."""
     left = lease.renewed + timedelta(seconds=lease.seconds) - now
     return FleetError(
         "lease-held",
@@ -162,7 +164,7 @@ def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
 
 
 def lease_lost(name: str, holder: str, now_held_by: str, place: str) -> FleetError:
-    """What a write under a lease raises that another has by now; ``now_held_by`` is empty where nobody has it."""
+    """The FleetError of a write under a lease that another has by now; ``now_held_by`` is empty where nobody has it."""
     taken = f": {now_held_by} took it" if now_held_by and now_held_by != holder else ""
     return FleetError(
         "lease-lost",

@@ -19,10 +19,10 @@ _PLAIN = ("100644", "100755")
 def files_of(
     path: str | Path, revision: str, environ: t.Mapping[str, str] | None = None
 ) -> list[tuple[str, str]] | None:
-    """Path and text of the manifest files at or below ``path``, as the commit has them; links are none.
+    """Path (relative to the folder) and text of the manifest files at or below ``path`` in the commit; links are none.
 
-    None where Git cannot tell: no checkout, or one that does not have the commit. Files that are no UTF-8, or larger
-    than a manifest may be, are left out. Nothing is fetched, and no filter of the checkout is run.
+    None where Git cannot tell (no checkout, or one without the commit), and where they have more than ``MOST_BYTES``.
+    Files that are no UTF-8, or larger than a manifest may be, are left out. Nothing is fetched, no filter is run.
     """
     real = os.path.realpath(path)
     folder, within = (real, []) if os.path.isdir(real) else (os.path.dirname(real), [f"./{os.path.basename(real)}"])

@@ -74,7 +74,7 @@ class RecordsFile:
                 yield connection
 
     def close(self) -> None:
-        """It is opened again when it is used again."""
+        """Closes the file; it is opened again at its next use."""
         with self._lock:
             if self.connection is not None:
                 self.connection.close()

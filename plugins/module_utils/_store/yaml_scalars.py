@@ -44,7 +44,8 @@ def resolve(text: str) -> Scalar:
 
 
 def number(text: str) -> int | float | str:
-    """The number that the text writes; the text if it writes none. ValueError as ``resolve``."""
+    """The number that the text writes; the text if it writes none, or one of over 400 digits. ValueError as
+    ``resolve``."""
     digits = text.replace("_", "")
     if len(digits) > _LONGEST_NUMBER:
         return text

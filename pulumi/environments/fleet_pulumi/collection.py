@@ -34,6 +34,6 @@ def make_importable() -> None:
 
 
 def quiet_server() -> None:
-    """What goes wrong in a dynamic resource is told by the engine in one sentence; its server's own log would add a
-    traceback."""
+    """Silences the log of the gRPC server that runs dynamic resources: what goes wrong in one is told by the engine in
+    one sentence, and that log would add a traceback."""
     logging.getLogger("grpc._server").setLevel(logging.CRITICAL)

@@ -30,12 +30,14 @@ class ExistingClusterProvider(ResourceProvider):
         return DiffResult(changes=not same or _outputs(news, olds) != _outputs_of(olds), replaces=[])
 
     def create(self, props: Properties) -> CreateResult:
+        """Asks the cluster what it is; nothing is made. FleetError if it cannot be asked."""
         return CreateResult(f"{props['kubeconfig']}#{props['context']}", {**_inputs(props), **_outputs(props, {})})
 
     def read(self, id_: str, props: Properties) -> ReadResult:
         return ReadResult(id_, {**_inputs(props), **_outputs(props, props)})
 
     def update(self, _id: str, olds: Properties, news: Properties) -> UpdateResult:
+        """Asks it again; nothing is changed there."""
         return UpdateResult({**_inputs(news), **_outputs(news, olds)})
 
 

@@ -58,6 +58,7 @@ class KindClusterProvider(ResourceProvider):
         return ReadResult(id_ if props["name"] in _names() else "", dict(props))
 
     def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
+        """Makes it anew, empty: what is left of it is deleted first."""
         spec = _spec(news)
         if spec.name in _names():
             _run(spec.delete())

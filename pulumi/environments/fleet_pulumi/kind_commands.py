@@ -40,11 +40,12 @@ class KindSpec:
         return json.dumps(document)
 
     def create(self) -> list[str]:
-        """The configuration is its input."""
+        """The command that makes the cluster, with ``configuration`` as its input; nothing is run here."""
         place = ["--kubeconfig", self.kubeconfig]
         return ["kind", "create", "cluster", "--name", self.name, "--config", "-", *place, "--wait", f"{WAIT}s"]
 
     def delete(self) -> list[str]:
+        """The command that deletes the cluster; nothing is run here."""
         return ["kind", "delete", "cluster", "--name", self.name, "--kubeconfig", self.kubeconfig]
 
 

@@ -27,7 +27,7 @@ def labelled(document: t.Mapping[str, t.Any], stack: str) -> dict[str, t.Any]:
 
 
 def label_everything(stack: str) -> None:
-    """A transformation of the whole stack, so that no resource is forgotten."""
+    """Registers a transformation that gives every Kubernetes object of the stack its label."""
 
     def transformed(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         if not args.type_.startswith(_PREFIX) or not isinstance(args.props.get("metadata"), dict):

@@ -94,6 +94,8 @@ class Cluster:
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedKind:
+    """A kind that members' logins may apply; built-in ones need no ``plural``, as the path has it."""
+
     api_version: str = ""
     kind: str = ""
     plural: str = ""
@@ -102,7 +104,7 @@ class PlacedKind:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All that a stack is made from. ``folder`` is absolute; ``token_days`` are days."""
+    """All that a stack is made from. ``folder`` is absolute; ``token_days`` says how long a member's login is good."""
 
     stack: str
     folder: Path
@@ -119,6 +121,7 @@ class Settings:
     take_over: bool = False
 
     def kind_kubeconfig(self, cluster: Cluster) -> Path:
+        """Where the administrator's kubeconfig of a cluster of kind is kept."""
         return self.folder / "kind" / f"{cluster.name}.kubeconfig"
 
 

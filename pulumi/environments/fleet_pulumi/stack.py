@@ -21,7 +21,8 @@ _OBJECTS = ("hub", "members", "placedKinds", "applications", "updateStrategies")
 
 
 def settings() -> Settings:
-    """Raises RunError, which the engine shows without a traceback, with all that is wrong in the configuration."""
+    """The settings of the current stack. RunError, which the engine shows without a traceback, with all that is wrong
+    in the configuration."""
     config, stack = pulumi.Config(), pulumi.get_stack()
     folder = config.get("folder") or str(default_root(os.environ).parent / "environments" / stack)
     raw: dict[str, t.Any] = {name: config.get(name) for name in _TEXTS}

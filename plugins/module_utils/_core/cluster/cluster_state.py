@@ -52,7 +52,7 @@ class StatePool:
 
     @property
     def requirements(self) -> tuple[NodeSelectorRequirement, ...]:
-        """FleetError ``undecodable`` if one of them is not made of texts."""
+        """Those of its template; FleetError ``undecodable`` if one is not made of texts."""
         found = self.pool.template.requirements
         for each in found:
             if not all(isinstance(text, str) for text in (each.key, each.operator, *each.values)):
@@ -65,13 +65,15 @@ class StatePool:
         return {key: value for key, value in self.pool.template.labels.items() if isinstance(value, str)}
 
     def instance_type(self, name: str) -> InstanceType | None:
+        """None also where the catalogue is not known."""
         return next((each for each in self.instance_types or () if each.name == name), None)
 
 
 @dataclass(frozen=True)
 class ClusterState:
-    """``pending`` are pods without a node, ``daemons`` one pod of each DaemonSet, for the room that they take on new
-    nodes. ``overlooked`` are Nodes that Karpenter does not look at before they say more, with their pods."""
+    """``nodes`` are sorted by name, ``pending`` are pods without a node, ``daemons`` one pod of each DaemonSet, for the
+    room that they take on new nodes. ``overlooked`` are Nodes that Karpenter does not look at before they say more,
+    with their pods and without NodeClaims."""
 
     nodes: tuple[StateNode, ...] = ()
     pools: t.Mapping[str, StatePool] = field(default_factory=dict, hash=False)
@@ -82,10 +84,11 @@ class ClusterState:
 
     @cached_property
     def limits(self) -> PodDisruptionBudgets:
+        """The PodDisruptionBudgets, to be asked pod by pod."""
         return PodDisruptionBudgets(self.pod_disruption_budgets)
 
     def price(self, node: StateNode) -> float | None:
-        """What a node costs an hour; None where nobody said."""
+        """What a node costs an hour by the catalogue of its pool; None if that does not tell."""
         pool = self.pools.get(node.pool)
         kind = pool.instance_type(node.labels.get(INSTANCE_TYPE, "")) if pool else None
         return kind.price(node.labels.get(ZONE, ""), node.labels.get(CAPACITY_TYPE, "")) if kind else None
@@ -97,8 +100,8 @@ class ClusterState:
         return frozenset(ref for managed, ref in refs if not managed) - {ref for managed, ref in refs if managed}
 
     def judged(self, node: StateNode) -> StatePool | None:
-        """The pool that the controllers of NodeClaims hold a claim against; None if they leave it alone: it is being
-        deleted, belongs to no pool, or its class is another provider's."""
+        """The pool against which Karpenter's controllers judge the node's NodeClaim. None if they do not: there is
+        none, it is being deleted, its pool is not known, or its class is another provider's."""
         claim = node.claim
         if claim is None or node.claim_deleting or self.foreign(node):
             return None
@@ -121,6 +124,7 @@ def assemble(
     """The state from objects in any order: each Node with its NodeClaim and pods, all by name.
 
     A Node and a NodeClaim belong together if they name the same machine; where one does not tell, by the Node's name.
+    Pods of a node that is not given are left out.
     """
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for pod in sorted(pods, key=lambda one: one.key):

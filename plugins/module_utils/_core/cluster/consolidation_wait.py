@@ -20,7 +20,8 @@ from .state_node import StateNode
 
 @dataclass(frozen=True)
 class Eligibility:
-    """``since`` is where the waiting time began, ``at`` when it ends; None where there is no such instant."""
+    """``holds``: the wait is over. ``code`` is never, not-initialized, waiting or eligible. ``since`` is where the
+    waiting time began, ``at`` when it ends; None where there is no such instant."""
 
     holds: bool
     code: str

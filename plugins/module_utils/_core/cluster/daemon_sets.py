@@ -19,7 +19,8 @@ Document = Mapping[str, t.Any]
 
 
 def daemon_pods(daemon_sets: t.Iterable[Document], pods: t.Iterable[Document]) -> tuple[Pod, ...]:
-    """The newest pod of each DaemonSet, since others may have changed what it asks for; else one of its template."""
+    """One pod for each DaemonSet (manifests), as ``DaemonPods.of``: its newest among ``pods``, since others may have
+    changed what it asks for; else one made of its template."""
     seen = DaemonPods()
     for pod in pods:
         seen.see(pod)
@@ -33,7 +34,7 @@ class DaemonPods:
         self._newest: dict[str, Document] = {}
 
     def see(self, pod: Document) -> None:
-        """Keeps the pod if it is the newest of its DaemonSet."""
+        """Keeps the pod if it is the newest of its DaemonSet so far. ValueError for parts of another type."""
         for owner in rows(mapping(pod, "metadata"), "ownerReferences"):
             uid = owner.get("uid")
             if owner.get("controller") and owner.get("kind") == "DaemonSet" and isinstance(uid, str):
@@ -42,8 +43,8 @@ class DaemonPods:
                     self._newest[uid] = pod
 
     def of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
-        """One pod for each. Its required node affinity is that of the template: the controller puts the name of its
-        node in this place. FleetError ``undecodable``."""
+        """One pod for each, in their order. Its required node affinity is that of the template: the controller puts the
+        name of its node in this place. FleetError as of ``read_pod``, ValueError for parts of another type."""
         return tuple(_pod(each, self._newest.get(str(mapping(each, "metadata").get("uid")))) for each in daemon_sets)
 
 

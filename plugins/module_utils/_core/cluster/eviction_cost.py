@@ -46,7 +46,7 @@ def eviction_cost(pod: PodCost) -> float:
 
 
 def node_cost(pods: t.Iterable[PodCost]) -> float:
-    """1 and the positive costs of the pods that would have to go elsewhere."""
+    """1 and the positive costs of the pods that would have to go elsewhere; those of DaemonSets cost nothing."""
     total = 1.0
     for pod in pods:
         cost = 0.0 if pod.daemon_set else eviction_cost(pod)
@@ -60,7 +60,7 @@ def is_empty(cost: float) -> bool:
 
 
 def savings_ratio(price: float, cost: float) -> float:
-    """Candidates for consolidation are tried in descending order of it."""
+    """The price of a node, an hour, divided by what disrupting it costs: the higher, the earlier it is tried."""
     return price / cost
 
 

@@ -26,6 +26,7 @@ class Offering:
 
     @property
     def cost(self) -> float | None:
+        """The price, None for one that is unknown, negative or no number."""
         known = isinstance(self.price, (int, float)) and not isinstance(self.price, bool) and self.price >= 0
         return float(self.price) if known else None
 
@@ -40,7 +41,7 @@ class InstanceType:
     offerings: tuple[Offering, ...] = ()
 
     def price(self, zone: str, capacity_type: str) -> float | None:
-        """What a running node of the type costs; None if that is not known."""
+        """What a running node of the type costs an hour there, whether or not more can be had; None if not known."""
         known = (each for each in self.offerings if each.capacity_type == capacity_type and each.zone in (zone, ""))
         return next((each.cost for each in known if each.cost is not None), None)
 
@@ -54,7 +55,8 @@ class _InstanceTypeManifest:
 
 
 def read_instance_type(document: t.Any) -> InstanceType:
-    """FleetError ``undecodable`` if it is not ``name``, ``labels``, ``allocatable`` and ``offerings``."""
+    """An entry of a catalogue: ``name``, ``labels``, ``allocatable`` and ``offerings``. FleetError ``undecodable`` for
+    another structure, ``invalid-quantity`` for an amount that is none; prices are not judged."""
     manifest = read_as(_InstanceTypeManifest, document, "instance type")
     return InstanceType(
         name=manifest.name,

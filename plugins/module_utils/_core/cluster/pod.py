@@ -79,6 +79,7 @@ class Pod:
 
     @property
     def active(self) -> bool:
+        """Neither ended nor being deleted."""
         return self.deleting_at is None and self.phase not in ENDED
 
     @property

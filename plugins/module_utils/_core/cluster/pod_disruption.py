@@ -26,7 +26,8 @@ UNPROTECTED = Protection(False)
 
 
 def protection(pod: Pod, now: datetime) -> Protection:
-    """The annotation ``true``, or a duration from the pod's start; other texts protect nothing.
+    """What do-not-disrupt says at an aware instant: ``true`` protects without end, a duration from the pod's start on;
+    other texts protect nothing.
 
     A pod that has not started is protected by any duration.
     """
@@ -50,7 +51,7 @@ def protection(pod: Pod, now: datetime) -> Protection:
 
 
 def protected(pod: Pod, now: datetime) -> bool:
-    """Whether its annotation forbids to disrupt it at ``now``: for ever, or until a time that it names."""
+    """Whether its annotation forbids to disrupt it at ``now``: without end, or for a duration from its start."""
     return DO_NOT_DISRUPT in pod.annotations and protection(pod, now).holds
 
 
@@ -65,5 +66,5 @@ def drainable(pod: Pod) -> bool:
 
 
 def evictable(pod: Pod, now: datetime) -> bool:
-    """Only such pods are held against PodDisruptionBudgets."""
+    """Whether a drain would evict it now, so that PodDisruptionBudgets are asked: active, drainable, not protected."""
     return pod.active and drainable(pod) and not protected(pod, now)

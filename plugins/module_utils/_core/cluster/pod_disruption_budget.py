@@ -41,7 +41,7 @@ class PodDisruptionBudget:
         return self.max_unavailable in (0, "0%") or self.min_available == "100%"
 
     def lets_through(self, pod: Pod) -> bool:
-        """Pods that are not Ready go whatever it allows, if it says so."""
+        """Whether the pod goes whatever is allowed: it is not Ready, and the budget says ``AlwaysAllow``."""
         return self.unhealthy == ALWAYS_ALLOW and pod.ready == "False"
 
 
@@ -69,6 +69,7 @@ class PodDisruptionBudgets:
         self._by_namespace = {name: _NamespaceBudgets(each, sorted(named[name]), {}) for name, each in usable.items()}
 
     def covering(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
+        """The budgets that select the pod, by name; one without a selector, or with a wrong one, selects none."""
         here = self._by_namespace.get(pod.namespace)
         if here is None:
             return ()
@@ -79,7 +80,8 @@ class PodDisruptionBudgets:
         return found
 
     def reschedulable_now(self, pod: Pod, now: datetime) -> bool:
-        """Whether room must be found for it at once: neither protected nor fully blocked."""
+        """Whether room must be found for it at once: it is not protected, not under several budgets, and not under one
+        that never allows anything."""
         if not (reschedulable(pod) and disruptable(pod, now)):
             return False
         if not evictable(pod, now):

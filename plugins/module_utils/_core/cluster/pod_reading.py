@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pods from manifests."""
+"""Reads manifests of core/v1 Pods: what decisions about nodes see of them, with what they request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ UNSCHEDULABLE = "Unschedulable"
 
 
 def read_pod(document: t.Any) -> Pod:
-    """FleetError ``undecodable`` if it is not of a pod's structure, or an amount is no quantity."""
+    """A core/v1 Pod; FleetError ``undecodable`` for another structure, ``invalid-quantity`` for an amount that is
+    none."""
     manifest = read_as(PodManifest, document, "Pod")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     where = f"Pod {metadata.namespace}/{metadata.name}"
@@ -79,7 +80,7 @@ def read_as(cls: type[T], document: t.Any, where: str) -> T:
 
 
 def requests(spec: PodSpec, where: str) -> Amounts:
-    """What the pod takes of a node, itself included, in 10^-9."""
+    """What the pod takes of a node, itself included as 1 of ``pods``, in 10^-9; FleetError ``invalid-quantity``."""
     total = pod_requests(
         [(each.restart_policy, amounts(each.resources.requests, where)) for each in spec.init_containers],
         [amounts(each.resources.requests, where) for each in spec.containers],
@@ -90,7 +91,7 @@ def requests(spec: PodSpec, where: str) -> Amounts:
 
 
 def amounts(written: t.Mapping[str, t.Any], where: str) -> Amounts:
-    """Quantities in 10^-9, each of its resource's unit; FleetError if one of them is none."""
+    """Quantities in 10^-9, each of its resource's unit; FleetError ``invalid-quantity`` if one of them is none."""
     try:
         return {name: read_quantity(amount).nanos for name, amount in written.items()}
     except ValueError as error:

@@ -47,8 +47,8 @@ def pod_requests(
 
 
 def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
-    """What core/v1 Pods as a member sent them take together. ValueError if a part of one is of another type than a
-    Pod's.
+    """What core/v1 Pods as a member sent them take together, whatever their phase; they are not counted as ``pods``.
+    ValueError if a part of one is of another type than a Pod's.
 
     Most pods of a cluster are replicas: those that ask for the same are counted, and read once.
     """
@@ -91,7 +91,7 @@ def _requests(asking: _Asking) -> Amounts:
 
 
 def added(one: Amounts, other: Amounts) -> Amounts:
-    """The sum, by resource."""
+    """The sum, by resource; one of the arguments itself if the other is empty."""
     if not one or not other:
         return one or other
     return {**one, **{name: one.get(name, 0) + amount for name, amount in other.items()}}

@@ -75,18 +75,21 @@ class StateNode:
 
     @property
     def name(self) -> str:
+        """The Node's once it is ``registered``; before that the NodeClaim's, though there may be a Node already."""
         if self.node is not None and self.registered:
             return self.node.name
         return self.claim.name if self.claim is not None else ""
 
     @property
     def labels(self) -> t.Mapping[str, str]:
+        """The Node's or the NodeClaim's, as ``name``."""
         if self.node is not None and self.registered:
             return self.node.labels
         return self.claim.metadata.labels if self.claim is not None else EMPTY
 
     @property
     def annotations(self) -> t.Mapping[str, str]:
+        """The Node's or the NodeClaim's, as ``name``."""
         if self.node is not None and self.registered:
             return self.node.annotations
         return self.claim.metadata.annotations if self.claim is not None else EMPTY
@@ -97,6 +100,7 @@ class StateNode:
 
     @property
     def initialized(self) -> bool:
+        """Whether the Node has Karpenter's label for it, which Nodes of nobody lack."""
         return self.node is not None and self.node.labels.get(INITIALIZED) == "true"
 
     @property
@@ -118,6 +122,7 @@ class StateNode:
 
     @property
     def marked(self) -> bool:
+        """Whether a command has it: it is ``queued``, or has the taint, and the NodeClaim its condition."""
         tainted = self.node is not None and any(
             (each.key, each.effect) == (DISRUPTED.key, DISRUPTED.effect) for each in self.node.taints
         )
@@ -130,12 +135,13 @@ class StateNode:
 
     @cached_property
     def free(self) -> t.Mapping[str, int]:
-        """What its pods leave of the Node."""
+        """What its pods leave of the Node, negative where they ask for more; empty without a Node."""
         return free_of(self.node.allocatable, self.pods) if self.node is not None else EMPTY
 
     @property
     def allocatable(self) -> t.Mapping[str, int]:
-        """What pods may ask for; of a node that is not initialized its NodeClaim tells what the Node does not yet."""
+        """What pods may ask for; of a node that is not initialized its NodeClaim tells what the Node does not yet.
+        FleetError ``invalid-quantity``."""
         return self._told(self.node.allocatable if self.node is not None else None, "allocatable")
 
     @property
@@ -166,7 +172,7 @@ class StateNode:
 
 
 def free_of(allocatable: t.Mapping[str, int], pods: t.Iterable[Pod]) -> dict[str, int]:
-    """What pods that have not ended leave of a node."""
+    """What pods that have not ended leave of a node, negative where they ask for more."""
     free = dict(allocatable)
     for pod in pods:
         if not pod.ended:
@@ -204,7 +210,8 @@ class _NodeManifest:
 
 
 def read_node(document: t.Any) -> Node:
-    """A core/v1 Node; FleetError ``undecodable`` if it has not the structure of one."""
+    """A core/v1 Node; FleetError ``undecodable`` if it has not the structure of one, ``invalid-quantity``. One that is
+    cordoned has the taint for it."""
     manifest = read_as(_NodeManifest, document, "Node")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     ready = find_condition(status.conditions, "Ready")
@@ -227,7 +234,7 @@ def read_node(document: t.Any) -> Node:
 
 
 def read_node_claim(document: t.Any) -> NodeClaim:
-    """FleetError ``undecodable`` if it has not the structure of one, or a duration cannot be read."""
+    """A NodeClaim; FleetError ``undecodable`` if it has not the structure of one, or a duration cannot be read."""
     claim = read_as(NodeClaim, document, "NodeClaim")
     try:
         parse_or_never(claim.spec.expire_after)

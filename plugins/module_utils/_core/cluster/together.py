@@ -40,8 +40,8 @@ class SilentGroup:
 
 
 def silent_together(silent: t.Collection[str], fleet: t.Iterable[MemberCluster]) -> tuple[SilentGroup, ...]:
-    """The largest groups of at least ``FEWEST`` clusters with one value of a label, of which none answers, each cluster
-    in one of them; labels that all clusters of the fleet share say nothing."""
+    """The groups of at least ``FEWEST`` clusters with one value of a label, of which none answers, the largest first
+    and each cluster in one at most; labels that all clusters of the fleet share say nothing. ``silent`` are names."""
     members = tuple(fleet)
     groups: dict[tuple[str, str], list[str]] = {}
     for each in members:

@@ -24,7 +24,8 @@ GRACEFUL, EVENTUAL = "graceful", "eventual"
 
 
 def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:
-    """Everything that blocks a node for a class of methods, at an aware instant; empty: it is a candidate."""
+    """Everything that blocks a node for graceful or eventual methods (``kind``), at an aware instant; empty: it is a
+    candidate."""
     found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.limits, now))
     return past_grace(found, node) if kind == EVENTUAL else found
 

@@ -84,7 +84,7 @@ class Edit:
 
 
 def field_class(kind: str, path: str) -> str | None:
-    """The class of a field, None for one that is not known."""
+    """The class of a field, by its path with dots; None if the field, or the kind, is not known."""
     for prefix, found in FIELD_CLASSES.get(kind, ()):
         if path == prefix or path.startswith(f"{prefix}."):
             return found
@@ -114,12 +114,12 @@ def edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: C
 
 
 def made_from(kind: str, name: str, state: ClusterState) -> int:
-    """How many nodes come from the pool or the class of that name."""
+    """How many nodes with a NodeClaim come from the pool or the class of that name."""
     return len(_made_from(kind, name, state))
 
 
 def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
-    """The fields that differ, as the hash sees them."""
+    """The paths of the fields that differ as the hash sees them, below ``path`` and with dots; a list is one field."""
     last = path.rpartition(".")[2]
     if _significant(old, last) == _significant(new, last):
         return []

@@ -16,7 +16,8 @@ from ..errors import FleetError, Problem
 
 
 def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:
-    """The nodes of these names; FleetError for an empty name, which is never "all", and for unknown ones."""
+    """These names, sorted and each once. FleetError ``empty-name`` for an empty one and for none, which is never "all",
+    ``unknown-node`` where no Node stands behind one."""
     wanted = sorted(set(names))
     there = {each.name for each in state.nodes if each.node is not None}
     problems = [_empty("node") for name in wanted if not name.strip()]
@@ -33,7 +34,8 @@ def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...
 
 
 def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
-    """The nodes that a pool has, which also go when it is deleted; FleetError unless their number is confirmed."""
+    """The names of the nodes that a pool has, which also go when it is deleted, sorted; a NodeClaim without a Node is
+    one under its own name. FleetError ``empty-name``, ``count-not-confirmed`` unless their number is."""
     if not pool.strip():
         raise FleetError.of([_empty("pool")])
     return _confirmed([each for each in state.nodes if each.pool == pool], f"pool {pool}", confirmed)

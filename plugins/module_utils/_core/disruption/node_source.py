@@ -50,7 +50,9 @@ class SourceEffect:
 
 
 def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_move: bool = False) -> SourceEffect:
-    """``allow_move`` lets a move between good subnets through, with a warning. FleetError as of ``edit``."""
+    """What writing or deleting the object does to the nodes that there are: one that is new replaces none, a class that
+    goes takes none with it. ``allow_move`` lets a move between good subnets through, with a warning. FleetError as of
+    ``edit``."""
     if change.after is None:
         return _of_deletion(change, state)
     findings = _of_subnet(change, state, network, allow_move)
@@ -68,7 +70,7 @@ def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_m
 
 def possible_nodes(name: str, state: ClusterState) -> int:
     """How many nodes an AKSNodeClass may come to have: those that there are, all of which an edit of the subnet
-    replaces, and as many more as ``limits.nodes`` of its pools admits."""
+    replaces, and as many more as ``limits.nodes`` of its pools admits; a pool without that limit adds none."""
     limits = {each.name: _limit(each.pool) for each in state.pools.values() if _class_name(each.pool) == name}
     more = (limit - made_from(NODE_POOL, pool, state) for pool, limit in limits.items())
     return made_from(AKS_NODE_CLASS, name, state) + sum(max(each, 0) for each in more)

@@ -21,7 +21,8 @@ _BY_REASON = {DRIFTED: DRIFT, EMPTY_REASON: CONSOLIDATION, UNDERUTILIZED: CONSOL
 
 
 def origin(node: StateNode, now: datetime) -> str:
-    """The one origin of a disruption that goes on at an aware instant; empty where none does."""
+    """The one origin of a disruption that goes on at an aware instant: one of those above, or Karpenter's own reason if
+    it is none of these; empty where none goes on."""
     if node.node is not None and node.node.annotations.get(DISRUPTED_BY):
         return MANUAL
     if not node.deleting:

@@ -31,8 +31,9 @@ class NodesPlan:
 def plan_changes(
     changes: t.Iterable[NodeSource], state: ClusterState, network: Network, where: str, allow_move: bool = False
 ) -> NodesPlan:
-    """All changes of one member, which ``where`` names. ``allow_move`` lets a move between good subnets through. A
-    subnet needs room for what the pools may become by these very changes."""
+    """What all changes of one member, which ``where`` names, do to its nodes. ``allow_move`` lets a move between good
+    subnets through. A subnet needs room for what the pools may become by these very changes. FleetError as of
+    ``edit``."""
     changes = tuple(changes)
     state = replace(state, pools=_pools(changes, state))
     nodes: dict[str, str] = {}

@@ -43,7 +43,7 @@ class SourcePatch:
 
     @property
     def shown(self) -> Document:
-        """The patch without what may hold secrets."""
+        """The patch without the fields of ``spec`` that may hold secrets; labels and annotations are in it."""
         spec = self.patch.get("spec") or {}
         hidden = {key: "(not shown)" for key in HIDDEN if spec.get(key) is not None}
         return {**self.patch, "spec": {**spec, **hidden}} if hidden else self.patch
@@ -61,7 +61,8 @@ class PatchLeave:
 def read_patches(documents: t.Iterable[Document]) -> tuple[SourcePatch, ...]:
     """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change.
 
-    FleetError with all problems, ``named-twice`` for an object that two of them patch.
+    FleetError with all problems: those of a NodePool, ``missing-field``, ``unsupported-version``, ``wrong-type``, and
+    ``named-twice`` for an object that two of them patch. The spec of a class is left to the server.
     """
     found: list[SourcePatch] = []
     problems: list[Problem] = []
@@ -80,7 +81,7 @@ def read_patches(documents: t.Iterable[Document]) -> tuple[SourcePatch, ...]:
 
 def withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
     """Why the patch may not be written as things are: ``drift-without-consent``, ``subnet-routes-unconfirmed``, and
-    whatever speaks against another subnet."""
+    whatever speaks against another subnet; empty if it may."""
     where = f"{member} {patch.kind}/{patch.name}"
     found = [Problem(each.code, each.message, where) for each in effect.findings if each.level == ERROR]
     for text in () if leave.routes else unconfirmed(effect):
@@ -95,7 +96,7 @@ def withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member
 
 
 def unconfirmed(effect: SourceEffect) -> tuple[str, ...]:
-    """What only a person can see, or a probe."""
+    """What is to be confirmed of the routes of another subnet, in words: only a person can see it, or a probe."""
     return tuple(each.message for each in effect.findings if each.code == ROUTES)
 
 

@@ -45,7 +45,7 @@ class Subnet:
 
     @property
     def free(self) -> int:
-        """How many addresses nodes can still have; FleetError ``invalid-cidr``."""
+        """How many addresses nodes can still have, negative if more are used; FleetError ``invalid-cidr``."""
         return sum(max(_range(each).num_addresses - RESERVED_ADDRESSES, 0) for each in self.prefixes) - self.used
 
 
@@ -67,6 +67,7 @@ class Network:
     reached: tuple[str, ...] = ()
 
     def find(self, subnet: str) -> Subnet | None:
+        """The subnet of that identity, in any case; None also if nobody looked."""
         known = self.subnets or {}
         return next((each for name, each in known.items() if name.lower() == subnet.lower()), None)
 

@@ -23,7 +23,8 @@ STUCK = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class Removal:
-    """What is to be done with a pod now. ``grace_seconds`` is for deletions, which nothing holds back."""
+    """What is to be done with a pod (``namespace/name``) now: ``evict``, ``delete`` or ``wait``. ``grace_seconds`` is
+    for deletions, which nothing holds back."""
 
     pod: str
     action: str
@@ -70,9 +71,10 @@ def deadline(claim: NodeClaim) -> datetime | None:
 
 
 def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
-    """What is to be done now: pods past their time are deleted, the first tier that has pods is evicted.
+    """What is to be done now: pods past their time are deleted, the first tier that has pods is evicted, others wait.
+    Pods that a drain leaves where they are, and stuck ones, are not in it.
 
-    A pod is past its time once less is left until the deadline than it asks for.
+    A pod is past its time once less is left until the deadline than it asks for; without ``until`` none ever is.
     """
     left = sorted((each for each in pods if _waited_for(each, now)), key=lambda one: one.key)
     first = min((_tier(each) for each in left), default=0)

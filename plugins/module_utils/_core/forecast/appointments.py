@@ -47,7 +47,8 @@ class Appointment:
 def appointments(
     run: RunState, members: Members, freezes: Freezes, foreseen: Forecast, now: datetime, until: datetime
 ) -> tuple[Appointment, ...]:
-    """Those between both instants, by start; one for all members that share it. Members that have ended have none."""
+    """What meets the span from ``now`` to ``until``, by start; one for all members that share it. Windows are cut to
+    the span, the others told whole. Members that have ended or are in flight have none of their own."""
     waiting = [row.name for row in run.members if row.state not in (*DONE, FAILED, RUNNING)]
     found: dict[_Key, list[str]] = {}
     for name in waiting:

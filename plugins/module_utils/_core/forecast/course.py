@@ -44,8 +44,8 @@ FOLLOWING = StageRow(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is assumed: how long each upgrade takes, how long after its opening a gate is approved (None: never), and
-    how far to look."""
+    """What is assumed: how long the upgrade of a member takes, how long after its opening a gate (by id) is approved
+    (None: never), and how far to look."""
 
     upgrade: t.Callable[[str], timedelta]
     approval: t.Callable[[str], timedelta] | None
@@ -101,7 +101,7 @@ class Course:
         self._enter(0)
 
     def play(self) -> Course:
-        """To the end of the run, to a wait that nothing ends, or to the end of the plan."""
+        """Goes on to the end of the run, to a wait that nothing ends, or to the end of the plan; the course itself."""
         while True:
             self._decide()
             following = self._next()

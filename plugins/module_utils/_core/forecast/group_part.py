@@ -47,7 +47,7 @@ class GroupPart:
         return self._small
 
     def merged(self, group: GroupRow, after: GroupRow) -> GroupRow:
-        """``group`` when ``after`` was decided about its ``small``."""
+        """The whole group once ``after`` was decided about what ``small`` gave of it."""
         if after is self._small:
             return group
         rows, slots = list(group.members), group.max_concurrency
@@ -61,7 +61,7 @@ class GroupPart:
         return replace(after, members=tuple(rows))
 
     def follow(self, at: int, row: MemberRow) -> None:
-        """A member of those that were shown has become ``row``."""
+        """Takes note that the member at that index, one of those that ``small`` gave, has become ``row``."""
         queue = self._queue_of.get(at)
         if queue is not None:
             if row.state in _IDLE:

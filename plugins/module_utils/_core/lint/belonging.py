@@ -46,7 +46,8 @@ def is_template(text: str) -> bool:
 
 
 def belongs(document: t.Any) -> bool:
-    """Whether a document that nobody named is judged."""
+    """Whether a document of a file that nobody named is judged: one with ``apiVersion`` and ``kind``, one of a kind or
+    a group that is known here, Azure's own JSON, or what is unmistakably a part of a NodePool or a strategy."""
     if any(resources(document)):
         return True
     if isinstance(document, list):

@@ -91,7 +91,7 @@ def judge_document(document: t.Any, start: datetime, holes: bool = False, writte
 
 
 def mend(judged: Judged, consent: bool = False) -> t.Any:
-    """The document with the mended forms in it; None if there are none.
+    """A copy of the document with the mended forms in it; None if nothing is mended.
 
     What disrupts nodes by being applied stays as it was, unless there is consent. A later form for a place that an
     earlier one has made already is left out.

@@ -39,7 +39,8 @@ def is_related(document: t.Any) -> bool:
 
 
 def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
-    """Remarks with the index of the row that each is about; ``places`` tell where each row was read."""
+    """Remarks with the index of the row that each is about; ``places`` tell where each row was read, as
+    ``file:line``."""
     yield from _twice(rows, places)
     yield from _overridden_twice(rows, places)
     yield from _against_placements(rows)

@@ -35,7 +35,8 @@ def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> 
 
 
 def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Selectors of a ClusterResourcePlacement that KubeFleet refuses, or that select what is never placed."""
+    """Remarks on selectors of a ClusterResourcePlacement that KubeFleet refuses, or that select what is never placed;
+    none if one of them is for single resources of its namespace."""
     rows = field(document, "spec.resourceSelectors")
     selectors = [each for each in rows if isinstance(each, Mapping)] if isinstance(rows, list) else []
     if any(each.get("selectionScope") == WITH_SELECTORS for each in selectors):
@@ -52,7 +53,7 @@ def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
 
 
 def selected_elsewhere(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Selectors of a ResourcePlacement that mean kinds which lie in no namespace."""
+    """Remarks on selectors of a ResourcePlacement that mean kinds which lie in no namespace."""
     rows = field(document, "spec.resourceSelectors")
     for index, each in enumerate(rows if isinstance(rows, list) else ()):
         group, kind = (each.get(key) if isinstance(each, Mapping) else None for key in ("group", "kind"))

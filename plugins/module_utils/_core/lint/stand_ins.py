@@ -50,7 +50,8 @@ def without_holes(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def without_stand_ins(remarks: t.Iterable[LintProblem], document: t.Any, inside: str) -> t.Iterator[LintProblem]:
-    """A fault of a value that is not there yet is a note, once for its place; the rest is judged as it is."""
+    """The remarks, of which errors and warnings about a value that is not there yet become a note, one for each path.
+    ``inside`` as in ``Judged``."""
     told: set[str] = set()
     for each in remarks:
         if each.level not in (ERROR, WARNING) or not is_stand_in(

@@ -35,12 +35,12 @@ def definition(kind: Kind) -> dict[str, t.Any]:
 
 
 def text(kind: Kind) -> str:
-    """The file of a kind: JSON, which ``kubectl apply`` takes like YAML."""
+    """The content of a kind's file: its definition in JSON, which ``kubectl apply`` takes like YAML."""
     return json.dumps(definition(kind), indent=2) + "\n"
 
 
 def file_name(kind: Kind) -> str:
-    """Under which the kind's definition is kept, unique by group and plural."""
+    """The name of the file that holds the kind's definition: group and plural, which no other kind has."""
     return f"{kind.group}_{kind.plural}.json"
 
 
@@ -92,7 +92,8 @@ def _column(column: Column) -> dict[str, t.Any]:
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """Writes the definitions of all kinds to the folder that is the first argument. 0, or OSError."""
+    """Writes the definitions of all kinds to the folder that is the first argument, which is made if need be. Returns
+    0, or raises OSError."""
     folder = Path(arguments[0] if arguments else FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:

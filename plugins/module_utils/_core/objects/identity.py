@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which object a manifest describes."""
+"""Which Kubernetes object a manifest describes: group, version, kind, namespace and name."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def labels_of(manifest: Manifest) -> Manifest:
 
 
 def annotations_of(manifest: Manifest) -> Manifest:
-    """The annotations, or nothing where there are none."""
+    """The annotations, or nothing where there are none or something else stands in their place."""
     return _map_in(metadata_of(manifest), "annotations")
 
 
@@ -74,7 +74,8 @@ def _map_in(metadata: Manifest, key: str) -> Manifest:
 
 
 def identify(manifest: Manifest) -> ObjectId:
-    """The object that a manifest describes. FleetError ``unnamed-object`` if it has no name."""
+    """The object that a manifest describes. FleetError ``unnamed-object`` if its API version, kind or name is missing
+    or no text; a namespace that is no text counts as none."""
     metadata = metadata_of(manifest)
     parts = (manifest.get("apiVersion"), manifest.get("kind"), metadata.get("name"), metadata.get("namespace") or "")
     api_version, kind, name, namespace = (part if isinstance(part, str) else "" for part in parts)

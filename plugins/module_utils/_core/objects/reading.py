@@ -167,7 +167,8 @@ def read(
 
 
 def judge(document: t.Any, strict: bool = False, holes: bool = False, written: Written = as_read) -> JudgedObject:
-    """All problems and findings of a manifest, those beside its problems included; nothing is raised."""
+    """All problems and findings of a manifest, those beside its problems included; nothing is raised. Options as of
+    ``read``."""
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
@@ -197,7 +198,8 @@ def _copied(value: t.Any) -> t.Any:
 
 
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
-    """What of ``new`` cannot become of ``old``, both accepted by themselves."""
+    """The problems of changing ``old`` into ``new``, both accepted by themselves: fields that no update may change.
+    There are none if the two are of different kinds."""
     judge = _UPDATES.get(type(new))
     if judge is None or type(old) is not type(new):  # pylint: disable=unidiomatic-typecheck  # kinds
         return ()

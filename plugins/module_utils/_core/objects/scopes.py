@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which kinds live in namespaces, known without asking an API server."""
+"""Which Kubernetes kinds live in namespaces, known without asking an API server."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ BUILT_IN: Scopes = {
 def known_scopes(manifests: t.Iterable[Manifest], discovered: Scopes | None = None) -> dict[GroupKind, bool]:
     """Whether a kind is namespaced, by (group, kind).
 
-    Kubernetes' own kinds; those of CustomResourceDefinitions among the manifests; kinds seen with or without a
-    namespace there; and on top what an API server's discovery said.
+    What is said later wins: whether a manifest of the kind names a namespace; CustomResourceDefinitions among the
+    manifests; Kubernetes' own kinds; what an API server's discovery said.
     """
     scopes: dict[GroupKind, bool] = {}
     defined: dict[GroupKind, bool] = {}

@@ -52,8 +52,9 @@ Secrets = t.Container[tuple[str, str]]
 
 
 def is_reserved_namespace(name: str) -> bool:
-    """``default``, ``kube-*`` and ``fleet-*`` exist on each member for its own ends. In ours the hub keeps the key of
-    its digests, leases and often the members' credentials, and members keep what is placed on them."""
+    """Whether no placement may select the namespace: ``default``, ``kube-*`` and ``fleet-*`` exist on each member for
+    its own ends. In ours the hub keeps the key of its digests, leases and often the members' credentials, and members
+    keep what is placed on them."""
     return name in ("default", NAMESPACE) or name.startswith(RESERVED_PREFIXES)
 
 
@@ -105,7 +106,8 @@ def _self_made(each: ObjectId, manifest: Manifest) -> str | None:
 
 
 def stops_cluster(each: ObjectId, manifest: Manifest) -> Problem | None:
-    """What refuses a webhook that is asked about everything and refuses it while nobody answers; None if it is none.
+    """The Problem ``stops-cluster`` of a webhook that is asked about everything and refuses it while nobody answers;
+    None for anything else, and where the annotation ``gitops.fleet/may-stop-cluster`` permits it.
 
     Such a member can neither start the webhook's own pods again nor be mended through its API.
     """

@@ -57,7 +57,8 @@ _WINDOW = "spec.windows[0]"
 
 @dataclass(frozen=True)
 class ServiceResource:
-    """``path`` is its place in the document."""
+    """One resource in Azure's JSON. ``path`` is its place in the document, ``kind`` the kind of ours that has its
+    fields, ``value`` the resource as it is written."""
 
     path: str
     kind: str
@@ -81,12 +82,13 @@ class ServiceResource:
 
     @property
     def owner(self) -> str:
-        """The fleet or the cluster that it belongs to, as far as that is told."""
+        """The fleet or the cluster that it belongs to; empty where that is not told."""
         found = _ID.search(str(self.value.get("id") or ""))
         return found["owner"] if found else str(self.value.get("name") or "").rpartition("/")[0]
 
     def manifest(self) -> dict[str, t.Any]:
-        """Our kind with the same fields. A maintenance configuration is one window of its cluster's."""
+        """Our kind with the same fields, without what the service or a template adds; a name that is not known is made
+        up. A maintenance configuration is one window of its cluster's."""
         apart = _AROUND | _ELSEWHERE.get(self.kind, frozenset())
         spec = {key: each for key, each in self.body.items() if key not in apart}
         metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
@@ -111,7 +113,8 @@ class ServiceResource:
 
 
 def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
-    """The resources of the service in a document, if it is one of its own."""
+    """The resources of Azure's service in a document, in its lists and templates too; none in a manifest, which has a
+    ``kind``."""
     if isinstance(document, Mapping):
         if "kind" in document:
             return
@@ -129,7 +132,7 @@ def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
 
 
 def manifests_of(document: t.Any) -> tuple[dict[str, t.Any], ...]:
-    """The manifests that a document of the service is; windows of one cluster are one."""
+    """The manifests that a document of the service stands for; all windows of one cluster are one FleetMaintenance."""
     found: dict[tuple[str, str], dict[str, t.Any]] = {}
     for index, each in enumerate(resources(document)):
         manifest = each.manifest()

@@ -83,7 +83,8 @@ class PoolCalendar:
 def pool_calendar(
     document: t.Any, where: str, start: datetime, nodes: int | None, clusters: t.Sequence[str] = ()
 ) -> PoolCalendar:
-    """A year of a pool's manifest from an aware instant on; less where its budgets change all the time."""
+    """A year of a pool's manifest from an aware instant on; less where its budgets change all the time. ``nodes`` None:
+    ASSUMED_NODES. A manifest that cannot be read gives a calendar with ``problems``."""
     examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
     metadata = document.get("metadata") if isinstance(document, t.Mapping) else None
     name = str((metadata or {}).get("name") or "")
@@ -119,7 +120,7 @@ def pool_calendar(
 
 
 def sentence(budget: Budget) -> str:
-    """``at most 10% of its nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h``."""
+    """A budget in words: ``at most 10% of its nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h``."""
     share = "of its nodes" if budget.nodes.endswith("%") else "nodes"
     text = f"at most {budget.nodes} {share}"
     if budget.reasons is not None:

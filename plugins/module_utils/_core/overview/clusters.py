@@ -74,7 +74,8 @@ class ClusterRow:
 def cluster_row(
     cluster: MemberCluster, member: FleetMember | None = None, failed: t.Mapping[str, str] | None = None
 ) -> ClusterRow:
-    """``failed`` says with which code and message the last read of the member failed, if it did."""
+    """The row of one cluster. ``failed`` has the ``code`` and ``message`` with which the last read of the member
+    failed, if it did."""
     status = cluster.status
     version, nodes = (status.properties.get(name) for name in (VERSION, NODES))
     agent = next((each for each in status.agent_status if each.type == AGENT), None)

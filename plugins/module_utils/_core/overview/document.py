@@ -92,7 +92,7 @@ class Overview:
 
 
 def drift_rows(placement: str, status: PlacementStatus) -> t.Iterator[DriftRow]:
-    """What is recorded of drift, field by field."""
+    """What is recorded of drift and differences, a row for each field; one without a path where no field is named."""
     for each in status.placement_statuses:
         for one in each.drifted_placements:
             for detail in one.observed_drifts or (PatchDetail(path=""),):

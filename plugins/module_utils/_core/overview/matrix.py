@@ -80,7 +80,7 @@ class Reasons:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, text: str) -> int:
-        """The place of the text in ``texts``."""
+        """The place of the text in ``texts``, where a new one is added."""
         found = self.numbers.setdefault(text, len(self.texts))
         if found == len(self.texts):
             self.texts.append(text)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A plan file that was approved: whoever changed what it shows after its digest was made is found out."""
+"""Checks an approved plan file, and refuses one that was edited since its digest was made."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ AGAIN = "plan again with write_plan, and have that approved"
 
 @dataclass(frozen=True, kw_only=True)
 class Approved:
-    """``digest`` was computed from what the file shows; ``changes`` tells it in one line for each placement."""
+    """``digest`` was computed from what the file shows; ``changes`` has a line for each placement: ``a: b lost``."""
 
     digest: str
     changes: tuple[str, ...]
 
 
 def read_approved(document: t.Any, where: str) -> Approved:
-    """The plan in a file of ``write_plan``.
+    """The plan in ``document``, the parsed JSON of a file that ``write_plan`` made; ``where`` is the file.
 
     FleetError ``plan-invalid`` with everything that has not its form, ``plan-too-old`` or ``plan-too-new`` for another
     schema, ``plan-doctored`` when the file shows something else than its digests stand for.
@@ -88,7 +88,7 @@ def _checked(document: t.Mapping[str, t.Any], where: str) -> Approved:
 
 
 def _repeats(plan: t.Mapping[str, t.Any]) -> bool:
-    """Of two rows for one cluster the digest would see one."""
+    """Whether two rows are for one cluster, of which the digest would see one."""
     names = [row["cluster"] for row in plan["clusters"]]
     return len(set(names)) < len(names)
 

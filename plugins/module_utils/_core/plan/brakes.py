@@ -16,7 +16,8 @@ from ..values.int_or_percent import scaled
 @dataclass(frozen=True, kw_only=True)
 class BrakeLimits:
     """``max_removals`` is a number of clusters or a percentage of the clusters that a placement holds,
-    ``max_object_removals`` likewise of the objects that it holds on one cluster."""
+    ``max_object_removals`` likewise of the objects that it holds on one cluster. An ``allow_*`` lifts the brake of that
+    name."""
 
     max_removals: int | str = "30%"
     allow_empty: bool = False
@@ -28,7 +29,8 @@ class BrakeLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class Brake:
-    """``tripped`` says that the limit is exceeded; a tripped brake stops the apply unless it is ``lifted``."""
+    """``tripped`` says that the limit is exceeded; a tripped brake stops the apply unless it is ``lifted``. ``option``
+    is what would lift it, as it is written (``max_removals: 3``)."""
 
     name: str
     tripped: bool
@@ -64,12 +66,14 @@ class ObjectLoss:
 
 
 def permitted(limit: int | str, held: int) -> int:
-    """How many of ``held`` may go under a limit; one always may."""
+    """How many of ``held`` may go under ``limit``, a number or a percentage, rounded down; one always may. ValueError
+    for another text."""
     return max(1, scaled(limit, held, round_up=False))
 
 
 def removals(placement: str, held: int, lost: int, limit: int | str) -> Brake:
-    """At most ``limit`` of the ``held`` clusters may lose the placement in one apply; one always may."""
+    """The brake ``max_removals``: ``lost`` of the ``held`` clusters lose the placement. It trips beyond what the
+    default or ``limit`` permits; a ``limit`` above the default that permits the loss lifts it."""
     default, allowed = permitted(DEFAULT_REMOVALS, held), permitted(limit, held)
     return Brake(
         name="max_removals",
@@ -81,7 +85,7 @@ def removals(placement: str, held: int, lost: int, limit: int | str) -> Brake:
 
 
 def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
-    """A placement that holds clusters may not end with none unless that is said."""
+    """The brake ``allow_empty``: trips if clusters hold the placement and ``kept`` is 0; ``allow`` lifts it."""
     return Brake(
         name="allow_empty",
         tripped=held > 0 and kept == 0,
@@ -92,7 +96,8 @@ def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
 
 
 def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int | str) -> Brake:
-    """At most ``limit`` of the objects on a cluster that keeps the placement may be deleted in one apply."""
+    """The brake ``max_object_removals``, over clusters that keep the placement: trips if one of them loses more objects
+    than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it."""
     found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]
     stopped = [each for each in found if each.exceeds(limit)]
     worst = max(stopped or found, key=lambda each: each.deleted / max(1, each.held), default=None)
@@ -115,7 +120,8 @@ def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int |
 
 
 def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
-    """A placement that holds objects may not end with none on clusters that keep it, unless that is said."""
+    """The brake ``allow_no_objects``: trips if a cluster that keeps the placement holds objects of it, and none are
+    ``selected`` any more; ``allow`` lifts it."""
     tripped = held > 0 and selected == 0
     return Brake(
         name="allow_no_objects",
@@ -127,7 +133,8 @@ def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
 
 
 def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
-    """Facts older than ``limit`` are no ground to act on."""
+    """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware. Nothing
+    lifts it but a larger limit."""
     age = now - captured_at
     return Brake(
         name="max_facts_age",
@@ -139,8 +146,9 @@ def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
 
 
 def older_source(placement: str, revision: str, last: str, older: bool | None, allow: bool, deepen: str = "") -> Brake:
-    """A source revision that does not descend from the one applied last would undo newer work; ``older`` is None if
-    that cannot be told, and ``deepen`` the command after which it can."""
+    """The brake ``allow_older``: trips unless ``older`` is False, for a ``revision`` that does not descend from
+    ``last`` would undo newer work. ``older`` is None if that cannot be told, ``deepen`` the command after which it
+    can."""
     unknown = f"it cannot be told whether revision {revision[:12]} is a descendant of {last[:12]}, applied last"
     known = f"revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last"
     return Brake(

@@ -32,14 +32,15 @@ class FieldChange:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectChange:
-    """``action`` is NEW, CHANGED, LEFT_OUT, or UNKNOWN where what was applied is not known to its fields."""
+    """``action`` is NEW, CHANGED, LEFT_OUT, or UNKNOWN (it may change) where it cannot be compared field by field.
+    ``fields`` are those of a CHANGED object, as far as they are known."""
 
     id: ObjectId
     action: str
     fields: tuple[FieldChange, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The object and its fields."""
+        """The change as plans have it: ``object``, ``action`` and ``fields``."""
         return {"object": str(self.id), "action": self.action, "fields": [each.as_dict() for each in self.fields]}
 
 
@@ -51,7 +52,7 @@ class ClusterChanges:
     objects: tuple[ObjectChange, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Clusters and objects."""
+        """The same as plans have it: ``clusters`` and ``objects``."""
         return {"clusters": list(self.clusters), "objects": [each.as_dict() for each in self.objects]}
 
 

@@ -72,8 +72,8 @@ from .rendering import Sealing, by_cluster, renderings
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """What the records hold of one placement; ``contents`` are the object IDs of each resource snapshot by name,
-    ``earlier`` what is known of these objects."""
+    """What the records hold of one placement. The three ``resource_*`` are of its latest resource snapshot;
+    ``contents`` are the object IDs of each snapshot by name, ``earlier`` what is known of these objects."""
 
     bindings: tuple[ClusterResourceBinding, ...] = ()
     policy_snapshot: ClusterSchedulingPolicySnapshot | None = None
@@ -95,7 +95,7 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class WantedPlacement:
-    """``objects`` in apply order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
+    """``objects`` in hash order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
     ``prune_kinds`` are kinds that are deleted although they may hold more than ours. ``respecified`` says that another
     spec is recorded. ``overrides`` are those attached to the placement, in their order; what they make is sealed by
     ``sealing``, as the objects are. ``rolled_back`` says that the objects are those of an earlier snapshot.
@@ -122,6 +122,7 @@ class Contents:
     rendered: t.Mapping[str, tuple[Rendered, ...]]
 
     def on(self, cluster: str) -> tuple[Rendered, ...]:
+        """What overrides make of the objects on the cluster; where none act, the objects."""
         return self.rendered.get(cluster, self.objects)
 
 
@@ -185,7 +186,7 @@ def compose(
 
 
 def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
-    """The clusters that are to hold the placement, by name."""
+    """The clusters that are to hold the placement by its bindings, in order of name; without those not in the index."""
     names = {each.spec.target_cluster for each in bindings if _holds(each)} & index.positions.keys()
     return [index.clusters[index.positions[name]] for name in sorted(names)]
 
@@ -228,7 +229,8 @@ def brakes_of(
     limits: BrakeLimits,
     clusters: t.Sequence[ClusterPlan],
 ) -> tuple[Brake, ...]:
-    """Every brake that this change pulls, those that are lifted by an option too."""
+    """All brakes that are asked about this change, whether they have tripped or not. Where the placement
+    ends, those about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source."""
     name = str(wanted.placement.key)
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
     losing = [each.cause for each in clusters if each.change == LOST]
@@ -257,7 +259,8 @@ def brakes_of(
 def policy_snapshot_of(
     placement: ClusterResourcePlacement, latest: ClusterSchedulingPolicySnapshot | None
 ) -> tuple[ClusterSchedulingPolicySnapshot, bool]:
-    """The latest snapshot if the policy is the same but for the number of clusters, else the next one."""
+    """The latest snapshot if the policy is the same but for the number of clusters, else the next one; and whether it
+    is new. Nothing is written."""
     digest = policy_hash(encode(placement.spec.policy) if placement.spec.policy else None)
     if latest and latest.spec.policy_hash == digest:
         return latest, False
@@ -282,7 +285,8 @@ def cluster_rows(
     policy: str,
     unread: t.Container[str],
 ) -> tuple[ClusterPlan, ...]:
-    """One row for each cluster that has, gets or loses the placement, by name."""
+    """One row for each cluster that has, gets or loses the placement, by name. ``after`` are the bindings that
+    scheduling leaves, ``policy`` is the name of today's policy snapshot, ``unread`` are clusters kept unread."""
     before = {each.spec.target_cluster: each for each in sorted(known.bindings, key=_had)}
     by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_holds)}
     rows = []
@@ -336,8 +340,8 @@ def leaving_objects(
     cause: str,
     contents: t.Iterable[Rendered],
 ) -> dict[str, tuple[ObjectId, ...]]:
-    """What leaves a cluster, by what becomes of it. A cluster that keeps a placement which only reports loses nothing,
-    and what is on one that has left the fleet stays there."""
+    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``; an empty dict where nothing can. A cluster
+    that keeps a placement which only reports loses nothing, and what is on one that has left the fleet stays there."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}

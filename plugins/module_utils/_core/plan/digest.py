@@ -30,9 +30,9 @@ def plan_digest(
     brakes: t.Sequence[Brake],
     renderings: t.Sequence[Rendering] = (),
 ) -> str:
-    """Covers the placement and its spec, clusters gained, kept and lost, every object as each cluster gets it, what is
-    deleted and what is released on each cluster, and the brakes lifted. Not covered: facts, scores, live state, our own
-    version.
+    """Hex SHA-256 over the placement and its spec, clusters gained, kept and lost, every object as each cluster gets
+    it, what is deleted and what is released on each cluster, and the brakes lifted. Not covered: facts, scores, live
+    state, our own version.
     """
     apart = _rows(renderings)
     return digest_of(
@@ -73,14 +73,14 @@ def document_digest(plan: t.Mapping[str, t.Any]) -> str:
 
 
 def plans_digest(digests: t.Mapping[str, str]) -> str:
-    """One digest for the plans of several placements; that of a single one is its own."""
+    """One digest for the plans of several placements, from theirs by name; that of a single one is its own."""
     if len(digests) == 1:
         return next(iter(digests.values()))
     return digest_of(dict(digests))
 
 
 def contents_digest(plan: PlacementPlan) -> str:
-    """Of everything that any cluster is to get, whatever has become of it so far."""
+    """The digest of everything that any cluster is to get, whether it has it already or not."""
     return digest_of([plan.resource_hash, _rows(plan.renderings)])
 
 

@@ -51,7 +51,7 @@ class Rendered:
     origin: Origin | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The object as plan files have it."""
+        """The object as plan files have it, without its manifest."""
         envelope = {"envelope": self.origin.as_dict()} if self.origin else {}
         return {**reference(self.id), "hash": self.hash, **envelope}
 
@@ -106,7 +106,7 @@ class ClusterPlan:
 
     @property
     def decides_change(self) -> bool:
-        """Whether this is other than what is recorded, the member not looked at."""
+        """Whether it differs from what is recorded; what the member has is not looked at."""
         if self.cause == LEFT_BEHIND:
             return not self.decided
         return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
@@ -144,6 +144,7 @@ class PlacementPlan:
     ``objects`` are those of the snapshot; ``overrides`` names what acts on them on a cluster, and ``rendered`` holds
     what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference.
 
+    ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all.
     ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
     for, is None. ``respecified`` says that its spec is not the recorded one, ``rebound`` that a binding's is not.
     ``changes`` are those since the last apply, in objects that stay on clusters that stay. ``rolled_back`` says that
@@ -176,12 +177,12 @@ class PlacementPlan:
 
     @property
     def key(self) -> PlacementKey:
-        """Which placement it is."""
+        """Kind, namespace and name of the placement."""
         return self.placement.key
 
     @property
     def name(self) -> str:
-        """That as text."""
+        """``web``, or ``shop/web`` for a ResourcePlacement."""
         return str(self.placement.key)
 
     @property
@@ -190,18 +191,18 @@ class PlacementPlan:
         return WantedContent(resource_snapshot=self.resource_snapshot, overrides=self.overrides)
 
     def objects_on(self, cluster: str) -> tuple[Rendered, ...]:
-        """What the cluster is to hold, in apply order."""
+        """What the cluster is to hold, in hash order as ``objects``."""
         return self.rendered.get(cluster, self.objects)
 
     def left_out_on(self, cluster: str) -> tuple[ObjectId, ...]:
-        """What of the snapshot the cluster is not to hold."""
+        """The objects of the snapshot that overrides leave out on the cluster."""
         there = {each.id for each in self.objects_on(cluster)}
         return tuple(each.id for each in self.objects if each.id not in there) if cluster in self.rendered else ()
 
     @property
     def picked(self) -> int:
-        """How many clusters the policy has found. One that could not be read keeps what it has beside them, unless the
-        policy names it."""
+        """How many clusters the policy has found. Those that keep the placement only because they could not be read are
+        not counted, unless the policy names them."""
         named = self.placement.spec.policy.cluster_names if self.placement.spec.policy else ()
         return sum(
             1
@@ -232,7 +233,7 @@ class PlacementPlan:
 
     @property
     def left_behind(self) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
-        """What goes from evacuated clusters that could not be read, once they answer, in the same way."""
+        """What goes from evacuated clusters that could not be read, once they answer; in the form of ``going``."""
         rows = [each for each in self.clusters if each.cause == LEFT_BEHIND]
         return _alike({each.cluster: each.leaving for each in rows})
 

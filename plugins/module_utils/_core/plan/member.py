@@ -57,7 +57,8 @@ class Deletable:
 @dataclass(frozen=True, kw_only=True)
 class MemberStep:
     """One object's step. ``reason`` is upstream's manifest reason for refusals (``NotTakenOver``, ``FoundDrifts``).
-    ``changes`` are the fields that an update changes or gives up, where they were asked for."""
+    ``manifest`` is None for what leaves. ``missing`` says that an object which was applied, or is reported on, is not
+    there. ``changes`` are the fields that an update changes or gives up, where they were asked for."""
 
     id: ObjectId
     action: str
@@ -76,7 +77,8 @@ class MemberStep:
         return bool(self.drifts) or self.missing
 
     def applied_over(self, live: t.Mapping[str, t.Any] | None) -> t.Mapping[str, t.Any] | None:
-        """The manifest as it is applied over what is ``live``; None where nothing is applied."""
+        """The manifest as it is applied over what is ``live`` (None if nothing is there), without what the annotation
+        ``gitops.fleet/ignore`` leaves to others; None for what leaves."""
         return None if self.manifest is None else left_alone(self.manifest, live, MANAGER)
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -96,7 +98,8 @@ class MemberStep:
 
 
 def stays(each: ObjectId, prune_kinds: t.Container[str], abandon: bool) -> bool:
-    """Whether an object that leaves its placement is released and not deleted."""
+    """Whether an object that leaves its placement is released and not deleted: all with ``abandon``; Namespaces and
+    CustomResourceDefinitions whose kind is not in ``prune_kinds``; what is in the namespace of our records."""
     kept = (each.group, each.kind) in KEPT_KINDS and each.kind not in prune_kinds
     return abandon or kept or _in_our_namespace(each)
 
@@ -142,8 +145,8 @@ def decide_member(
 
 
 def as_planned(steps: t.Sequence[MemberStep], deletable: Deletable | None, held: int) -> tuple[MemberStep, ...]:
-    """The steps without deletions that no plan showed to anybody: another run has written to the member, and the
-    records do not know of it. ``held`` is the number of objects in the member's ApplySet.
+    """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them: the records
+    know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the ApplySet's objects.
     """
     if deletable is None:
         return tuple(steps)

@@ -54,7 +54,7 @@ class MemberOutcome:
 
     @property
     def changes(self) -> tuple[MemberStep, ...]:
-        """The steps that write something, or would."""
+        """The steps that write something or would, those that failed among them."""
         return tuple(each for each in self.steps if each.action not in (UNCHANGED, REFUSED, DIFFERS))
 
     @property
@@ -64,7 +64,7 @@ class MemberOutcome:
 
     @property
     def wrote(self) -> tuple[ObjectId, ...]:
-        """What was written, whether the member as a whole failed afterwards or not."""
+        """The objects that were written or removed, whether the member as a whole failed afterwards or not."""
         failed = {each.id for each in self.failures}
         return self.written or tuple(each.id for each in self.changes if self.done and each.id not in failed)
 

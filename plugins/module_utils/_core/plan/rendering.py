@@ -64,7 +64,8 @@ class Sealing:
 
 @dataclass(frozen=True, kw_only=True)
 class ByCluster:
-    """Names of the overrides that act on a cluster, and what it gets where that is not just the objects."""
+    """By name of the cluster: ``overrides`` that act on it, and what is ``rendered`` for it. Clusters on which none
+    act are left out, in ``rendered`` also those for which they change nothing."""
 
     overrides: OverridesByCluster = field(default_factory=dict)
     rendered: t.Mapping[str, Contents] = field(default_factory=dict)
@@ -80,7 +81,8 @@ class _Trouble:
 
 
 def placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None) -> Rendered:
-    """A manifest as members get it. Without a key its hash does not cover what Secrets hold."""
+    """A manifest as members get it: cleaned, and sealed and hashed for the records. Without a key its hash does not
+    cover what Secrets hold. FleetError ``unnamed-object``, ``not-json``."""
     clean = cleaned(manifest)
     hidden = sealed(clean, sealing.key, sealing.source) if sealing.key else without_values(clean)
     return Rendered(id=identify(clean), hash=object_hash(hidden), manifest=clean, sealed=hidden, origin=origin)

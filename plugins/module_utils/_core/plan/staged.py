@@ -37,8 +37,9 @@ def staged_plan(
     now: datetime,
     limits: BrakeLimits,
 ) -> PlacementPlan:
-    """What becomes of every recorded cluster when all stages are done. Nothing is decided anew: who is picked, and who
-    loses it, is what the bindings say. FleetError where overrides cannot be carried out."""
+    """What becomes of every recorded cluster when all stages are done; ``snapshot`` is the name of the one they get.
+    Nothing is decided anew: the bindings say who is picked, and who loses it. FleetError where overrides cannot be
+    carried out."""
     placement = wanted.placement
     staying = staying_members(known.bindings, index) if wanted.overrides else []
     made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)

@@ -32,7 +32,7 @@ Origins = t.Mapping[ObjectId, Origin]
 
 
 def origins_of(plan: PlacementPlan) -> Origins:
-    """By object, the envelope that it came out of; others are left out."""
+    """By object, the envelope that it came out of; objects without one are left out."""
     return {each.id: each.origin for each in plan.objects if each.origin}
 
 
@@ -50,7 +50,8 @@ def _selected(each: Rendered) -> ResourceIdentifier:
 def failed_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, generation: int, now: datetime
 ) -> tuple[FailedPlacement, ...]:
-    """What could not be applied or is not gone, first ``DETAILS``; since when stays as it was."""
+    """What could not be applied or is not gone, at most ``DETAILS`` objects; what had failed in ``old`` keeps the
+    transition time of its condition."""
     before = {_place(each): each.condition for each in (old.failed_placements if old else ())}
     return tuple(
         FailedPlacement(
@@ -66,7 +67,8 @@ def failed_placements(
 def drifted_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, now: datetime
 ) -> tuple[DriftedPlacement, ...]:
-    """Drift that stands after the run: repaired drift is no drift any more."""
+    """Drift that stands after the run, for repaired drift is none any more; at most ``DETAILS`` objects, and as many
+    fields of each. The first observation is that in ``old``, else ``now``."""
     first = {_place(each): each.first_drifted_observed_time for each in (old.drifted_placements if old else ())}
     rows = []
     for step in _standing(outcome):
@@ -88,7 +90,8 @@ def drifted_placements(
 def diffed_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, now: datetime
 ) -> tuple[DiffedPlacement, ...]:
-    """Differences that a takeover or a report found."""
+    """Differences that a takeover or a report found, with the same limits and first observations; a missing object has
+    the path ``/``."""
     first = {_place(each): each.first_diffed_observed_time for each in (old.diffed_placements if old else ())}
     rows = []
     for step in outcome.steps:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a placement may ask for that this version does not carry out is said, never passed over in silence."""
+"""Findings for what a placement asks of KubeFleet's API that this version does not carry out."""
 
 from __future__ import annotations
 

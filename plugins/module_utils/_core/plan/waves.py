@@ -22,7 +22,7 @@ Wave = tuple[str, ...]
 
 def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     """Names of the clusters that change, by wave; one wave of a placement that ends, none where nothing
-    changes, or staged runs alone change it.
+    changes, or staged runs alone change it. Clusters that the limits never let change are in none.
 
     As the rolling update decides: clusters that lose the placement and then those that change spend what may be
     unavailable, in the order of their bindings; clusters that gain it spend the surge. FleetError as of ``limits``.

@@ -38,8 +38,8 @@ AT_ONCE = frozenset(
 
 
 def availability(group: str, kind: str, live: Live) -> str:
-    """One of the three reasons for a live object of that kind. One that tells something else than its kind does is not
-    available."""
+    """AVAILABLE, NOT_YET or NOT_TRACKABLE for a live object of that kind; NOT_YET also where a field that counts is not
+    of its type."""
     if (group, kind) in AT_ONCE:
         return AVAILABLE
     tracker = TRACKERS.get((group, kind))
@@ -50,7 +50,8 @@ def availability(group: str, kind: str, live: Live) -> str:
 
 
 def lacking(group: str, kind: str, live: Live) -> str:
-    """What a live object lacks that is not available yet, as the rest of a sentence about it."""
+    """What a live object lacks that is not available yet, as the rest of a sentence about it. ValueError if its status
+    or metadata is no map."""
     status = mapping(live, "status")
     if group == "apps" and status.get("observedGeneration") != mapping(live, "metadata").get("generation"):
         return "is not taken up by its controller yet"

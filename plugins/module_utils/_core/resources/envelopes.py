@@ -80,7 +80,8 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
 
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
-    """The selection with what is in its envelopes in their place."""
+    """The selection with what is in its envelopes in their place, in hash order. If any envelope has a problem, that is
+    added and the objects stay as they are."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))
@@ -162,7 +163,7 @@ SHOWN = 3
 
 
 def side_effects(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Problem, ...]:
-    """One finding for each way in which objects selected without an envelope act on the hub that they lie on."""
+    """One finding ``acts-on-hub`` for each way in which objects selected without an envelope act on the hub itself."""
     objects = sorted(selected)
     found = []
     for effect, kinds in SIDE_EFFECTS.items():

@@ -45,7 +45,7 @@ class KeptSnapshot:
 
     @property
     def sealed(self) -> dict[ObjectId, str]:
-        """The Secrets whose content is kept elsewhere, and where."""
+        """The Secrets, and envelopes with Secrets, whose content is kept elsewhere, and where."""
         found = ((identify(each), _source(each)) for each in self.manifests)
         return {each: source for each, source in found if source}
 
@@ -94,7 +94,8 @@ class SnapshotRow:
 
 
 def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
-    """The snapshots in the order of their index. What is known by its name alone counts as changed."""
+    """A step for each of ``snapshots``, which come in ascending order of index. An object of which one of two
+    neighbours knows the name alone counts as changed."""
     steps: list[Step] = []
     before: dict[t.Any, tuple[ObjectId, str]] | None = None
     for each in snapshots:
@@ -115,7 +116,7 @@ def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
 
 
 def _source(manifest: Manifest) -> str:
-    """Of a Secret, or of the first one in an envelope."""
+    """Where the content of a Secret is, or of the first one in an envelope; empty for others."""
     inner = manifest.get("data")
     inside = (each for each in inner.values() if isinstance(each, t.Mapping)) if isinstance(inner, t.Mapping) else ()
     return secret_source(manifest) or next(filter(None, map(secret_source, inside)), "")

@@ -19,7 +19,8 @@ WORDS = 160
 
 
 def pod_trouble(pods: t.Iterable[Pod]) -> str:
-    """The first trouble of any of the pods, such as ``pod web-1: ImagePullBackOff``; empty if none tells of one."""
+    """The first trouble of any of the pods, such as ``pod web-1: ImagePullBackOff``; empty if none tells of one. A pod
+    that is malformed is passed over."""
     for pod in pods:
         try:
             found = _container_trouble(pod) or _unscheduled(pod)

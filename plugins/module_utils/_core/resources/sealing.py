@@ -52,12 +52,12 @@ def without_values(manifest: Manifest) -> dict[str, t.Any]:
 
 
 def has_secrets(manifest: Manifest) -> bool:
-    """Whether the manifest holds anything that ``sealed`` hides."""
+    """Whether the manifest is a Secret, be it an empty one, or an envelope with one."""
     return without_values(manifest) != dict(manifest)
 
 
 def shows_left_out(manifest: Manifest) -> bool:
-    """Whether ``without_values`` has left anything out of the manifest."""
+    """Whether ``without_values`` has left anything out of this Secret; False for envelopes and other objects."""
     secret = (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", "Secret")
     values = (each for part in manifest.values() if isinstance(part, t.Mapping) for each in part.values())
     return secret and any(each == LEFT_OUT for each in (*values, *annotations_of(manifest).values()))
@@ -78,7 +78,7 @@ def _sealed(manifest: Manifest, hidden: Hidden, source: str) -> dict[str, t.Any]
 
 
 def object_hash(manifest: Manifest) -> str:
-    """Hex SHA-256 of a sealed manifest; where its content came from is not part of it."""
+    """Hex SHA-256 of a sealed manifest; where its content came from is not part of it. FleetError ``not-json``."""
     return digest_of(without_source(manifest))
 
 
@@ -127,7 +127,7 @@ def _content(value: t.Any) -> bytes:
 
 
 def without_source(manifest: Manifest) -> dict[str, t.Any]:
-    """A sealed manifest without the mark of where its content came from."""
+    """A sealed manifest without the annotation that says where its content came from, in envelopes too."""
     out = dict(manifest)
     metadata = metadata_of(out)
     annotations = dict(annotations_of(out))

@@ -39,7 +39,8 @@ Bindings = t.Sequence[ClusterResourceBinding]
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
-    """A budget with its numbers: of ``total`` bindings ``available`` are available, and ``allowed`` more may go."""
+    """A budget with its numbers: of ``total`` bindings ``available`` are available, and ``allowed`` more may go;
+    ``limit`` is maxUnavailable or minAvailable as a number."""
 
     available: int
     total: int
@@ -101,7 +102,8 @@ def evict(
 ) -> Evicted:
     """Judge one eviction; ``bindings`` are all of the placement. It is tried once, whatever comes of it.
 
-    FleetError for a budget that is no number. ``upstream`` brings back KubeFleet's wider idea of a failed placement.
+    FleetError ``not-a-count`` for a budget, ``number-of-clusters-missing`` for PickN. ``upstream`` brings back
+    KubeFleet's arithmetic, and its wider idea of a failed placement.
     """
     if is_over(eviction):
         return Evicted(eviction=eviction)
@@ -120,7 +122,7 @@ def evict(
 
 
 def is_over(eviction: ClusterResourcePlacementEviction) -> bool:
-    """Found invalid at this generation, or executed or refused at any."""
+    """Whether it was found invalid at this generation, or executed or refused at any."""
     conditions = eviction.status.conditions
     invalid = status_is(conditions, VALID, eviction.metadata.generation, FALSE)
     return invalid or find_condition(conditions, EXECUTED) is not None
@@ -134,7 +136,8 @@ def eviction_verdict(
     *,
     upstream: bool = False,
 ) -> EvictionVerdict:
-    """Whether ``binding`` may go; a budget counts only under the placement's name."""
+    """Whether ``binding`` may go, which must be among ``bindings``; a budget counts only under the placement's name.
+    FleetError as of ``evict``."""
     if binding.metadata.deletion_timestamp is not None:
         return _verdict("already-deleting")
     if not _is_placed(binding):
@@ -157,7 +160,8 @@ def arithmetic(
     *,
     upstream: bool = False,
 ) -> Arithmetic:
-    """Percentages are of the clusters asked for, and round up. Bindings of any state count.
+    """How many more bindings the budget lets go; 0 where it sets no limit. Percentages are of the clusters asked for,
+    and round up. Bindings of any state count. FleetError as of ``evict``.
 
     A cluster that the policy asks for and that has no binding is unavailable: nothing picks another one before the next
     apply. Upstream's scheduler does at once, so that for it a missing binding does not count.

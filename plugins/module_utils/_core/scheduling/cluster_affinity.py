@@ -30,7 +30,8 @@ NAMES_SHOWN = 5
 
 @dataclass(frozen=True)
 class Requirement:
-    """One property requirement, judged for all clusters. ``problem`` says why it cannot be judged for any."""
+    """One property requirement, judged for all clusters: ``bits`` meet it. ``problem`` says why it cannot be judged for
+    any, ``field`` where in the placement that is."""
 
     wanted: PropertyRequirement
     column: PropertyColumn | None
@@ -61,7 +62,8 @@ class ClusterAffinityFilter:
 
     @classmethod
     def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinityFilter:
-        """Judge all clusters. What cannot be judged does not match and is a finding; upstream fails altogether."""
+        """Judge all clusters. What cannot be judged does not match and is a finding; with ``upstream`` that is a
+        FleetError."""
         judged = tuple(_judge(index, number, term, upstream) for number, term in enumerate(terms))
         matched, findings = 0, []
         for term in judged:

@@ -22,6 +22,8 @@ HEALTH_LIMIT = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class ClusterEligibility:
+    """The filter over a fleet, at the instant of its index."""
+
     index: FleetIndex
     name: t.ClassVar[str] = NAME
 

@@ -46,7 +46,7 @@ class Scheduled:
     """The outcome for one placement.
 
     ``bindings`` are all bindings afterwards, by name; ``changes`` what was done to them. ``decisions`` are the limited
-    list that a policy snapshot keeps, in upstream's order; ``left_out`` is the full list of clusters not picked.
+    list that KubeFleet puts into a policy snapshot, in its order; ``left_out`` is the full list of clusters not picked.
     ``count`` of ``wanted`` clusters hold the placement. ``written`` is False where upstream leaves the status alone.
     ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed before stays.
     """
@@ -106,7 +106,7 @@ class Scheduled:
         return found
 
     def judge(self, position: int) -> PickDecision:
-        """Why a cluster that holds nothing was not picked (PickAll and PickN)."""
+        """Why the cluster at a position, which holds nothing, was not picked; for PickAll and PickN only."""
         name = self.asked.index.names[position]
         score = self._left_scores.get(name)
         if score:

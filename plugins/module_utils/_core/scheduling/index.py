@@ -45,7 +45,8 @@ class FleetIndex:
     """Built once for each state of the fleet and shared by all placements.
 
     Positions follow cluster names in ascending order. ``now`` is the instant at which eligibility is judged: that of
-    the facts, not the wall clock. Columns are made at first use; making one twice at once is harmless.
+    the facts, not the wall clock. ``everyone``, ``leaving`` and ``evacuated`` are bit sets by position. Columns are
+    made at first use; making one twice at once is harmless.
     """
 
     def __init__(self, clusters: t.Iterable[MemberCluster], now: datetime) -> None:
@@ -64,6 +65,7 @@ class FleetIndex:
         self._topologies: dict[tuple[str, ...], Topology] = {}
 
     def label(self, key: str) -> LabelColumn:
+        """Who carries the label key, and with which value."""
         column = self._labels.get(key)
         if column is None:
             values = self._sets(cluster.metadata.labels.get(key) for cluster in self.clusters)
@@ -73,7 +75,8 @@ class FleetIndex:
         return column
 
     def column(self, name: str, *, upstream: bool = False) -> PropertyColumn:
-        """``name`` must be one that can be looked up (``properties.property_name_problem``)."""
+        """A property of all clusters, by either of its names, with ``upstream`` by this one alone. ``name`` must be one
+        that can be looked up (``properties.property_name_problem``)."""
         column = self._properties.get((name, upstream))
         if column is None:
             column = property_column(self.clusters, name, alias=not upstream)
@@ -81,13 +84,15 @@ class FleetIndex:
         return column
 
     def known(self, question: t.Hashable, holds: t.Callable[[MemberCluster], bool]) -> int:
-        """The clusters of which something holds, found once for each ``question``."""
+        """The clusters of which something holds, as a bit set. It is cached by ``question``, which must tell all that
+        ``holds`` depends on but the cluster."""
         bits = self._known.get(question)
         if bits is None:
             bits = self._known[question] = self.where(holds)
         return bits
 
     def topology(self, keys: tuple[str, ...]) -> Topology:
+        """The clusters grouped by their values of these label keys."""
         found = self._topologies.get(keys)
         if found is None:
             numbers: dict[tuple[str | None, ...], int] = {}
@@ -99,7 +104,7 @@ class FleetIndex:
         return found
 
     def selected(self, selector: LabelSelector | None) -> int:
-        """Clusters that match; no selector (None) matches all, as an empty one does."""
+        """Clusters that match a valid selector, as a bit set; None matches all, as an empty one does."""
         bits = self.everyone
         if selector is None:
             return bits

@@ -28,7 +28,8 @@ FIELD = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDu
 
 @dataclass(frozen=True)
 class PreferredTerm:
-    """One preference, read against the index; ``column`` is None without a usable sorter."""
+    """One preference, numbered from 0, read against the index: clusters in ``labelled`` match its label selector;
+    ``column`` is None without a usable sorter."""
 
     number: int
     weight: int
@@ -39,7 +40,7 @@ class PreferredTerm:
 
 @dataclass(frozen=True, kw_only=True)
 class TermScore:
-    """What one term gives one cluster.
+    """What one term, numbered from 1, gives one cluster; ``fraction`` is its share of the weight, from 0 to 1.
 
     ``code`` says why the score is not the plain share of the weight: ``label-mismatch``, ``property-missing``,
     ``property-malformed``, ``sorter-malformed``, ``no-spread`` (one value only in the fleet), or ``full-weight``.
@@ -78,6 +79,8 @@ class TermScore:
 
 @dataclass(frozen=True)
 class PreferredAffinity:
+    """The preferred terms of a policy, read against one fleet."""
+
     index: FleetIndex
     terms: tuple[PreferredTerm, ...]
     findings: tuple[Problem, ...] = ()
@@ -86,7 +89,8 @@ class PreferredAffinity:
     def of(
         cls, index: FleetIndex, preferences: tuple[PreferredClusterSelector, ...], *, upstream: bool
     ) -> PreferredAffinity:
-        """Read the terms. A malformed value anywhere in the fleet is a finding; upstream fails altogether."""
+        """Read the terms. A malformed sorter, and a malformed value anywhere in the fleet, is a finding; with
+        ``upstream`` that is a FleetError."""
         terms, findings = [], []
         for number, preferred in enumerate(preferences):
             sorter, column = preferred.preference.property_sorter, None
@@ -106,7 +110,8 @@ class PreferredAffinity:
         return cls(index, tuple(terms), tuple(dict.fromkeys(findings)))
 
     def check_extremes(self, candidates: int) -> None:
-        """Upstream's own refusal to score ``candidates`` where spelling puts a value beyond the extremes."""
+        """FleetError where upstream refuses to score ``candidates``: ``sorter-out-of-range`` if spelling puts a value
+        beyond the extremes, ``malformed-sorter`` for a sort order that is none."""
         for term in self.terms:
             if not (term.weight and term.column and term.sorter):
                 continue
@@ -120,7 +125,8 @@ class PreferredAffinity:
                     raise FleetError("sorter-out-of-range", text, f"MemberCluster/{self.index.names[position]}")
 
     def totals(self, flags: bytes, count: int) -> list[int]:
-        """The summed score of each of the ``count`` candidates that are flagged, in ascending order of position."""
+        """The summed score of each of the ``count`` candidates in ``flags`` (see ``bitset.flags``), in order of
+        position."""
         totals = [0] * count
         for term in self.terms:
             if not term.weight or (term.sorter and not term.column):

@@ -39,6 +39,7 @@ class Profile:
 
     @classmethod
     def of(cls, asked: SchedulingRequest) -> Profile:
+        """The filters, judged for all clusters; FleetError as of ``ClusterAffinityFilter.of``."""
         affinity = ClusterAffinityFilter.of(asked.index, asked.required, upstream=asked.upstream)
         filters: tuple[Filter, ...] = (
             affinity,
@@ -52,7 +53,7 @@ class Profile:
         return cls(filters, passing, affinity.findings)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """The first filter's refusal."""
+        """The refusal of the first filter that does not pass the cluster; None if all do."""
         for each in self.filters:
             if not each.passing >> position & 1:
                 return each.refusal(position)

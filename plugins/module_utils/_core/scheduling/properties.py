@@ -42,7 +42,7 @@ def path_of(name: str) -> str:
 
 
 def observed(cluster: MemberCluster, name: str) -> str | None:
-    """The text that a cluster reports, None if it does not report the property.
+    """The text that a cluster reports, None if it does not report the property. KeyError as of ``path_of``.
 
     The API server stores resource usage in canonical form, and the float of a sorter depends on the spelling.
     """
@@ -64,7 +64,8 @@ class PropertyColumn:
 
     ``texts`` and ``floats`` are by position. ``ranked`` are the positions with a quantity by value, then by name;
     ``nanos`` their exact values. ``lowest`` and ``highest`` are the first clusters, by name, with the extreme value
-    (-1 if nobody has one). ``first_blocks[i]`` is the set of the first ``i * BLOCK`` of ``ranked``.
+    (-1 if nobody has one). ``first_blocks[i]`` is the set of the first ``i * BLOCK`` of ``ranked``. ``scores`` caches
+    for ``property_sorter``.
     """
 
     name: str

@@ -30,6 +30,7 @@ class ClusterBlocker:
 
     @property
     def sentence(self) -> str:
+        """The reason in words, without a full stop, about a cluster that is called "it"."""
         text = SENTENCES[self.code].format(**self.details)
         return text + ": " + "; ".join(part.sentence for part in self.parts) if self.parts else text
 

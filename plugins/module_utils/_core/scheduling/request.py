@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one scheduling is about: the placement, its policy and the fleet."""
+"""What one scheduling of a placement is about (KubeFleet scheduler): the placement, its policy and the fleet."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class SchedulingRequest:
 
     @cached_property
     def policy(self) -> PlacementPolicy:
+        """That of the placement, not of the snapshot; PickAll where it has none."""
         return self.placement.spec.policy or PlacementPolicy()
 
     @property
@@ -42,6 +43,7 @@ class SchedulingRequest:
 
     @property
     def required(self) -> tuple[ClusterSelectorTerm, ...]:
+        """The required terms, alternatives; none if every cluster will do."""
         required = self._affinity.required
         return required.cluster_selector_terms if required else ()
 

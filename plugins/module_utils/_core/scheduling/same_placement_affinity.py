@@ -8,10 +8,10 @@ from __future__ import annotations
 
 
 def passing(everyone: int, held: int) -> int:
-    """Clusters that do not hold the placement under the current policy."""
+    """Clusters of ``everyone`` that are not among those that hold the placement under the current policy (bit sets)."""
     return everyone & ~held
 
 
 def bonus(obsolete: int, position: int) -> int:
-    """1 for a cluster that was picked under an older policy, compared last and never recorded."""
+    """1 for a cluster that was picked under an older policy, 0 for others; compared last and never recorded."""
     return obsolete >> position & 1

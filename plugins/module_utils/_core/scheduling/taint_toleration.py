@@ -18,6 +18,8 @@ NAME = "TaintToleration"
 
 @dataclass(frozen=True)
 class TaintToleration:
+    """The filter over a fleet; clusters in ``passing`` have no taint that is not tolerated."""
+
     index: FleetIndex
     tolerations: tuple[Toleration, ...]
     passing: int

@@ -21,7 +21,8 @@ FORBIDDEN = REFUSED // 2
 
 @dataclass(frozen=True)
 class DomainCensus:
-    """How many clusters hold the placement, by domain. Domains count over all clusters that carry the key."""
+    """How many clusters hold the placement, by domain, and the smallest, second smallest and largest of these numbers.
+    A domain counts if any cluster of the fleet carries it."""
 
     counts: t.Mapping[str, int]
     smallest: int
@@ -89,6 +90,7 @@ class TopologySpread:
 
     @classmethod
     def of(cls, index: FleetIndex, constraints: tuple[TopologySpreadConstraint, ...], held: int) -> TopologySpread:
+        """What one more cluster is worth where the clusters in ``held`` (a bit set) hold the placement."""
         keys = tuple(one.topology_key for one in constraints)
         topology = index.topology(keys)
         censuses = tuple(
@@ -100,7 +102,7 @@ class TopologySpread:
         return cls(constraints, topology, censuses, worth, tuple(map(sum, zip(*parts, strict=True))))
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """The first constraint that forbids the cluster's domain."""
+        """The first constraint that forbids the cluster's domain; None if none does."""
         if self.scores[self.topology.group_of[position]] > FORBIDDEN:
             return None
         return next(self.blockers(position), None)

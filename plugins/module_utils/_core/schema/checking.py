@@ -115,11 +115,13 @@ class Check:
     findings: list[Finding] = field(default_factory=list)
 
     def problem(self, code: str, path: str, message: str, hint: str = "", meant: t.Any = None) -> t.Any:
+        """Adds a problem. Returns what stands for the value that is wrong while a document is checked."""
         self.problems.append(Found(code, path, message, hint, meant))
         return _BAD
 
     def repair(self, finding: Finding, hint: str) -> None:
-        """``hint`` tells how to write it correctly."""
+        """Adds what was repaired; if ``strict``, as a problem instead, with ``hint``, which tells how to write it
+        correctly."""
         if self.strict:
             self.problem(finding.code, finding.old_path, finding.reason, hint)
         else:
@@ -127,7 +129,8 @@ class Check:
 
 
 def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop: Prop = _PLAIN) -> t.Any:
-    """The document without what is wrong in it, so that the rules over several fields can still be judged."""
+    """The document without what is wrong in it, so that the rules over several fields can still be judged; what is
+    wrong is added to ``check``. No mapping comes back where ``document`` is none."""
     if not isinstance(document, Mapping):
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}
@@ -224,7 +227,8 @@ def _check_map(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, 
 
 
 def _label_value(check: Check, value: t.Any, path: str) -> t.Any:
-    """Whole numbers and truth values have one spelling as text; a float may have lost digits (1.10), so it stays."""
+    """A whole number or truth value as text, told as a repair, for it has one spelling; anything else as it is. A float
+    may have lost digits (1.10)."""
     if not isinstance(value, int):
         return value
     text = check.written(path) or str(value).lower()
@@ -297,7 +301,7 @@ def _has_form(value: str, prop: Prop) -> bool:
 
 
 def _whole(value: t.Any) -> t.Any:
-    """Numbers such as 2.0 are whole to the API server."""
+    """2.0 as 2, which it is to the API server; anything else as it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -56,7 +56,7 @@ class Shape:
 
     @property
     def inner(self) -> Shape:
-        """The shape of one item of a list or map."""
+        """The shape of one item of a list or map; TypeError for another form."""
         if self.item is None:
             raise TypeError(f"{self.form} has no items")
         return self.item
@@ -92,7 +92,8 @@ def camel(name: str) -> str:
 
 
 def is_empty(value: t.Any) -> bool:
-    """Whether a value says as little as an absent field."""
+    """Whether a value says as little as an absent field: None, an empty text, tuple or mapping; not 0, False or a
+    list."""
     return value is None or value == "" or (isinstance(value, (tuple, Mapping)) and not value)
 
 

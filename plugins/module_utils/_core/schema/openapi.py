@@ -48,7 +48,8 @@ _LEAVES: dict[str, Schema] = {
 
 
 def schema_of(cls: type) -> Schema:
-    """The schema of an object of this class."""
+    """The schema of an object of this class. Of lists and maps of plain values it has the type of the items, and not
+    their enum, pattern or limits."""
     fields = fields_of(cls)
     out: Schema = {"type": "object", "properties": {each.json: _field_schema(each) for each in fields}}
     required = [each.json for each in fields if each.required]

@@ -22,8 +22,9 @@ class Prop:
     default. ``rules`` are CEL rules ``(expression, message)`` for the API server. A text has the form ``pattern``
     (anchored, in what RE2 and Python have in common), which ``form`` puts in words and ``code`` names where it does not
     fit; ``matches`` judges instead of a pattern that would take too long on a long text, in kinds that we never
-    install. ``digits`` takes a whole number for its digits, as a repair. A list that is ``unique`` holds each value
-    once. In an ``open`` object fields beside those of its class are kept and not judged.
+    install. ``digits`` takes a whole number for its digits, as a repair. The values of a ``quantity`` map are
+    quantities; a ``raw`` one is an object of any form. A list that is ``unique`` holds each value once. In an ``open``
+    object fields beside those of its class are kept and not judged.
     """
 
     doc: str

@@ -37,7 +37,8 @@ class Found:
 
 
 def beyond(known: t.Sequence[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
-    """Rules over several fields say nothing where a field itself is wrong already: one cause, one problem."""
+    """Those of ``found`` whose path is none of the ``known`` ones, and neither below nor around one: one cause, one
+    problem. Rules over several fields say nothing where a field itself is wrong already."""
     for each in found:
         if not any(_within(each.path, other.path) or _within(other.path, each.path) for other in known):
             yield each
@@ -261,7 +262,7 @@ RULE_OF: t.Mapping[str, Rule] = {rule.code: rule for rule in RULES}
 
 
 def as_markdown() -> str:
-    """The table of ``docs/objects.md``."""
+    """All rules as the table in ``docs/objects.md``."""
     rows = [f"| `{rule.code}` | {rule.rule_class} | {rule.kinds} | {rule.text} |" for rule in RULES]
     return "\n".join(["| code | class | kinds | what is wrong |", "|---|---|---|---|", *rows]) + "\n"
 

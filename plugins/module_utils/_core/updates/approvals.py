@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which approvals of gates count, and why another one does not.
+"""Which approvals of an update run's gates count, and why another one does not.
 
 What a Gate says of its approver is worth as much as the hub that holds it: names are verified on a hub that refuses
 gates which name somebody else, and has done so for the whole life of the gate.
@@ -43,6 +43,7 @@ class Terms:
 
     @property
     def proof(self) -> bool:
+        """Whether the approver's name has to be one that the hub vouches for."""
         return self.verified or not self.self_approval
 
 
@@ -56,6 +57,7 @@ class Court:
     since: datetime | None = None
 
     def vouches(self, created: datetime | None) -> bool:
+        """Whether names in an object that was made then are true."""
         return self.since is not None and created is not None and created > self.since
 
     @property
@@ -67,7 +69,7 @@ class Court:
 
 
 def named_makers(run: UpdateRun) -> tuple[str, str]:
-    """Who made the run and who started it, as far as it says so."""
+    """Who made the run and who started it, in this order; empty where it does not say."""
     return run.metadata.annotations.get(MADE_BY, ""), run.status.started_by
 
 
@@ -81,7 +83,8 @@ class RefusedApproval:
 def judged_approval(
     gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
 ) -> Approval | RefusedApproval:
-    """The approval of a Gate that is Completed; one that was ``used`` before does not expire any more."""
+    """The approval of a Gate, which must be Completed, or why it does not count; one that was ``used`` before does not
+    expire any more."""
     digest, approval = recorded_digest(court.run), gate.status.approval
     other = mistaken(gate, place, court.run)
     if other:
@@ -135,7 +138,8 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
 
 
 def as_shown(row: GateRow, gate: Gate | None, court: Court | None = None) -> GateRow:
-    """A gate that is Pending, as its object has it. One that nobody can see is not open: it opens when it is shown."""
+    """A row that is Pending, with ``due`` and ``refused`` as its Gate has them; NotStarted where there is no Gate, so
+    that it is opened, and shown, again. A row in another state stays as it is."""
     if row.state != PENDING:
         return row
     if gate is None:

@@ -114,7 +114,8 @@ def record(
 
 
 def referenced(run: RunState, operation: str, reference: str, version_before: str = "") -> RunState:
-    """What the driver gave back to find the operation again, and where it began; the same run if not in flight."""
+    """The run with the ``reference`` by which the driver finds the operation again, and the version at which it began;
+    the same run if the operation is not in flight."""
     return _in_flight(
         run,
         operation,

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who starts now in one stage: slots of stage and groups, the order of members, the turn of the groups."""
+"""Which members of a stage begin their upgrade now: slots of stage and groups, order of members, turn of the groups."""
 
 from __future__ import annotations
 
@@ -59,12 +59,14 @@ class GroupSlots:
     tried: set[int] = field(default_factory=set)
 
     def put(self, at: int, row: MemberRow) -> None:
+        """Sets the row at that place, and notes whether it is another one."""
         if row is not self.rows[at]:
             self.rows[at], self.changed = row, True
 
 
 def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
-    """The stage after giving out all free slots. ``seen`` is ``turn.stage`` as it is.
+    """The stage after giving out all free slots; attempts to begin are added to ``turn.begun``. ``seen`` is
+    ``turn.stage`` as it is.
 
     Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last. A
     member that cannot start takes no slot: it becomes Pending, and the next of its group is tried.

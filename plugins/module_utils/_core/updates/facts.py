@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the derivation tables ask of a group, a stage and the run: counts and flags, taken from the stored rows."""
+"""Counts and flags of an update run, its stages and groups, from the stored rows: states are derived from these."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ class Tally:
 
     @property
     def ended(self) -> bool:
+        """Whether all are Completed, Skipped or Failed; so it is of a group without members."""
         return self.failed + self.skipped + self.completed == self.members
 
 
@@ -101,14 +102,17 @@ class StageFacts:
 
     @property
     def latched(self) -> bool:
+        """Whether its own limit of failures is breached, or that of one of its groups."""
         return self.breached or any(self.breached_groups)
 
     @property
     def groups_done(self) -> bool:
+        """Whether each group is Completed or Skipped."""
         return all(state in DONE for state in self.groups)
 
     @property
     def groups_ended(self) -> bool:
+        """Whether each group is Completed, Skipped or Failed."""
         return all(state in _ENDED for state in self.groups)
 
     @property
@@ -120,7 +124,7 @@ class StageFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
-    """``stages`` are derived states."""
+    """``stages`` are derived states; ``latched`` says that a limit of failures is breached in one of them."""
 
     new: bool
     stop: bool

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gates and waits: opened, completed by people or by the clock, closed with a segment that is skipped."""
+"""Gates and waits of an update run: opened, completed by people or by the clock, closed with what is skipped."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
 
 
 def passed(stage: StageRow, desk: GateContext) -> StageRow:
-    """Gates that were approved or are due, and the wait that is over; clocks go on while a run is stopped."""
+    """The stage with those gates Completed that were approved or are due, and its wait if that is over; clocks go on
+    while a run is stopped. One that was not reached stays as it is."""
     if not stage.reached:
         return stage
     groups = tuple(_both(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
@@ -79,8 +80,8 @@ def passed(stage: StageRow, desk: GateContext) -> StageRow:
 
 
 def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow:
-    """Opens the stage's gates, and once they are passed those of its groups, that of a group which is to be skipped
-    excepted. ``seen`` is the stage as it is."""
+    """Opens the gates before the stage, and once they are passed those before its groups, that of a group which is to
+    be skipped excepted; adds them to ``desk.opened``. ``seen`` is the stage as it is."""
     before = _opened(stage.before_gates, (stage.name, "", BEFORE), desk)
     if before is not stage.before_gates:
         stage = replace(stage, before_gates=before)
@@ -97,9 +98,10 @@ def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow
 
 
 def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
-    """Opens the gates after groups whose members ended, then those of the stage together with its wait.
+    """Opens the gates after groups whose members ended, then those of the stage together with its wait; adds them to
+    ``desk.opened``.
 
-    Nothing opens in a segment that is halted. The wait of the last stage is not served, as nothing follows.
+    Nothing opens in a segment that is halted. The wait of the ``last`` stage is Skipped, as nothing follows.
     """
     seen = desk.look(stage)
     groups = []
@@ -126,7 +128,7 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
 
 
 def closed(stage: StageRow, desk: GateContext) -> StageRow:
-    """Gates and wait of what a user skipped, and of what is Skipped by now, are Skipped with it, reached or not.
+    """The stage with gates and wait Skipped of what a user skipped, and of what is Skipped by now, reached or not.
 
     What was passed before stays as it is. A skipped segment that still drains opens nothing any more either.
     """
@@ -146,7 +148,7 @@ def closed(stage: StageRow, desk: GateContext) -> StageRow:
 
 
 def close_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
-    """The wait, ended at ``now`` by something else than time, for ``reason``."""
+    """The wait, Skipped at ``now`` for ``reason``."""
     return replace(wait, state=SKIPPED, reason=reason, completed=now)
 
 

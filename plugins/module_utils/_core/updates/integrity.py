@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether the status of a run can have come of the run: many may write it who must not widen what was approved.
+"""Whether the status of an update run can have come of the run: many may write it who must not widen what was approved.
 
 Its sequence is held by the digest, which stands among the metadata, where a writer of the status does not reach. What
 the digest leaves open (states, attempts) can only be as decisions and commands make it.
@@ -50,7 +50,7 @@ def recorded_digest(run: UpdateRun) -> str:
 
 
 def problems_of(run: UpdateRun) -> list[Problem]:
-    """What of the record was not made by us; nothing for a run that was not laid out yet."""
+    """What of the record was not made by us, as ``record-altered``; nothing for a run that was not laid out yet."""
     status = run.status
     if status.phase == NEW and not status.stages:
         return []
@@ -62,7 +62,7 @@ def problems_of(run: UpdateRun) -> list[Problem]:
 
 
 def oddities(state: RunState) -> list[str]:
-    """What of the rows cannot have come about by decisions and commands."""
+    """What of the rows cannot have come about by decisions and commands, each as a sentence."""
     return [*_names(state), *_order(state)]
 
 

@@ -28,9 +28,9 @@ Judge = t.Callable[[MemberView, str, tuple[NodePoolStatus, ...], datetime], Memb
 
 @dataclass(frozen=True, kw_only=True)
 class MemberLook:
-    """What a member showed. ``blocking`` are disruption budgets that allow nothing now, ``removed`` APIs in use with
-    the minor that has them no more, ``unread`` what could not be read, with the reason. ``unreachable`` says why
-    nothing could."""
+    """What a member showed. ``busy`` is what its platform does there, ``not_ready`` are nodes, ``blocking`` disruption
+    budgets that allow nothing now, ``removed`` APIs in use with the minor that has them no more, ``unread`` what could
+    not be read, with the reason. ``unreachable`` says why nothing could."""
 
     name: str
     version: str = ""
@@ -60,9 +60,9 @@ class PreflightFinding:
 def findings(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: Judge | None = None
 ) -> tuple[PreflightFinding, ...]:
-    """Of one member, for an upgrade of its control plane to ``target``; ``view`` has its windows and what else is
-    known to hold it. ``whole`` judges it by version and pools where these are upgraded too. A member that has nothing
-    to do has none."""
+    """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
+    else is known to hold it. ``whole`` judges it by version and pools where these are upgraded too. Nothing for one
+    that has nothing to do; of one that is unreachable that alone."""
     if look.unreachable:
         return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
     seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)
@@ -75,8 +75,8 @@ def findings(
 
 
 def deprecated_apis(metrics: str) -> tuple[tuple[str, str], ...]:
-    """From an API server's ``/metrics``: each API that was asked for since it started and that a later minor removes,
-    with that minor (``apiserver_requested_deprecated_apis``)."""
+    """From an API server's ``/metrics``: each API (``resource of group/version``) that was asked for since it started
+    and that a later minor removes, with that minor (``apiserver_requested_deprecated_apis``)."""
     found = set()
     for row in _DEPRECATED.finditer(metrics):
         labels = dict(_LABEL.findall(row["labels"]))

@@ -43,7 +43,8 @@ class MemberRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """When a scheduled gate completes itself: the next such day and time. Offset is ``+HH:MM``."""
+    """When a scheduled gate completes itself: the next such weekday (``Monday``) and time (``HH:MM``), at the offset
+    ``+HH:MM``."""
 
     day: str
     time: str
@@ -55,7 +56,7 @@ class GateRow:
     """One gate. ``id`` is a lower-case GUID, known from the beginning; the Gate object exists once it is Pending.
 
     ``due`` is fixed when a scheduled gate opens. ``by`` is who completed it, empty for the clock; ``verified`` whether
-    the hub vouched for that name then.
+    the hub vouched for that name then. ``refused`` says who refused to open it and why, empty if nobody did.
     """
 
     name: str
@@ -72,7 +73,7 @@ class GateRow:
 
 @dataclass(frozen=True, kw_only=True)
 class WaitRow:
-    """The wait after a stage. ``ends`` is fixed when it begins."""
+    """The wait after a stage. ``ends`` is fixed when it begins; ``reason`` says why it was Skipped."""
 
     seconds: int
     state: str = NOT_STARTED
@@ -119,7 +120,8 @@ class StageRow:
 
 @dataclass(frozen=True, kw_only=True)
 class RunState:
-    """Everything stored of one run. ``phase`` is NEW until the first start, then ACTIVE. ``uid`` makes ids unique."""
+    """Everything stored of one run. ``phase`` is NEW until the first start, then ACTIVE. ``uid`` makes ids unique.
+    ``started`` is the first dispatch of a member, ``completed`` since when the run is Completed, Skipped or Failed."""
 
     name: str
     uid: str
@@ -147,7 +149,7 @@ class RunState:
 
     @property
     def unfinished(self) -> frozenset[str]:
-        """Names of members that have not come to an end."""
+        """Names of members that are neither Completed nor Skipped nor Failed."""
         return frozenset(row.name for row in self.members if row.state not in TERMINAL)
 
 
@@ -184,7 +186,7 @@ Members = t.Mapping[str, MemberView]
 
 @dataclass(frozen=True, kw_only=True)
 class Approval:
-    """A gate that somebody completed. ``by`` names who; ``verified`` is whether the hub vouches for that."""
+    """A gate that somebody completed, by its id. ``by`` names who; ``verified`` is whether the hub vouches for that."""
 
     gate: str
     by: str
@@ -205,7 +207,7 @@ class Begin:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenGate:
-    """The gate became Pending: people must be able to see and approve it."""
+    """Show the gate, which became Pending, so that people can approve it. ``group`` is empty for a stage's own."""
 
     stage: str
     group: str
@@ -222,8 +224,8 @@ UpdateAct = Begin | OpenGate  # pylint: disable=unsupported-binary-operation  # 
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateSeen:
-    """What a decision looks at beside the run. ``gates`` are open gates as their objects have them, by id; one that is
-    not named is taken as the run has it."""
+    """What a decision looks at beside the run. ``approvals`` are those that count. ``gates`` are open gates as their
+    objects have them, by id; one that is not named is taken as the run has it."""
 
     members: Members
     approvals: t.Sequence[Approval] = ()

@@ -54,11 +54,11 @@ class SkipTarget:
 
 
 def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime) -> RunState:
-    """All targets or none; what is finished already stays as it is.
+    """The run with all targets Skipped by the user; what is finished already stays as it is.
 
-    A member in flight is refused, a group or stage with one lets it finish. A failed member can be skipped once the run
-    is Stopped or Failed, and that alone starts nothing. FleetError with all problems: ``unknown-target`` says which
-    there are, ``conflict-state`` names the state.
+    A group or stage lets members in flight finish; a failed member can be skipped once the run is Stopped or Failed,
+    and that alone starts nothing. FleetError with all problems, and then nothing is skipped: ``unknown-target`` says
+    which there are, ``conflict-state`` names the state (a member in flight, a run that is over or is stopping).
     """
     status = derive(run)
     if status.state not in SKIPPABLE:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""States of groups, stages and the run, as they follow from what is stored.
+"""States of an update run, its stages and groups, as they follow from what is stored.
 
 Azure Fleet Manager publishes the states and most of the rules (update runs, "Understand update run states"). Each table
 is read from the top, and the first row whose condition holds gives the state. Two stored facts cannot be derived and
@@ -121,7 +121,8 @@ class StageStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class RunStatus:
-    """``outcome`` is empty until the run is Completed or Skipped, the final states; a Failed run can start again."""
+    """``outcome`` (Succeeded, CompletedWithFailures, CompletedWithSkips) is empty until the run is Completed or
+    Skipped, the final states; a Failed run can start again."""
 
     state: str = NOT_STARTED
     failure_count: int = 0
@@ -148,7 +149,8 @@ def row_of(table: Table[F], facts: F) -> tuple[str, str]:
 
 
 def stage_look(stage: StageRow, run: RunState) -> StageLook:
-    """Linear in the members. Of ``run`` only phase and stop are read."""
+    """The stage with all that follows from its rows, in a time linear in its members. Of ``run`` only phase and stop
+    are read."""
     counts = [tally(group.members) for group in stage.groups]
     breached = stage_over_limit(stage, [count.failed for count in counts])
     groups = tuple(

@@ -247,7 +247,8 @@ class _Limits:
 
 
 def gate_id(uid: str, stage: str, group: str, timing: str, index: int) -> str:
-    """What the gate of that place is called in the run of that uid; ``group`` is empty for a stage's own."""
+    """The id of a gate in the run of that uid: a GUID, the same each time. ``group`` is empty for a stage's own gate,
+    ``timing`` is Before or After, ``index`` counts from 0 in that place."""
     return str(uuid.uuid5(NAMESPACE, f"{uid}/{stage}/{group}/{timing}/{index}"))
 
 

@@ -18,7 +18,8 @@ def approves(given: str, digest: str) -> bool:
 
 
 def refuse_another(given: str, digest: str, whose: str, where: str, hint: str) -> None:
-    """FleetError ``digest-mismatch`` if one was given and is not this one. ``whose`` has its verb: "the run has"."""
+    """Raises FleetError ``digest-mismatch`` if a digest was given and does not approve this one. ``whose`` has its
+    verb: "the run has"."""
     if given and not approves(given, digest):
         message = f"approved was {given}, {whose} {digest}{lack(given)}"
         raise FleetError("digest-mismatch", message, where, hint)

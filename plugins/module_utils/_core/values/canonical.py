@@ -23,7 +23,7 @@ def canonical_json(value: t.Any) -> bytes:
 
 
 def digest_of(value: t.Any) -> str:
-    """Hex SHA-256 of the canonical JSON."""
+    """Hex SHA-256 of the canonical JSON. FleetError as of ``canonical_json``."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 

@@ -128,7 +128,7 @@ class CronSchedule:
         return self._days_by_first[first] & ((2 << length) - 2)
 
     def each_day(self, first: date, last: date) -> t.Iterator[datetime]:
-        """The matching days from ``first`` to ``last``, as their midnights."""
+        """The matching days from ``first`` to ``last``, both included, as their naive midnights."""
         year, month = first.year, first.month
         while (year, month) <= (last.year, last.month):
             days = self.days(year, month)
@@ -152,7 +152,7 @@ class CronSchedule:
         return tuple(hour * 60 + minute for hour in _bits(self.hours) for minute in _bits(self.minutes))
 
     def day_matches(self, weekday: int, month_day: int) -> bool:
-        """``weekday`` 0 is Sunday."""
+        """Whether a day of this weekday (0 is Sunday) and this day of the month matches, in any month."""
         by_month_day, by_weekday = self.month_days >> month_day & 1, self.weekdays >> weekday & 1
         return bool(by_month_day | by_weekday if self.either_day else by_month_day & by_weekday)
 
@@ -175,7 +175,10 @@ class CronSchedule:
 
 @dataclass(frozen=True)
 class Every:
-    """``@every``: a delay in whole seconds, at least one, counted from wherever the search starts."""
+    """``@every``: a delay in whole seconds, at least one, counted from wherever the search starts.
+
+    ``next`` and ``next_utc`` as of CronSchedule; None only beyond the year 9999.
+    """
 
     seconds: int
 

@@ -54,7 +54,7 @@ def parse_or_never(text: str) -> int | None:
 
 
 def as_timedelta(nanoseconds: int) -> timedelta:
-    """Cut to microseconds, the finest that Python has."""
+    """Rounded down to whole microseconds, the finest that Python has."""
     return timedelta(microseconds=nanoseconds // MICROSECOND)
 
 

@@ -30,8 +30,8 @@ def field(document: t.Any, path: str) -> t.Any:
 
 
 def with_field(document: Mapping[str, t.Any], path: str, value: t.Any) -> dict[str, t.Any]:
-    """A copy in which ``value`` stands at a path of names, or nothing for None; mappings that are not there on the way
-    are made. Only what stands on the way is copied, the rest is shared."""
+    """A copy in which ``value`` stands at a path of names, or nothing for None; what is there on the way must be
+    mappings, and those that are not there are made. Only what stands on the way is copied, the rest is shared."""
     name, _dot, rest = path.partition(".")
     inner = with_field(document.get(name) or {}, rest, value) if rest else value
     return {key: each for key, each in {**document, name: inner}.items() if key != name or inner is not None}
@@ -69,7 +69,8 @@ def at(document: t.Any, path: str) -> t.Any:
 
 
 def put(document: t.Any, path: str, value: t.Any) -> None:
-    """Sets what stands at ``path``, or takes it away for None; mappings that are not there on the way are made.
+    """Sets what stands at ``path``, or takes it away for None (an item of a list becomes null); mappings that are not
+    there on the way are made.
 
     Nothing happens where the way goes through something else than mappings and lists.
     """

@@ -11,8 +11,8 @@ SECONDS, MICROSECONDS = "seconds", "microseconds"
 
 
 def parse_time(text: str) -> datetime:
-    """An RFC 3339 instant as aware UTC; ValueError otherwise. An instant without a zone is none, nor is one outside the
-    years 1 to 9999 of UTC."""
+    """An instant as aware UTC, in RFC 3339 or another form of ISO 8601 that Python reads; ValueError otherwise. An
+    instant without a zone is none, nor is one outside the years 1 to 9999 of UTC."""
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone")

@@ -47,6 +47,7 @@ class KubeVersion:
 
     @property
     def is_prerelease(self) -> bool:
+        """Whether it is an alpha, beta or rc; no other suffix makes it one."""
         return self.pre.startswith(_BEFORE_RELEASE)
 
     def minor_distance(self, other: KubeVersion) -> int:

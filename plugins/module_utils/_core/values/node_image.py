@@ -20,13 +20,15 @@ def image_order(version: str) -> ImageOrder:
 
 
 def split_image(name: str) -> tuple[str, str]:
-    """Family and version of a full name such as ``AKSUbuntu-2204gen2containerd-202309.26.0``."""
+    """Family and version of a full name such as ``AKSUbuntu-2204gen2containerd-202309.26.0``; without a dash, the name
+    and an empty version."""
     family, dash, version = name.rpartition("-")
     return (family, version) if dash else (name, "")
 
 
 def oldest_image(images: t.Iterable[str]) -> str:
-    """The one image of all, or the oldest if they are versions of one family; empty for images of several."""
+    """The one image of all, or the oldest if they are versions of one family; empty for none, and for images of
+    several."""
     found = set(images)
     if len(found) == 1:
         return found.pop()

@@ -136,7 +136,8 @@ def read_quantity(value: object) -> Quantity:
 
 
 def approximate(text: str) -> float:
-    """The float that property sorters work with; it depends on the spelling (``0.3`` is not ``300m``)."""
+    """The float that property sorters work with; it depends on the spelling (``0.3`` is not ``300m``), and may be
+    infinite. ValueError as of ``parse_quantity``."""
     return parse_quantity(text).approximate
 
 

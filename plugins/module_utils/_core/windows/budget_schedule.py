@@ -33,7 +33,7 @@ class Window:
     duration: timedelta
 
     def active(self, now: datetime) -> bool:
-        """Whether the first hit after ``now`` - ``duration`` is not in the future.
+        """Whether the budget counts now: the first hit after ``now`` - ``duration`` is not in the future.
 
         As upstream has it, a search that finds no hit counts as active, whatever the duration.
         """
@@ -56,7 +56,8 @@ class Window:
 
     @cached_property
     def day(self) -> tuple[tuple[timedelta, timedelta], ...]:
-        """The spans that the hits of one day make, as distances from its midnight."""
+        """The spans that the hits of one day make, as distances from its midnight; none for ``@every``, or if they last
+        no time."""
         if isinstance(self.schedule, Every) or self.duration <= NOTHING:
             return ()
         hits = (timedelta(minutes=each) for each in self.schedule.times)
@@ -82,9 +83,10 @@ class Window:
 
 @lru_cache(maxsize=4096)
 def window_of(schedule: str | None, duration: str | None) -> Window | None:
-    """The window of a budget's two texts; None: always. ValueError if the schedule cannot be read.
+    """The window of a budget's two texts; None: always. ValueError if one of them cannot be read.
 
-    One of the two may be missing here, though not at admission.
+    One of the two may be missing here, though not at admission: without a duration it lasts no time, and without a
+    schedule it cannot be read.
     """
     if schedule is None and duration is None:
         return None

@@ -37,7 +37,7 @@ def next_clock_change(zone: tzinfo, now: datetime, ahead: timedelta) -> datetime
 
 
 def offset(zone: tzinfo, now: datetime) -> timedelta:
-    """How far the clocks of a zone are ahead of UTC."""
+    """How far the clocks of a zone are ahead of UTC at an aware instant; zero at the ends of the calendar."""
     try:
         return now.astimezone(zone).utcoffset() or timedelta()
     except OverflowError:

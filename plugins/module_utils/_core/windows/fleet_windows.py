@@ -101,7 +101,8 @@ def read_window(document: t.Any, path: str = "window") -> OurWindow:
 def open_spans(
     windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], start: datetime, end: datetime
 ) -> Spans:
-    """When it is open in [start, end): in any window, or always without one, and in no freeze."""
+    """When it is open in [start, end), in any window, or always without one, and in no freeze: aware instants, cut to
+    it, in order and in UTC."""
     every = joined(span for each in windows for span in each.spans(start, end)) if windows else ((start, end),)
     found = cut(without(every, joined((each.start, each.end) for each in freezes)), start, end)
     return tuple((begin.astimezone(UTC), until.astimezone(UTC)) for begin, until in found)

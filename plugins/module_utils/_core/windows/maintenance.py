@@ -31,7 +31,8 @@ LONG_AGO = date(1970, 1, 1)
 def openings(window: MaintenanceWindow, start: datetime, end: datetime, created: date | None = None) -> Spans:
     """Every span in which it is open that begins before ``end`` and closes after ``start``; spans are not cut to those.
 
-    ``created`` counts as the first day where there is no ``startDate``.
+    ``created`` counts as the first day where there is no ``startDate``. ValueError for a zone or a date that there is
+    not.
     """
     clock = clock_of(window.utc_offset, window.time_zone)
     anchor = date.fromisoformat(window.start_date) if window.start_date else created or LONG_AGO
@@ -54,7 +55,8 @@ def configured(each: MaintenanceConfiguration, start: datetime, end: datetime, c
 
 
 def clock_of(utc_offset: str, time_zone: str) -> tzinfo:
-    """The clock that a window goes by. ValueError for a zone that there is not."""
+    """The clock that a window goes by: that of ``time_zone``, else ``utc_offset`` (+HH:MM or -HH:MM), else UTC.
+    ValueError for a zone that there is not."""
     if time_zone:
         return load_zone(time_zone)
     if not utc_offset:
@@ -65,7 +67,8 @@ def clock_of(utc_offset: str, time_zone: str) -> tzinfo:
 
 
 def spans(dates: t.Iterable[DateSpan], clock: tzinfo) -> Spans:
-    """Whole local days, both ends included, as instants."""
+    """Whole local days, both ends included, as spans of instants, in order and joined. ValueError for a date that there
+    is not."""
     found = []
     for each in dates:
         begin, last = datetime.fromisoformat(each.start), datetime.fromisoformat(each.end)

@@ -22,7 +22,8 @@ NEVER = "0"
 
 @dataclass(frozen=True)
 class Compiled:
-    """A window as budgets in UTC, right from when they were made until ``valid_until``; None: for a year."""
+    """A window as budgets in UTC, right from when they were made until ``valid_until``; None: for a year. ``warning``
+    tells when to compile it again; empty for None."""
 
     budgets: tuple[Budget, ...]
     valid_until: datetime | None

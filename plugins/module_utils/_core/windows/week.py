@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Windows that are the same every week: told in words, turned inside out, and written as budgets.
+"""Windows that are the same every week: told in words, turned inside out, and written as Karpenter budgets.
 
 A week is a list of spans of minutes since Monday 00:00 UTC, in order, apart from each other; one that runs over the end
 of the week begins late in it and ends behind it.
@@ -70,7 +70,8 @@ def week_in_words(week: Spans) -> str:
 
 
 def as_budgets(week: Spans, nodes: str, reasons: tuple[str, ...] | None = None) -> tuple[Budget, ...]:
-    """Budgets of ``nodes`` that are active in exactly these spans."""
+    """Budgets of ``nodes`` that are active in exactly these spans: one for all that begin at the same time of the day
+    and last equally long, and none for no span."""
     if week == ((0, WEEK),):
         return (Budget(nodes, reasons=reasons),)
     return tuple(

@@ -97,7 +97,7 @@ class Executor:
         return found
 
     def wait(self, seconds: float) -> bool:
-        """Until there is an event, at most so long; whether there is one."""
+        """Blocks until there is an event, at most so many seconds; whether there is one."""
         with self._news:
             return self._news.wait_for(lambda: bool(self._events), timeout=max(0.0, seconds))
 
@@ -145,7 +145,7 @@ class Executor:
             raise Closed
 
     def _forget(self, work: Work, *last: Event) -> None:
-        """At once with its last event: whoever hears that may begin the operation again."""
+        """Takes it off those in flight and tells its last event, in one: whoever hears that may begin it again."""
         with self._news:
             del self._threads[work.operation]
             for event in last:

@@ -18,7 +18,7 @@ BLINK = 0.2
 
 
 class Interrupts:
-    """While entered, SIGTERM, SIGINT and SIGHUP end nothing by themselves; calling it says what came, or nothing.
+    """While entered, SIGTERM, SIGINT and SIGHUP end nothing by themselves; calling it says what came, else "".
 
     ansible-playbook leaves the process that carries a task behind, in a session of its own, when it is killed or ended
     by SIGHUP: that is noticed too, also if it was so before this was made. Handlers can be set in the main thread only;
@@ -48,7 +48,7 @@ class Interrupts:
         return self._came
 
     def also(self, act: t.Callable[[], None]) -> None:
-        """What is done as soon as a signal comes; it must be short, and wait for nothing."""
+        """Calls ``act`` inside the signal handler, not when the parent ends; it must be short, and wait for nothing."""
         self._also.append(act)
 
     def _note(self, number: int, _frame: types.FrameType | None) -> None:
@@ -58,7 +58,7 @@ class Interrupts:
 
 
 def wait_unless(told: t.Callable[[], str], seconds: float) -> None:
-    """For so long, or until this process is told to end."""
+    """Sleeps for so many seconds, or until ``told``, asked every 0.2 s, says why this process is to end."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not told():
         time.sleep(min(BLINK, seconds))

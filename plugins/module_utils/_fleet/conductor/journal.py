@@ -19,24 +19,25 @@ class Book(t.Protocol[S]):
 
     @property
     def kind(self) -> str:
-        """Of the record."""
+        """The kind of the record."""
 
     name: str
 
     def read(self, document: Record) -> S:
-        """FleetError if the record is damaged, or cannot have come of what we wrote."""
+        """The state in the document, which is remembered. FleetError if the record is damaged, or cannot have come of
+        what we wrote."""
 
     def written(self, document: Record, state: S, epoch: int) -> Record:
         """The document with this state, under the epoch of the lease. ``kept`` is called once it is stored."""
 
     def kept(self) -> None:
-        """What ``written`` gave last is stored."""
+        """Remembers what ``written`` gave last as what is stored."""
 
     def epoch(self) -> int:
-        """That of the lease under which the record was written last."""
+        """The epoch of the lease under which the record was written last."""
 
     def gone(self) -> FleetError:
-        """What is said if the record was deleted."""
+        """The error, for the caller to raise, if the record was deleted."""
 
 
 class Journal(t.Generic[S]):
@@ -55,7 +56,8 @@ class Journal(t.Generic[S]):
         self.load()
 
     def load(self) -> None:
-        """Reads the record again. FleetError of ``gone`` if it is, and as of ``read``."""
+        """Reads the record again, and makes what was noted anew on it. FleetError of ``gone`` if it was deleted, and as
+        of ``read``."""
         document = self._records.get(self._book.kind, self._book.name)
         if document is None or document["metadata"].get("deletionTimestamp"):
             raise self._book.gone()
@@ -72,11 +74,12 @@ class Journal(t.Generic[S]):
         self.state = change(self.state)
 
     def renew(self) -> None:
-        """FleetError ``lease-lost`` if another conductor has it."""
+        """Renews ``lease``. FleetError ``lease-lost`` if another conductor has it."""
         self.lease = self._records.renew(self.lease)
 
     def store(self, state: S, in_flight: bool) -> bool:
-        """Stores the state under the lease. False if somebody else wrote in between: decide anew on ``state``.
+        """Stores the state, which holds what was noted, under the lease. False if somebody else wrote in between: the
+        record was read again, and the caller decides anew on the ``state`` of the journal.
 
         Our epoch is stored before anything ``in_flight`` is followed: from then on an older conductor's write
         conflicts.

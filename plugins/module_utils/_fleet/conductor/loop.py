@@ -77,7 +77,7 @@ class Steering(t.Protocol[S, X, A]):
         """When something that stands in the way is looked at again, if anything does."""
 
     def wait(self, seconds: float) -> object:
-        """Until there is something to record, at most so long."""
+        """Blocks until there is something to record, at most so many seconds."""
 
     def close(self) -> None:
         """Nothing is begun or followed any more. What is in flight goes on."""
@@ -104,10 +104,11 @@ class Keeping(t.Protocol[S]):
         """Makes a change now, which is stored with the next state."""
 
     def renew(self) -> None:
-        """FleetError ``lease-lost``."""
+        """Renews the lease. FleetError ``lease-lost`` if another conductor has it."""
 
     def store(self, state: S, in_flight: bool) -> bool:
-        """False if somebody else wrote in between. FleetError ``lease-lost``."""
+        """Stores it under the lease. False if somebody else wrote in between, and it was read again. FleetError
+        ``lease-lost``."""
 
 
 class Telling(t.Protocol[Told_contra]):
@@ -143,9 +144,11 @@ class RunLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class Ending(t.Generic[S]):
-    """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said.
+    """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said. ``changed``: whether
+    anything was begun or has happened.
 
-    ``resume_at`` is when it is worth being started again, None if only an approval or another run's end can help.
+    ``resume_at`` is when it is worth being started again, the present if it was cut off; None if it is settled, or if
+    only an approval or another run's end can help.
     """
 
     state: S
@@ -162,7 +165,8 @@ def conduct(
     telling: Telling[S],
     limits: RunLimits,
 ) -> Ending[S]:
-    """Conducts the machine until it is settled, waits for longer than allowed, or is out of time.
+    """Takes the lease of that name and conducts the machine until it is settled, waits for longer than allowed, or is
+    out of time; then closes the steering and gives the lease back.
 
     FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), and those of its book.
     What is in flight goes on in every case.
@@ -195,7 +199,7 @@ class Conductor(t.Generic[S, X, A]):
         self._told = False
 
     def run(self) -> Ending[S]:
-        """To its ending. FleetError as of ``conduct``."""
+        """Steps until it ends. FleetError as of ``conduct``."""
         while True:
             ending = self.step()
             if ending is not None:
@@ -203,7 +207,8 @@ class Conductor(t.Generic[S, X, A]):
             self._steering.wait(POLL)
 
     def step(self) -> Ending[S] | None:
-        """One turn: what has happened is recorded, and what may begin begins. FleetError as of ``conduct``."""
+        """One turn: what has happened is recorded, and what may begin begins. The ending, or None while it goes on.
+        FleetError as of ``conduct``."""
         now = self._clock()
         if not self._told:
             self._telling.begin(self.journal.state, now)

@@ -143,7 +143,7 @@ class Followed(t.Protocol):
         """Of the subject when it was begun, empty if that is not known here."""
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
-        """To the end, whatever it is."""
+        """Carries it on to its last event, and gives that; the arguments are as of ``Executor.begin``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +167,7 @@ OperationMaker = t.Callable[[Attempt], Followed]
 
 
 class Teller:
-    """What one attempt at ``operation`` tells: a sentence once, and its end."""
+    """Tells of one attempt at ``operation``; its last events are only made here, for the caller to give back."""
 
     def __init__(self, operation: str, tell: t.Callable[[Event], None]) -> None:
         self._operation = operation
@@ -176,25 +176,25 @@ class Teller:
         self.version_before = ""
 
     def say(self, message: str) -> None:
-        """For people; nothing if it is empty, or what was said last."""
+        """Tells people a sentence; nothing if it is empty, or what was said last."""
         if message and message != self._said:
             self._said = message
             self._tell(Said(operation=self._operation, message=message))
 
     def begun(self, reference: str) -> None:
-        """It goes on outside, under this reference."""
+        """Tells that it goes on outside, under this reference."""
         self._tell(Begun(operation=self._operation, reference=reference, version_before=self.version_before))
 
     def blocked(self, reason: str, message: str) -> Blocked:
-        """The end of an attempt that did not begin; see ``Blocked``."""
+        """Makes the end of an attempt that did not begin; see ``Blocked``."""
         return Blocked(operation=self._operation, reason=reason, message=message)
 
     def paused(self, until: datetime | None, message: str) -> Paused:
-        """The end for now; see ``Paused``."""
+        """Makes the end for now; see ``Paused``."""
         return Paused(operation=self._operation, until=until, message=message)
 
     def ended(self, result: str, reason: str = "", message: str = "", version_after: str = "") -> Ended:
-        """The end; see ``Ended``."""
+        """Makes the end; see ``Ended``."""
         return Ended(
             operation=self._operation,
             result=result,
@@ -224,7 +224,7 @@ class Operation:
         return self.teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
-        """To the end, whatever it is. FleetError of ``begin``, and whatever else a driver raises.
+        """Begins it and follows it to its end. FleetError of ``begin``, and whatever else a driver raises.
 
         ``resumed``: its intent was recorded earlier. It is begun then only where it would be seen if it had been, and
         never with ``only_follow``.
@@ -233,7 +233,8 @@ class Operation:
         return (self.resumed(only_follow) if resumed else None) or self._start()
 
     def resumed(self, only_follow: bool) -> Ended | Blocked | None:
-        """The same for one whose intent was recorded; None if it was not begun, and may be."""
+        """Looks for one whose intent was recorded, and follows it to its end. None, with nothing done, if it surely was
+        not begun and, without ``only_follow``, may be."""
         progress = self._poll()
         if progress.state == NOT_BEGUN and not only_follow:
             return None

@@ -21,7 +21,8 @@ Options = t.Mapping[str, t.Any]
 
 
 def options_of(given: Options, member: FleetMember) -> Options:
-    """Those that hold for the member: all of them, or those of its provider. For options without problems."""
+    """Those that hold for the member: all of them, or those of its provider. KeyError without any for the provider,
+    which ``command_problems`` tells before."""
     by_provider = given.get(PROVIDERS)
     return by_provider[member.spec.provider] if by_provider else given
 
@@ -60,7 +61,7 @@ def command_problems(given: Options, members: t.Sequence[FleetMember], where: st
 
 def not_offered(options: Options, members: t.Iterable[FleetMember], target: str) -> dict[str, str]:
     """Why the platforms of members never have a version that is written in this way, by name of the member; those that
-    take it are left out. No ``target``: all take it."""
+    take it are left out. ``options`` are by driver, and good. No ``target``: all take it."""
     found = {each.name: _refused(options.get(each.spec.driver) or {}, each, target) for each in members if target}
     return {name: words for name, words in found.items() if words}
 

@@ -29,7 +29,7 @@ Options = t.Mapping[str, t.Any]
 
 
 def unsupported(driver: str, where: str) -> Problem:
-    """For a driver that FleetMembers may name, and nobody can carry out yet."""
+    """The problem of a driver that FleetMembers may name, and nobody can carry out yet."""
     hint = f"use one of {', '.join(SUPPORTED)}"
     return Problem("driver-not-supported", f"the driver {driver} cannot be used yet", where, hint)
 
@@ -77,7 +77,7 @@ def missing_settings(given: Options, members: t.Iterable[FleetMember], where: st
 
 
 def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """Names of objects in the options, with what FleetMembers say, that no object has."""
+    """Options ``namespace`` and ``name`` that, filled in for a member, are no name that an object can have."""
     for member in members:
         for name in ("namespace", "name"):
             found = filled_in(given.get(name) or "x", member)

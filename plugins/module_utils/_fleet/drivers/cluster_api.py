@@ -81,7 +81,8 @@ class ClusterApiDriver:
         return Observation(version=version(self.clients.get(member)), busy=rolling, pools=tuple(pools))
 
     def begin(self, work: Work) -> str:
-        """FleetError ``target-not-offered`` for a version of two parts, ``no-such-pool``, ``conflict``."""
+        """Writes the version into the topology with all pools put off; for a pool step, lets that pool go. FleetError
+        ``target-not-offered``, as for a version of two parts, ``no-such-pool``, ``no-topology``, ``conflict``."""
         with self._management() as client:
             for _attempt in range(_ATTEMPTS):
                 cluster = self._cluster(client)
@@ -95,7 +96,8 @@ class ClusterApiDriver:
         raise FleetError("conflict", "the Cluster is being written all the time", work.member, "try again")
 
     def poll(self, work: Work) -> OperationProgress:
-        """FleetError ``cluster-paused``: nobody carries on what was begun, and how long for is not known."""
+        """How the topology, or the pool of a pool step, comes on. FleetError ``cluster-paused``: nobody carries on what
+        was begun, and how long for is not known; ``no-topology``, ``no-such-pool``."""
         with self._management() as client:
             cluster = self._cluster(client)
             _refuse_paused(cluster)
@@ -175,7 +177,8 @@ def part_of_version(target: str) -> str:
 
 
 def _put_off(cluster: Document, target: str) -> None:
-    """The topology at the target, with all pools where they are. One at or above it is left as it is."""
+    """Sets the topology to the target, and the mark on all pools that keeps them where they are; one at or above it is
+    left as it is. FleetError ``target-not-offered``."""
     topology, wanted = cluster["spec"]["topology"], f"v{target.removeprefix('v')}"
     refused = part_of_version(target)
     if refused:
@@ -189,6 +192,7 @@ def _put_off(cluster: Document, target: str) -> None:
 
 
 def _let_go(cluster: Document, work: Work) -> None:
+    """Takes the mark off the pool that keeps it where it is. FleetError ``target-not-offered``, ``no-such-pool``."""
     at = cluster["spec"]["topology"]["version"]
     if not work.target or not reached(at, work.target):
         raise FleetError("target-not-offered", f"its topology is at {at}, which {work.pool} goes to", work.member)

@@ -72,7 +72,8 @@ class CommandDriver:
     timeout: float = 60.0
 
     def observe(self, member: str) -> Observation:
-        """FleetError ``observe-failed``, or what reading ``/version`` raises."""
+        """What the command prints, whatever it calls a version; without a command the member's own ``/version``.
+        FleetError ``observe-failed``, or what reading ``/version`` raises."""
         if not self.observe_argv:
             return Observation(version=version(self.clients.get(member)))
         known = {"member": member}
@@ -99,7 +100,8 @@ class CommandDriver:
         return detached.start(self._folder(work), request)
 
     def poll(self, work: Work) -> OperationProgress:
-        """FleetError ``poll-failed`` if the user's command tells nothing."""
+        """How the process of ``begin`` stands; once it has ended with 0, what the command ``poll`` tells. FleetError
+        ``poll-failed`` if that tells nothing."""
         if work.reference.startswith(PLATFORM):
             return self._poll_platform(work, work.reference)
         folder = self._folder(work)

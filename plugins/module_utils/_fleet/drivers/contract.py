@@ -68,7 +68,7 @@ class Driver(t.Protocol):
     """How members of one kind are upgraded. Every failure is a FleetError. Safe for threads, one call per member."""
 
     def observe(self, member: str) -> Observation:
-        """FleetError ``unreachable`` and the like if the member does not answer."""
+        """Looks at the member. FleetError ``unreachable`` and the like if it does not answer."""
 
     def begin(self, work: Work) -> str:
         """Starts the operation unless it was started already; gives a reference to find it again.

@@ -103,7 +103,8 @@ def start(folder: Path, request: Request) -> str:
 
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
-    """How it stands. Starts nothing; but if its process is gone without a result, what that left behind is ended."""
+    """How it stands. Starts nothing; but if its process is gone without a result, what that left behind is ended.
+    FleetError ``operation-unreadable``, ``cannot-stop``."""
     folder = folder.absolute()
     try:
         there = _process_of(folder)

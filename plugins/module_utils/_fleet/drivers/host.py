@@ -34,7 +34,7 @@ def machine() -> str:
 
 
 def here(operations: Path) -> str:
-    """The machine and the folder of operations, by its path and by a number that is made with it.
+    """The machine and the folder of operations, by its path and by its number; what is not there yet is made.
 
     Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and
     begins nothing if it would not. FleetError ``unwritable-folder``.
@@ -44,7 +44,7 @@ def here(operations: Path) -> str:
 
 
 def known(operations: Path) -> str:
-    """The number of a folder that was used before; nothing if it was not, or was deleted since."""
+    """The number of a folder that was used before; empty if it was not, or was deleted since."""
     try:
         return (operations / _ID).read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -58,7 +58,7 @@ def is_intent(reference: str) -> bool:
 
 
 def told(reference: str) -> str:
-    """Where that was, in words; nothing if the reference does not say."""
+    """On which machine, and in which folder, that was begun, in words; empty if the reference does not say."""
     place, _colon, _process = reference.removeprefix(PREFIX).partition(":")
     if not reference.startswith(PREFIX) or not place:
         return ""

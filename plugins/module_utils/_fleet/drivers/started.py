@@ -15,8 +15,8 @@ from ..._core.errors import FleetError
 
 
 class Started:
-    """A command in a session of its own. FleetError with ``code`` at ``where`` if it cannot be started; with ``merged``
-    its error output comes with the other."""
+    """Starts a command in a session of its own. FleetError with ``code`` at ``where`` if it cannot be started; with
+    ``merged`` its error output comes with the other."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Started:
             raise FleetError(code, f"{self.program} cannot be started: {error.strerror}", where) from None
 
     def ended(self, timeout: float) -> subprocess.CompletedProcess[str] | None:
-        """What it has said, once it has ended; None if it has not within so many seconds."""
+        """Waits for its end, and gives what it has said; None if it has not ended within so many seconds."""
         try:
             out, err = self._child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -52,6 +52,6 @@ class Started:
         return subprocess.CompletedProcess(self._child.args, self._child.returncode, out, err)
 
     def kill(self) -> None:
-        """Ends all of it."""
+        """Kills its process group, and waits until nobody, in the group or not, holds its output open any more."""
         os.killpg(self._child.pid, signal.SIGKILL)
         self._child.communicate()

@@ -19,7 +19,7 @@ _SURROGATES = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
 
 
 def unsafe(document: t.Any) -> str:
-    """The document as YAML; ValueError for what JSON has no form for."""
+    """The document as YAML, keys as texts; TypeError for what JSON has no form for, such as a date."""
     return f"!unsafe {_flow(document)}\n"
 
 

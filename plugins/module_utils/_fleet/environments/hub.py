@@ -57,8 +57,8 @@ def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], writ
 
 
 def install(client: KubeClient, write: bool) -> HubOutcome:
-    """Installs or updates CRDs and policies; raises ``foreign-crds`` or ``foreign-hub`` where another manager is at
-    home."""
+    """Installs or updates CRDs and policies, and makes our namespace, which the outcome does not tell; only looks
+    without ``write``. FleetError ``crds-missing``; ``foreign-crds``, ``foreign-hub`` where another is at home."""
     definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
     if not definitions:
         raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")
@@ -84,7 +84,7 @@ def install(client: KubeClient, write: bool) -> HubOutcome:
 
 
 def established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ...]:
-    """Those of the named CRDs that are not served yet."""
+    """Those of the named CRDs that are not there, or not served yet, in the order given."""
     waiting = []
     for name in names:
         found = _live(client, name)

@@ -33,7 +33,8 @@ class LocalFleet:
 
 
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
-    """Makes the clusters present, stopped or absent; raises the problems of all that failed, each with its cluster."""
+    """Makes the clusters present, stopped or absent, with ``check`` only told. FleetError ``duplicate-cluster``,
+    ``bad-port-range``, or the problems of all that failed, each with its cluster."""
     root = Path(options["root"]) if options["root"] else None
     work = _work(options, root, check, say)
     found = cluster.many(work)

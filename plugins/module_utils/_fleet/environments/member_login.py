@@ -70,7 +70,8 @@ def make_login(account: Account, path: Path, name: str, life: timedelta) -> date
 
 
 def login_problem(account: Account, path: Path, life: timedelta, now: datetime) -> str:
-    """Why the file has to be made again; empty if it is good. An API server that does not answer says nothing of it."""
+    """Why the file has to be made again, as when less than a third of ``life`` is left; empty if it is good, or if the
+    API server does not answer."""
     try:
         connection = connection_from_kubeconfig(path)
     except FleetError as error:

@@ -50,7 +50,8 @@ class NodesWish:
 
 
 def planned_nodes(wish: NodesWish, environ: t.Mapping[str, str], now: datetime) -> NodesPlan:
-    """Nothing is written. FleetError of a member that does not answer or refuses a document; ``no-karpenter``."""
+    """What becomes of the nodes if all that is written. Nothing is: documents are applied in dry runs. FleetError of a
+    member that does not answer or refuses a document; ``no-karpenter``."""
     if not wish.kubeconfig:
         new = [NodeSource(str(each["kind"]), str(each["metadata"]["name"]), None, each) for each in wish.documents]
         return plan_changes(new, ClusterState(), wish.network, wish.name)

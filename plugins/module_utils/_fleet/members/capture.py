@@ -59,8 +59,9 @@ def capture(
     workers: int = 1,
     commands: MaintenanceCommands = ANNOTATIONS,
 ) -> Captured:
-    """Reads all members, with so many processes; FleetError ``no-members``, or the problems of all when none can be
-    read."""
+    """Reads all members and makes the snapshot; with ``record`` what they said is recorded, even if none can be read.
+    FleetError ``no-members``, or the problems of all when none can be. ``timeout`` is seconds to connect, ``threads``
+    are for each of the ``workers``, which are processes."""
     members = recorded_members(session.records)
     if not members:
         hint = "join some with member_cluster"

@@ -9,5 +9,5 @@ from ..._kube.login.uses import USES
 
 
 def connection_notes() -> dict[str, list[str]]:
-    """Notes by member, or by context for a hub, on all that was used since they were asked for last."""
+    """Takes the notes on all that was used since they were taken last: by member, or by context for a hub."""
     return USES.taken()

@@ -33,7 +33,7 @@ class Evacuation:
     news: frozenset[str] = frozenset()
 
     def of(self, clusters: t.Iterable[MemberCluster]) -> tuple[MemberCluster, ...]:
-        """The clusters as they are marked then."""
+        """The clusters with the marks set and taken off, in their order; nothing is recorded."""
         return evacuation_marked(clusters, self.evacuated, self.readmitted)
 
     @property
@@ -59,8 +59,9 @@ def evacuation(evacuate: str, readmit: str, clusters: t.Collection[MemberCluster
 
 
 def record_marks(session: Session, wanted: Evacuation) -> None:
-    """Keeps the marks that are news in the records, so that every later run decides by them. FleetError
-    ``lease-held`` where somebody changes one of these members just now, ``conflict`` where somebody did."""
+    """Records the marks that are news, so that every later run decides by them. FleetError ``lease-held`` where
+    somebody changes one of these members just now, ``conflict`` where somebody did, ``not-a-member`` where one has
+    left."""
     for name in sorted(wanted.news):
         lease = acquire(session.records, f"member/{name}", session.holder, LEASE_SECONDS)
         try:
@@ -92,7 +93,8 @@ def evacuated_names(clusters: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
 
 
 def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
-    """Placements on evacuated clusters that are not among those ``planned``: nobody moves them yet."""
+    """A problem ``not-moved-yet`` for each placement on evacuated clusters that is not among those ``planned``, which
+    are ``PlacementKey`` as text; in their order."""
     if not wanted.evacuated:
         return ()
     found: dict[PlacementKey, list[str]] = {}

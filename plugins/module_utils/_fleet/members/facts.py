@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading the facts of a fleet: every member once, in parallel, in one process."""
+"""Reading the facts of a fleet: every member once, in parallel, by threads and by processes."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def read_fleet(
     namespaces: bool = False,
     commands: MaintenanceCommands = ANNOTATIONS,
 ) -> FleetReading:
-    """The facts of all members at ``now``; with ``namespaces`` their names too. A member that cannot be read keeps its
-    older facts and is named.
+    """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` their
+    names. A member that cannot be read keeps its older facts and is in ``failed``.
 
-    ``threads`` is for each of the processes, of which there are ``workers``."""
+    ``threads`` is for each of the processes, of which there are ``workers``; ``deadline`` is in seconds."""
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
         work = {name: _reader(members[name], clients, now, pods, namespaces, prices.prices, commands) for name in names}
@@ -184,7 +184,8 @@ def _part(name: str, missing: dict[str, Problem], work: t.Callable[[], T]) -> T 
 
 
 def nodes_of(client: KubeClient) -> tuple[NodeFacts, ...]:
-    """A member's nodes by name, as they are now. FleetError of the request."""
+    """A member's nodes in the order of their names, as they are now, without credentials of ours in their texts.
+    FleetError of the request, ``too-large`` for more than ``MOST_NODES``."""
     found = read_each(client, "/api/v1/nodes", lambda node: _node(client, node), "Node", MOST_NODES).items
     return tuple(sorted(found, key=lambda each: each.name))
 

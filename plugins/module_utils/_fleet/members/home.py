@@ -42,8 +42,8 @@ def at_home(client: KubeClient, work: t.Callable[[], T]) -> T:
 
 
 def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] | None:
-    """The namespace, if it goes with the placements that end: we made it, and of every kind that the server lists it
-    holds nothing but their parents. What cannot be listed counts as being there.
+    """The namespace if it goes with the placements that end, given by name: we made it, and of every kind that the
+    server lists it holds nothing but their parents. Else None, also where something cannot be listed.
     """
     ignored = NOBODYS | {("ConfigMap", parent_name(placement)) for placement in ending}
     try:
@@ -65,7 +65,8 @@ def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] 
 
 
 def remove_home(client: KubeClient, namespace: t.Mapping[str, t.Any]) -> bool:
-    """Whether the very namespace that was found empty is deleted; somebody may have changed it since."""
+    """Deletes the namespace that ``empty_home`` gave. False if it has changed since, is gone, or may not be deleted;
+    else ApiError of the request."""
     metadata = namespace["metadata"]
     try:
         return delete_object(client, PATH, uid=metadata["uid"], resource_version=metadata["resourceVersion"])

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people and pipelines need on the hub, where the records of update runs are: no more than their part in a run."""
+"""Rights (RBAC) of people and pipelines on the hub, where update runs are recorded: only for their part in a run."""
 
 from __future__ import annotations
 

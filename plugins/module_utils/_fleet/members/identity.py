@@ -87,7 +87,8 @@ class Identities:
             self._names.setdefault(uid, set()).add(name)
 
     def admit(self, name: str, client: KubeClient) -> None:
-        """FleetError ``other-cluster``, ``double-member``, ``forbidden``, or what the request raises."""
+        """Asks which cluster it is, and notes that. FleetError ``other-cluster``, what the request raises, and with
+        ``strict`` ``double-member`` and ``forbidden``, which are notes without."""
         try:
             uid, words = cluster_words(client)
         except FleetError as error:
@@ -114,14 +115,15 @@ class Identities:
             return doubles(dict.fromkeys(same, uid))
 
     def take_over(self, seen: t.Mapping[str, str], unknown: t.Mapping[str, Problem]) -> None:
-        """What was found out of other members in another process; for verbs that only read."""
+        """Adds what another process has found out of members to ``seen`` and ``unknown``; refuses nothing."""
         for name, uid in seen.items():
             self._saw(name, uid)
         with self._lock:
             self.unknown |= unknown
 
     def notes(self) -> tuple[Problem, ...]:
-        """What a verb that only reads went on with."""
+        """What a verb that only reads went on with, by place: clusters of several names, and those that cannot be
+        told."""
         with self._lock:
             found = {each.where: each for each in doubles(recorded_uids(self.members) | self.seen)} | self.unknown
         return tuple(found[where] for where in sorted(found))

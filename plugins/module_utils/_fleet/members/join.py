@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Joining members: each is reached once before anything is recorded, and told from all others."""
+"""Joining members (MemberClusters): each is reached once before anything is recorded, and told from all others."""
 
 from __future__ import annotations
 
@@ -92,8 +92,9 @@ def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
 
 
 def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joined:
-    """Joins new members and changes known ones. Members with a new connection are reached first; if one of them
-    cannot be, if it is a member under another name, or if a wish is malformed, nothing is recorded at all.
+    """Joins new members and changes known ones, or says without ``write`` what that would be. Members with a new
+    connection are reached first; if one of them cannot be, if it is a member under another name, or if a wish is
+    malformed, nothing is recorded. FleetError ``lease-held`` and ``conflict`` leave members before that one recorded.
     """
     records = session.records
     _refuse_repeated(wishes)

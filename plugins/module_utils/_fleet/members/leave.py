@@ -74,8 +74,8 @@ class Left:
 
 
 def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
-    """Lets the named members go; names that are no members are passed over. What other records placed on a member is
-    not touched, nor is a cluster that is still a member under another name.
+    """Lets the named members go, or without ``write`` only looks; names that are no members are passed over. What other
+    records placed on a member is not touched, nor is a cluster that is still a member under another name.
 
     Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
     where somebody is at it. A member that cannot be reached stops all; one whose answers or ApplySets are damaged, or
@@ -209,7 +209,8 @@ def _emptied(
 
 
 def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
-    """Every ApplySet of ours on a member, by placement."""
+    """Every ApplySet of this collection on a member, of whatever records, in the order of placements. FleetError
+    ``applyset-invalid``, or of the request."""
     found = [parsed_parent(each, client) for each in _parents(client)]
     return tuple(sorted(found, key=lambda each: each.placement))
 

@@ -42,7 +42,7 @@ Keep = t.Callable[[], None]
 
 
 class KeptLease:
-    """One lease that is held, and when it was renewed last."""
+    """One lease on a member. To make this takes it: FleetError as of ``shared_lease.take``."""
 
     def __init__(self, client: KubeClient, worker: Worker, seconds: int) -> None:
         self._client = client
@@ -76,7 +76,8 @@ class MemberLeases:
         self._records, self._holder = records, holder
 
     def take(self, client: KubeClient, task: str, seconds: int = APPLY_SECONDS) -> KeptLease:
-        """FleetError ``member-held`` if other records have the member; ``task`` as in ``shared_lease.Worker``."""
+        """Takes the lease on the member for ``seconds``; ``task`` as in ``shared_lease.Worker``. FleetError
+        ``member-held`` if other records have it."""
         text = f"{task} by {self._holder} ({whereabouts(self._records)})"
         worker = Worker(owner=self._owner, task=task, token=secrets.token_hex(8), text=text)
         return KeptLease(client, worker, seconds)
@@ -101,8 +102,8 @@ class MemberLeases:
 
 
 def records_id(records: Records) -> str:
-    """What tells these records from all others, kept with them. The copy of a file is another file, and so are records
-    that were put back from one: the number of the file belongs to it."""
+    """What tells these records from all others: made when it is first asked for, and kept with them. The copy of a file
+    is another file, and so are records that were put back from one: the number of the file belongs to it."""
     kept = records.secret(_ID) or records.keep_secret(_ID, secrets.token_hex(8).encode())
     try:
         return f"{kept.decode()}-{os.stat(records.place).st_ino:x}"

@@ -52,7 +52,8 @@ class Member:
 
 
 def recorded_members(records: Records) -> dict[str, Member]:
-    """All joined members by name."""
+    """All joined members, each FleetMember in the order of their names; one without a MemberCluster has an empty
+    one."""
     fleet = {each["metadata"]["name"]: decode(FleetMember, each) for each in records.list("FleetMember")}
     clusters = {each["metadata"]["name"]: decode(MemberCluster, each) for each in records.list("MemberCluster")}
     return {
@@ -124,7 +125,8 @@ class Clients:
             yield keep
 
     def get(self, name: str) -> KubeClient:
-        """FleetError ``not-a-member``, ``not-ready``, those of ``Identities.admit``, or of the connection."""
+        """The open client of a member, made and identified the first time. FleetError ``not-a-member``, ``not-ready``,
+        those of ``Identities.admit``, or of the connection."""
         with self._lock:
             open_already = self._open.get(name)
         if open_already is not None:
@@ -195,7 +197,8 @@ def _refuse_unready(name: str, client: KubeClient) -> None:
 
 
 def connection_of(member: FleetMember, hub: KubeClient | None, environ: t.Mapping[str, str]) -> Connection:
-    """The connection that a FleetMember's spec describes, named after the member."""
+    """The connection that a FleetMember's spec describes, named after the member, which is not asked. FleetError as of
+    ``kubeconfig_in_secret``, and of kubeconfigs."""
     wanted = member.spec.connection
     if wanted.in_cluster:
         connection = connection_in_cluster(environ)

@@ -31,7 +31,8 @@ class MaintenanceCommands:
     environ: t.Mapping[str, str] = field(default_factory=dict)
 
     def told(self, member: FleetMember, clients: Clients) -> ClusterMaintenance | None:
-        """The windows of a member whose client is open. FleetError ``maintenance-unread``, ``invalid-maintenance``."""
+        """The windows of a member whose client is open, None without any; a command has ``SECONDS``. FleetError
+        ``maintenance-unread``, ``invalid-maintenance``."""
         argv = self.by_provider.get(member.spec.provider)
         if not argv:
             return annotated(member.name, clients)
@@ -62,7 +63,8 @@ def annotated(name: str, clients: Clients) -> ClusterMaintenance | None:
 
 
 def commands_of(given: t.Any, environ: t.Mapping[str, str]) -> MaintenanceCommands:
-    """FleetError ``bad-option`` for what is no list of arguments."""
+    """The commands of an option, by provider a list of arguments, or None. FleetError ``bad-option`` for what is
+    none."""
     problems = []
     for provider, argv in (given or {}).items():
         fits = isinstance(argv, (list, tuple)) and argv and all(isinstance(each, str) for each in argv)

@@ -16,7 +16,8 @@ FEW = 20
 
 
 def record_facts(records: Records, reading: FleetReading) -> None:
-    """The status of each MemberCluster and FleetMember; another run's newer facts are left to stand.
+    """Records the status of each MemberCluster, read or not, and of each FleetMember that was read. Facts that another
+    run records meanwhile are left to stand.
 
     The operation in flight on a member is not read from it and stays as it is.
     """

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The smallest set of rights for one purpose, as manifests for the owner of a member."""
+"""The smallest set of rights (RBAC) for one purpose, as manifests for the owner of a member or of the hub."""
 
 from __future__ import annotations
 

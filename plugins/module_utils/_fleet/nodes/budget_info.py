@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people ask about budgets of nodes: what may be disrupted now and when, and a window written as budgets."""
+"""What people ask about disruption budgets of Karpenter NodePools: what may be disrupted now and when, and a window
+written as budgets."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ from .sources import NodeManifests, with_recorded
 @dataclass(frozen=True, kw_only=True)
 class BudgetQuestion:
     """``snapshot`` is a file to answer from instead of asking members; ``now``, another instant than the present;
-    ``pools``, only pools of these names; ``zone``, the name of a time zone for people."""
+    ``pools``, only pools of these names, ``reason``, only this one, all if empty; ``zone``, the name of a time zone for
+    people."""
 
     given: NodeManifests = NodeManifests()
     reading: ReadingWish = ReadingWish(pods=False)
@@ -63,7 +65,8 @@ def zone_of(name: str) -> tzinfo:
 
 
 def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
-    """The answers about all pools that are asked for. FleetError as of what it calls, and ``no-such-pool``."""
+    """The answers about all pools that are asked for; nothing is written. FleetError ``no-such-pool``,
+    ``unknown-time-zone``, ``bad-option``, ``record-damaged``, and those of ``nodes_file`` or ``read_all``."""
     zone, now = zone_of(asked.zone), _instant(asked.now, session.clock())
     given = with_recorded(asked.given, session.records)
     snapshot = nodes_file(asked.snapshot, session.clock()) if asked.snapshot else read_all(session, asked.reading)
@@ -82,7 +85,8 @@ def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
 
 
 def compiled(window: str, nodes: str, now: datetime) -> Compiled:
-    """A window in the words of people as budgets of NodePools. FleetError of ``wished`` and ``as_utc_budgets``."""
+    """A window in the words of people as budgets of NodePools, which allow ``nodes`` inside of it. FleetError of
+    ``wished`` and ``as_utc_budgets``."""
     return as_utc_budgets(wished(window), nodes, now)
 
 

@@ -38,7 +38,8 @@ class NodeDeletion:
 
 
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
-    """Deletes them and waits until they are gone; why others stayed."""
+    """Drains and deletes them, all at once, and waits until they are gone. A ``node-stays`` for each that stayed, which
+    is uncordoned unless this process was told to end. FleetError of the member; ``node-held`` if it cannot be asked."""
     rotation = NodeRotation(metadata=ObjectMeta(name=OPERATION), spec=NodeRotationSpec())
     replacer = NodeReplacer(rotation=rotation, wish=wish.replacement)
     workers = NodeWorkers(MemberHolds(clients, OPERATION), session.clock, session.say)
@@ -74,7 +75,7 @@ def _deleting(replacer: NodeReplacer, work: NodeWork) -> t.Callable[[WorkerHands
 
 
 def _let_go(workers: NodeWorkers, wish: NodeDeletion, name: str) -> None:
-    """Uncordoned, if that is still possible; that it was not is told with the rest."""
+    """Uncordons the node, if that is still possible, and waits for it. FleetError ``node-held`` after 30 s."""
     work = _work(wish.member, name, wish.uids[name])
     workers.begin(f"{wish.member}/{name}", name, lambda hands: patiently(hands, lambda: uncordon(hands.client(), work)))
     end = time.monotonic() + 30

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One node: cordoned, looked at again, emptied through the eviction API; or let go again. Safe to be done again.
+"""Drains one Node: cordons it, looks at it again, and evicts its pods; or uncordons it. Safe to be done again.
 
 Pods of DaemonSets stay, as with ``kubectl drain``: their controller would make them again at once.
 """
@@ -55,7 +55,7 @@ class NodeWork:
 
     @property
     def disruptor(self) -> str:
-        """As what is on the Node tells it."""
+        """Who works on it, as our mark on the Node names it: the rotation, or ``by-hand``; not the attempt."""
         return disruptor({DISRUPTED_BY: self.operation})
 
 
@@ -66,7 +66,7 @@ class Hands(t.Protocol):
         """The member's, once it is held; FleetError ``member-held`` and the like."""
 
     def pause(self, seconds: float) -> None:
-        """Waits so long."""
+        """Waits so many seconds."""
 
     def said(self, text: str) -> None:
         """Something for people."""
@@ -102,7 +102,8 @@ def drain(work: NodeWork, hands: Hands) -> Document | None:
 
 
 def patiently(hands: Hands, step: t.Callable[[], T]) -> T:
-    """The step, again and again while its member does not answer or another fleet holds it."""
+    """What the step gives, tried every second and without end while its member does not answer, another fleet holds it,
+    or others write what it writes. Any other FleetError is raised, and what ``hands.pause`` raises."""
     told = ""
     while True:
         try:
@@ -117,13 +118,13 @@ def patiently(hands: Hands, step: t.Callable[[], T]) -> T:
 
 
 def cordon(client: KubeClient, work: NodeWork) -> Document | None:
-    """The Node once no pod comes to it any more; None if it is gone. FleetError ``node-disrupted`` where another one of
-    us has it."""
+    """Cordons the Node and marks it as ours; the Node as it is then, None if it is gone. FleetError ``node-disrupted``
+    where another one of us has it, ``conflict``."""
     return _taken(client, work, {"unschedulable": True})
 
 
 def mark(client: KubeClient, work: NodeWork) -> Document | None:
-    """The Node once it says that we are at it, and the same as of ``cordon``; pods may still come."""
+    """Marks the Node as ours, without cordoning it: pods may still come. Otherwise as ``cordon``."""
     return _taken(client, work, {})
 
 
@@ -162,12 +163,12 @@ def uncordon(client: KubeClient, work: NodeWork) -> None:
 
 
 def delete_node(client: KubeClient, work: NodeWork) -> None:
-    """Deletes the Node itself, not another of its name."""
+    """Deletes the Node itself, not another of its name; nothing if it is gone."""
     delete_exactly(client, work.path, work.uid)
 
 
 def delete_exactly(client: KubeClient, path: str, uid: str, grace: int | None = None) -> None:
-    """Deletes the object of this uid; nothing if it is gone."""
+    """Deletes the object of this uid; nothing if it is gone. ``grace`` is in seconds, None for what the object says."""
     body: Document = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
     if grace is not None:
         body["gracePeriodSeconds"] = grace

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What somebody does by hand to nodes and pools of a member: told first, with the nodes that are replaced by it."""
+"""What somebody does by hand to nodes, NodePools and node classes of a member: told first, with the nodes that are
+replaced by it."""
 
 from __future__ import annotations
 

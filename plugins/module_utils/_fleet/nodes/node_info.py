@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people ask about nodes: why each may be disrupted, and what keeps it from it."""
+"""What people ask about nodes: why each may be disrupted, what keeps it from it, and what Karpenter would do to it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def node_report(
     edits: ChangeQuestion | None = None,
     pause: t.Callable[[float], None] = time.sleep,
 ) -> NodeReport:
-    """The answers, from members or from a file. FleetError ``bad-option`` where a file is to be looked at again."""
+    """The answers, from members or, with ``snapshot``, from a file. FleetError ``bad-option`` where a file is to be
+    looked at again, and those of ``read_all`` or ``nodes_file``."""
     if snapshot and asked is not None and asked.look_again:
         raise FleetError("bad-option", "a file does not change", "look_again", "leave it out, or ask the members")
     reading = replace(reading, daemons=asked is not None)

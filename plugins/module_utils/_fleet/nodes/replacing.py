@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What becomes of a node that is emptied, and where the next one comes from. Everything here is safe to be done again.
+"""How a drained node is replaced: as a simulated one, by Karpenter, or by a command. All is safe to be done again.
 
 ``local``      simulated nodes of local clusters: another one is made in its place, and the Node is deleted.
 ``karpenter``  the NodeClaim is deleted. Karpenter cordons, drains and replaces by itself, and is only paced.
@@ -55,7 +55,7 @@ class ReplacementWish:
 
 
 def driver_of(node: StateNode, wish: ReplacementWish) -> str:
-    """Who replaces the node; empty where nobody is known."""
+    """The driver (``local``, ``karpenter``, ``command``) that replaces the node; empty where none is known."""
     if wish.driver:
         return wish.driver
     if wish.command:
@@ -68,7 +68,8 @@ def driver_of(node: StateNode, wish: ReplacementWish) -> str:
 def driver_problems(
     members: t.Iterable[MemberNodes], names: t.Container[str], rotation: NodeRotation, wish: ReplacementWish
 ) -> t.Iterator[Problem]:
-    """Nodes that nobody can replace in the way that is asked for."""
+    """Those of the nodes ``names`` (``member/node``) that cannot be replaced in the way that is asked for, and what is
+    wrong with the command."""
     if wish.driver == COMMAND and not wish.command:
         yield Problem("bad-option", "driver command needs a command", "command", "such as [delete-machine, '{node}']")
     for name in unknown(wish.command, PLACEHOLDERS):
@@ -100,11 +101,12 @@ class NodeReplacer:
     wish: ReplacementWish
 
     def add(self, work: NodeWork, hands: Hands) -> None:
-        """A new node beside the old one."""
+        """Makes a simulated node beside the old one, unless it was made or the old one is gone (driver ``local``)."""
         patiently(hands, lambda: self._make(hands.client(), work))
 
     def replace(self, work: NodeWork, hands: Hands) -> None:
-        """Empties the node and removes it. FleetError for what does not pass by itself."""
+        """Empties the node, replaces it as its driver does, and deletes it. Of Karpenter's, only the NodeClaim is
+        deleted: the node is emptied and goes later. FleetError for what does not pass by itself."""
         found = patiently(hands, lambda: present(hands.client(), work))
         if found is None:
             return

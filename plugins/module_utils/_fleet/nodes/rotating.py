@@ -120,7 +120,8 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
 
 
 def stopped(session: Session, name: str, write: bool) -> RotationReport:
-    """Asks for no more nodes to be begun; whoever conducts, or the next one, lets those in flight end."""
+    """Asks for no more nodes to be begun; whoever conducts, or the next one, lets those in flight end. Nothing is
+    written without ``write``. FleetError as of ``ask_to_stop``."""
     if write:
         changed = ask_to_stop(session.records, name)
         rotation = recorded(NodeRotation, rotation_document(session.records, name))

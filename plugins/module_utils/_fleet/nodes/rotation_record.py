@@ -89,7 +89,8 @@ def rotation_document(records: Records, name: str) -> Record:
 
 
 def record_begun(records: Records, rotation: NodeRotation, state: RotationState, origin: str) -> NodeRotation:
-    """Writes the rotation with its nodes; one of that name that has ended, or has not begun, makes room for it."""
+    """Writes the rotation with its nodes over whatever is recorded under its name: the caller has seen that nothing of
+    that goes on. ``origin`` says who began it. FleetError ``conflict``, ``already-exists``."""
     status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": encode(state)}
     metadata: Record = {"name": rotation.name}
     for key, value in (("labels", rotation.metadata.labels), ("annotations", rotation.metadata.annotations)):

@@ -29,7 +29,8 @@ def rotation_name(name: str, given: NodeManifests) -> str:
 
 
 def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
-    """Outcome, code and message. A rotation that leaves nodes behind never looks green."""
+    """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code and message. A rotation that leaves nodes behind
+    is never done."""
     state = report.state
     if state.done:
         left = [f"{each.name}: {each.text}" for each in state.nodes if each.phase in _LEFT]

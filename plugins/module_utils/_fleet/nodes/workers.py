@@ -50,7 +50,7 @@ class MemberHolds:
         return client
 
     def keep(self) -> None:
-        """Renews what is due; one that is lost is taken again by whoever needs it next."""
+        """Renews what is due; one that could not be renewed is forgotten, and taken again by whoever needs it next."""
         with self._lock:
             for member, lease in list(self._held.items()):
                 try:
@@ -59,7 +59,7 @@ class MemberHolds:
                     del self._held[member]
 
     def keep_only(self, members: t.Container[str]) -> None:
-        """Lets go of all others."""
+        """Gives the leases on all other members back."""
         with self._lock:
             for member in [each for each in self._held if each not in members]:
                 self._held.pop(member).release()
@@ -100,7 +100,7 @@ class NodeWorkers:
         return found
 
     def wait(self, seconds: float) -> None:
-        """Until something has ended, at most so long."""
+        """Blocks until something has ended, at most so many seconds."""
         with self._news:
             self._news.wait_for(lambda: bool(self._ends), timeout=max(0.0, seconds))
 

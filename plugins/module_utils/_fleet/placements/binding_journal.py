@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bindings of one placement in the records: the state of its rollout, a record for each cluster."""
+"""The bindings of one placement (ClusterResourceBinding) in the records: its rollout, a record for each cluster."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BindingJournal:
         self.state = RolloutState(bindings=tuple(_begun_with(plan, documents)))
 
     def load(self) -> None:
-        """Nothing to read again while the lease is held. FleetError ``lease-lost``."""
+        """Reads nothing, as nobody else writes while the lease is held; only checks that. FleetError ``lease-lost``."""
         self._check()
 
     def note(self, change: Change[RolloutState]) -> None:
@@ -59,11 +59,12 @@ class BindingJournal:
         self.state = change(self.state)
 
     def renew(self) -> None:
-        """The lease is renewed beside this. FleetError ``lease-lost``."""
+        """Only checks the lease, which is renewed elsewhere. FleetError ``lease-lost``."""
         self._check()
 
     def store(self, state: RolloutState, in_flight: bool) -> bool:
-        """Writes what has changed; FleetError ``lease-lost``, and ``conflict`` where somebody wrote without one."""
+        """Writes the bindings that have changed, deletes the records of those that are gone; always True. FleetError
+        ``lease-lost``, and ``conflict`` where somebody wrote without one."""
         kept = []
         for each in state.bindings:
             if self._kept.get(each.name) != each:
@@ -118,8 +119,8 @@ def _begun_with(plan: PlacementPlan, documents: t.Mapping[str, Document]) -> t.I
 def taken_up(
     binding: ClusterResourceBinding, generation: int, strategy: ApplyStrategy | None
 ) -> ClusterResourceBinding:
-    """The binding at the start of a run; without a ``strategy`` it keeps its own. Of a cluster where a write was begun
-    and did not end nothing is known."""
+    """The binding at the start of a run, with conditions that count for ``generation``; without a ``strategy`` it keeps
+    its own. Of a cluster where a write was begun and did not end nothing is known."""
     conditions = tuple(replace(each, observed_generation=generation) for each in binding.status.conditions)
     if HELD_BEFORE in binding.metadata.annotations:
         conditions = tuple(each for each in conditions if each.type == ROLLOUT_STARTED)

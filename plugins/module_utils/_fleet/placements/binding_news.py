@@ -22,14 +22,15 @@ from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
 
 
 def holds_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
-    """Whether the cluster is meant to hold what the plan says already."""
+    """Whether the binding already says what the plan wants on the cluster; whether it was written is another
+    question."""
     return each.state == BOUND and not each.deleting and each.content == plan.content.of(each.cluster)
 
 
 def written(
     plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> RolloutBinding:
-    """The binding once its cluster was given what it holds; ``anew`` as of ``binding_status``."""
+    """The binding as it is to be recorded once its cluster was written; ``anew`` as of ``binding_status``."""
     binding, metadata = each.binding, each.binding.metadata
     status = binding_status(plan, each, outcome, now, anew=anew)
     # While something that left is still there, the binding names what it left from: the next plan does so too.

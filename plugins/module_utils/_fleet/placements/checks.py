@@ -61,7 +61,8 @@ class LeftBehind:
 
 
 def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> tuple[LeftBehind, ...]:
-    """By what was seen of the members, or by the facts where nobody looked."""
+    """A row for each placement and evacuated cluster that cannot be reached: by what was seen of the members, or by the
+    facts where nobody looked."""
     found = []
     for plan in plans:
         for each in plan.clusters:
@@ -111,7 +112,8 @@ def unfulfilled(plan: FleetPlan) -> list[Problem]:
 
 
 def check_digest(plan: FleetPlan, approved: str) -> None:
-    """Raises ``digest-mismatch`` when another plan than the approved one would be carried out."""
+    """FleetError ``digest-mismatch`` when another plan than the approved one would be carried out. The rest of a plan
+    that was begun under ``approved`` passes too, and so does all where that is empty."""
     if approved and not approves(approved, plan.digest) and not _was_begun(plan, approved):
         raise FleetError(
             "digest-mismatch",

@@ -34,7 +34,8 @@ ALL = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Which placement and which clusters. Without ``definition`` and ``src`` the placement is a recorded one."""
+    """Which placement and which clusters; without a ``name`` all placements of ``src``, or all that are recorded where
+    neither ``src`` nor ``definition`` is given."""
 
     name: str
     clusters: tuple[str, ...] = ()
@@ -65,8 +66,8 @@ class Ground:
 
 
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
-    """One explanation for each cluster asked for, ``*`` being all of them; FleetError ``unknown-cluster`` for a name
-    that nobody knows."""
+    """For each placement one explanation, as results have it, of each cluster asked for, ``*`` being all of them.
+    FleetError ``no-such-placement``, and ``unknown-cluster`` for a name that nobody knows."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
@@ -79,8 +80,9 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
 def suppositions(
     session: Session, question: Question, supposed: t.Mapping[str, t.Any]
 ) -> tuple[tuple[Supposed, ...], tuple[Problem, ...]]:
-    """What would become of each placement if the fleet were as ``supposed`` (see ``read_overlay``), and what to tell of
-    the facts. FleetError with all that is wrong with ``supposed``."""
+    """What would become of each placement, but for those that end, if the fleet were as ``supposed``
+    (``read_overlay``); and what to tell of the facts. FleetError ``no-such-placement``, or all that is wrong with
+    ``supposed``."""
     ground = _ground(session, question)
     overlay = read_overlay(supposed, ground.index.positions, "what_if")
     if overlay.number_of_clusters is not None and len(ground.known) > 1:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a fleet plan would do on the members, object by object. Reads only."""
+"""Going to the members of a plan, side by side: what it would do there, object by object, or doing it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class ApplyOptions:
 
     ``unplanned`` is how much a member may lose in all where it holds what no plan names; None for nothing of that.
     ``patience`` is how many seconds to wait until deleted objects are gone. ``shows`` asks for the fields that change,
-    ``diagnoses`` for the trouble of pods where a workload is not available. ``threads`` are those of each of the
-    ``workers``, which are processes; one is the process itself.
+    ``diagnoses`` for the trouble of pods where a workload is not available, ``validate`` for a dry run where nothing is
+    written. ``threads`` are those of each of the ``workers``, which are processes; one is the process itself.
     """
 
     prune_kinds: tuple[str, ...] = ()
@@ -109,7 +109,8 @@ def on_members(
     runners: MemberRunners | None = None,
 ) -> Outcomes:
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
-    hides no other. ``only`` are the clusters to go to, None for all. ``runners`` are those that placements share.
+    hides no other, those that left the fleet have none. ``uid`` is the recorded one, empty for none. ``only`` are the
+    clusters to go to, None for all. ``runners`` are those that placements share.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
     looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again.
@@ -189,7 +190,7 @@ def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
 
 
 def settled(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:
-    """The outcome on a member; what was written there before it failed is told, for it stands."""
+    """The answer of a member as an outcome: that of a FleetError says what was written there before, for it stands."""
     if isinstance(answer, FleetError):
         error, written = answer.problems[0], tuple(progress.written)
         return MemberOutcome(cluster=name, error=error, written=written, doubtful=progress.underway)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Overrides as people wrote them, in files and on the hub, and which of them concern a placement."""
+"""ClusterResourceOverrides and ResourceOverrides in files and on the hub, and which of them concern a placement."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def overrides_on(hub: KubeClient) -> LoadedOverrides:
 
 
 def together(files: LoadedOverrides, hub: LoadedOverrides) -> LoadedOverrides:
-    """What a file says of an override counts before what lies on the hub under its name."""
+    """The overrides of both; what a file says of one counts before what lies on the hub under its name, and a finding
+    tells where they differ. Those of the hub that cannot be read stay."""
     written = {title(each): each for each in files.overrides}
     others = tuple(each for each in hub.overrides if title(each) not in written)
     told = tuple(

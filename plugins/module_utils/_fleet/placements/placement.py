@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The whole way of placements: read what is wanted, capture or load facts, plan, look, and carry out if asked to."""
+"""ClusterResourcePlacements and ResourcePlacements, the whole way: read, planned on facts, looked at, carried out."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class PlacementRequest:
     go.
 
     ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
-    ``render`` is a cluster of which everything that it gets is told. ``evacuate`` and ``readmit`` are label selectors.
+    ``render`` is a cluster of which all that it gets is told. ``evacuate`` and ``readmit`` are selectors, or names.
     """
 
     src: tuple[str, ...] = ()
@@ -189,7 +189,7 @@ def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
 
 
 def removal_limit(text: str, option: str) -> int | str:
-    """A limit from an option; FleetError ``bad-option`` where it is neither a number nor a percentage."""
+    """A number, or a percentage as text, from an option; FleetError ``bad-option`` where it is neither."""
     share = text.removesuffix("%")
     most = 100 if share != text else 2**31 - 1
     if not (share.isascii() and share.isdigit() and len(share) <= 10 and int(share) <= most):
@@ -284,7 +284,7 @@ def _recorded_are_used(
 
 
 def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[LoadedPlacement, ...]:
-    """The placements to be present: from files, inline, or those on the hub; all their problems at once."""
+    """The placements of files, inline, on the hub, or rolled back; none if ``absent``. All their problems at once."""
     return _wanted(session, asked)[0]
 
 
@@ -335,8 +335,8 @@ def plan_request(
     facts: FactsSnapshot,
     now: datetime,
 ) -> PlanRequest:
-    """What ``make_plans`` needs, with the source's revision and the key that seals Secrets. ``beside`` are manifests
-    among which the placements were found, as overrides may be there too."""
+    """What ``make_plans`` needs, with the source's revision and the key that seals Secrets, which is made if it is to
+    write. ``beside`` are manifests among which the placements were found, as overrides may be there too."""
     src = asked.src if asked.roll_back is None else ()  # what is rolled back came from elsewhere
     folder = src[0] if src else ""
     revision = source_revision(folder, session.environ) if folder else ""

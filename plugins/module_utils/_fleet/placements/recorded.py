@@ -112,7 +112,8 @@ def all_bindings(records: Records, name: str = "") -> list[Document]:
 
 
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
-    """Everything recorded under a placement's name, of which ``PlacementKey`` says what it is."""
+    """Everything recorded under a placement's name (``name``, or ``namespace/name``), also where the placement itself
+    is not. FleetError ``records-damaged``."""
     key = PlacementKey.of(name)
     return gathered(
         records.get(key.kinds.placement, name),

@@ -124,7 +124,8 @@ class RolloutSteering:
         return not (self._queue or self._retries or self._looks or self._news)
 
     def taken_up(self, state: RolloutState, now: datetime) -> RolloutState:
-        """The state with what was seen of the clusters; those that hold what they shall are brought up to date."""
+        """The state with what was seen of the clusters. Those that are meant to hold it already are queued, so that the
+        next ``wait`` brings them up to date."""
         rows = []
         for each in state.bindings:
             seen = self.outcomes.get(each.cluster)
@@ -191,7 +192,7 @@ class RolloutSteering:
             self._look_at = self._now + LOOK_AGAIN
 
     def carry_out(self, act: MemberAct, state: RolloutState, resumed: bool) -> None:
-        """Puts it into the wave. What a former run has begun is looked at before it is written, as everything is."""
+        """Queues it for the next ``wait``. What a former run has begun is looked at before it is written, as all is."""
         if isinstance(act, RolloutAct) and act.action in (BIND, UPDATE, REMOVE):
             self._queue[act.cluster] = act
 
@@ -199,7 +200,7 @@ class RolloutSteering:
         """Members are let go as soon as they are written."""
 
     def record(self, state: RolloutState, now: datetime) -> t.Iterator[RolloutChange]:
-        """What the clusters have answered."""
+        """A change for each answer of a cluster since the last call."""
         news, self._news = self._news, []
         for each in news:
             self._kept(each)
@@ -238,7 +239,8 @@ class RolloutSteering:
         return self._look_at
 
     def wait(self, seconds: float) -> None:
-        """Works on the wave; without one it waits for a while, or until this run is to end."""
+        """Writes the clusters that are queued, else looks at those that are due; without either, and without news, it
+        waits for ``seconds``, or until this run is to end."""
         if self._queue or self._retries:
             wave: dict[str, RolloutAct | None] = {**dict.fromkeys(sorted(self._retries)), **self._queue}
             self._queue, self._retries = {}, set()

@@ -63,7 +63,7 @@ class RolloutTelling:
     _began: bool = False
 
     def begin(self, state: RolloutState, now: datetime) -> None:
-        """Nothing: first of all it is recorded."""
+        """Says nothing: first of all it is recorded."""
 
     def stored(self, state: RolloutState, now: datetime) -> None:
         """What the placement is about to do, once all that is intended is recorded."""

@@ -99,8 +99,8 @@ def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
 def read_placement(
     document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = as_read
 ) -> LoadedPlacement:
-    """One placement from its manifest; ``written`` as in ``Check``. FleetError with all its problems, and for a kind
-    that is no placement."""
+    """One placement from its manifest; ``written`` as in ``Check``. FleetError with all its problems,
+    ``not-a-placement`` for another kind."""
     reading = read(document, where, strict, written=written)
     if not isinstance(reading.object, ClusterResourcePlacement):
         hint = "it would change what placements do, and that is not carried out yet; keep it elsewhere"
@@ -121,7 +121,8 @@ def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
 
 
 def without_manifests(paths: t.Sequence[str], manifests: t.Iterable[Manifest], option: str) -> tuple[Problem, ...]:
-    """A finding for each path that adds nothing: an empty folder is more often a slip than a wish."""
+    """A finding ``no-manifests`` for each path below which none of the manifests stands: an empty folder is more often
+    a slip than a wish."""
     read = {os.path.realpath(path) for path in {each.path for each in manifests}}
     found = []
     for path in paths:
@@ -142,7 +143,8 @@ def selected_from_files(
     manifests: t.Sequence[Manifest],
     credentials: frozenset[tuple[str, str]] = frozenset(),
 ) -> Selected:
-    """What the placement selects among the manifests; ``credentials`` are Secrets that are never placed."""
+    """What the placement selects among the manifests; ``credentials`` are Secrets that are never placed. What is wrong
+    is in its ``problems``, and not raised."""
     documents = [each.document for each in manifests]
     scopes = known_scopes(documents)
     selectors = placement.spec.resource_selectors
@@ -152,8 +154,8 @@ def selected_from_files(
 def selected_from_hub(
     placement: ClusterResourcePlacement, hub: KubeClient, credentials: frozenset[tuple[str, str]] = frozenset()
 ) -> Selected:
-    """What the placement selects among the objects on the hub; each kind is listed once, for a ResourcePlacement in its
-    namespace only."""
+    """As ``selected_from_files``, among the objects on the hub; each kind is listed once, for a ResourcePlacement in
+    its namespace only. Kinds that the hub does not know select nothing. ApiError of the requests."""
     objects: dict[str, dict[str, t.Any]] = {}
     scopes: dict[tuple[str, str], bool] = {}
     for api_version, kind in _kinds(placement.spec.resource_selectors):

@@ -57,7 +57,8 @@ class Writer:
     approved: str = ""
 
     def spec(self) -> Document:
-        """The placement itself, with our finalizer: the intent that everything else belongs to."""
+        """Writes the placement itself, with our finalizer: the intent that everything else belongs to. Gives the
+        record."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {
@@ -93,7 +94,8 @@ class Writer:
         return self._changed(old, {**document, **({"status": status} if status else {})})
 
     def snapshots(self, generation: int) -> None:
-        """Policy and resource snapshots that are new, then the latest marks, then the history."""
+        """Writes policy and resource snapshots that are new, takes the latest mark off others, and deletes those beyond
+        the history limit, but for resource snapshots that bindings name. ``generation`` is the placement's."""
         if self.plan.policy_snapshot_new:
             self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
@@ -102,7 +104,7 @@ class Writer:
             self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, snapshot_index(self.plan.resource_snapshot))
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
-        """The placement's status, and an event for each condition that has become True."""
+        """Writes the placement's status, and an event for each condition that has become True. Gives the record."""
         old = placement.get("status") or {}
         new = encode(status)
         before = {each["type"] for each in old.get("conditions") or () if each["status"] == "True"}
@@ -116,11 +118,12 @@ class Writer:
         return self._changed(placement, {**placement, "status": new})
 
     def event(self, reason: str, message: str) -> None:
-        """A line in the placement's journal, for people."""
+        """Adds a line to the placement's journal, for people."""
         self.records.event(self.plan.key.kinds.placement, self.plan.name, "Normal", reason, message, self.now)
 
     def forget(self, placement: Document) -> None:
-        """The last of a deleted placement: its snapshots, then itself."""
+        """Deletes what is left of a placement that has ended: its snapshots, then itself. Finalizers of others keep
+        it."""
         for each in (*self.recorded.resource_snapshots, *self.recorded.policy_snapshots):
             delete_record(self.records, each, self.lease)
         finalizers = [each for each in placement["metadata"].get("finalizers") or () if each != CLEANUP]

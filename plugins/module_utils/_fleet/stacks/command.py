@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the engine: one command after another, told while it goes on, ended if it takes too long."""
+"""Runs the Pulumi engine: one command after another, told while it goes on, ended if it takes too long."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Commands:
     grace: float = 30.0
 
     def told(self, *arguments: str, given: str = "") -> str:
-        """The output of a command that runs no program; ``given`` is its input. FleetError if it fails."""
+        """Runs a command that runs no program, and gives its output and error output as one; ``given`` is its input.
+        FleetError if it fails, ``stack-timeout``."""
         done = self._run([*arguments, "--stack", self.stack], self.workspace, given, None)
         if done.code != 0:
             raise self._failure(done.output, Story())
@@ -56,7 +57,8 @@ class Commands:
         return re.search(rf'"name": "(?:[^"]*/)?{re.escape(self.stack)}"', done.output) is not None
 
     def story(self, *arguments: str) -> Story:
-        """That of a command that runs the program; FleetError with all that the engine says went wrong."""
+        """Runs a command that runs the program, and gives what it told; FleetError with all that the engine says went
+        wrong, ``stack-timeout``."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
         story = Story()

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the engine tells of a run, event by event (the JSON of ``--event-log``)."""
+"""What the Pulumi engine tells of a run, event by event (the JSON of ``--event-log``)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Story:
         return list(found.values())
 
     def heard(self, line: str) -> str:
-        """Takes in one event; what people are told of it at once, or nothing."""
+        """Takes in one event, a line of JSON; what people are told of it at once, empty for nothing."""
         event = json.loads(line)
         if "diagnosticEvent" in event:
             return self._diagnosed(event["diagnosticEvent"])

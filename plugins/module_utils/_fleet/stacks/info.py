@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of a stack without running its program: outputs, resources, its last run, what was cut off, locks."""
+"""What is known of a Pulumi stack without running its program: outputs, resources, its last run, what was cut off,
+locks."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class StackInfo:
 
 
 def info(options: Options, environ: t.Mapping[str, str], say: Say) -> StackInfo:
-    """Reads only; a stack or a state that is not there is told as such."""
+    """All that is known of the stack; reads only. One that is not there, or has no state, is no error. FleetError as of
+    ``place``, ``opened_stack`` and the engine."""
     where = place(options)
     try:
         with _reading(where, environ, say) as commands:

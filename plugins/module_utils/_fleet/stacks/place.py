@@ -48,7 +48,8 @@ class StackPlace:
 
 
 def place(options: Options) -> StackPlace:
-    """From the options of a verb; FleetError with everything that is wrong in them."""
+    """The place that options of a verb name. FleetError with all of ``no-project``, ``no-passphrase``, ``bad-backend``,
+    ``bad-stack``."""
     project = Path(options["project_dir"]).expanduser().absolute()
     passphrase = options.get("passphrase_file")
     problems = []
@@ -133,7 +134,7 @@ def project_name(where: StackPlace) -> str:
 
 
 def ready_folder(where: StackPlace) -> None:
-    """The folder of a state in files, made where it is not there."""
+    """Makes the folder of a state in files, if it is not there."""
     if where.folder is not None:
         make_folder(where.folder, 0o700)
 

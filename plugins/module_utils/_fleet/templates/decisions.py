@@ -32,7 +32,8 @@ def decisions(placement: t.Any, facts: t.Any, holes: bool = False) -> list[dict[
 
 
 def explanation(placement: t.Any, facts: t.Any, cluster: str) -> dict[str, t.Any]:
-    """One sentence and the data behind it for one cluster."""
+    """One sentence and the data behind it for one cluster. FleetError for one that neither the facts nor the
+    placement know."""
     return explain_outcome(_scheduled(placement, facts), cluster).as_dict()
 
 

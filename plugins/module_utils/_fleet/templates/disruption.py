@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What budgets of NodePools allow, when, and what is wrong with them; whether a node may be disrupted. All offline."""
+"""What budgets of Karpenter NodePools allow, when, and what is wrong with them; whether a node may be disrupted. All
+offline."""
 
 from __future__ import annotations
 
@@ -102,8 +103,8 @@ def is_disruptable(
     reason: str | None = None,
     now: t.Any = None,
 ) -> bool:
-    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it; ``now`` as of
-    ``given_instant``.
+    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it; of a list the first counts.
+    ``now`` as of ``given_instant``.
 
     Pods, PodDisruptionBudgets and NodeClaims are looked at for a Node, ``nodes`` and ``reason`` (None: every one) for a
     NodePool, which is refused without ``nodes``. Without NodeClaims a Node counts as managed. FleetError

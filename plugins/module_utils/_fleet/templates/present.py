@@ -13,8 +13,8 @@ from ..._core.values.instants import parse_time, write_time
 
 
 def given_instant(value: t.Any = None, name: str = "now") -> datetime:
-    """Aware UTC. FleetError ``invalid-time``; a text without a zone is none, because it would mean another instant on
-    another machine."""
+    """An aware instant; None and ``now`` are the present. FleetError ``invalid-time``, also for anything but text, and
+    for a text without a zone, because it would mean another instant on another machine."""
     if value is None or value == "now":
         return datetime.now(UTC)
     try:

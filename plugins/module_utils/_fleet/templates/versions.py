@@ -12,7 +12,8 @@ from ..._core.updates.releases import upgrade_path as core
 
 
 def upgrade_path(version: t.Any, target: t.Any, releases: t.Any = ()) -> list[str]:
-    """The versions after the present one up to the target; FleetError for what is no version."""
+    """The versions after the present one, minor by minor, the target last; empty if it is reached. FleetError
+    ``bad-argument``, ``invalid-version``, ``no-such-release``, ``other-major``."""
     if not isinstance(releases, (list, tuple)):
         raise FleetError("bad-argument", f"a list of versions is wanted, not {releases!r:.60}", "releases")
     return list(core.upgrade_path(version, target, releases))

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The admission policies by which a hub vouches for names: who approved, who made and who started a run."""
+"""The policies (ValidatingAdmissionPolicy) by which a hub vouches for names: who approved, made and started a run."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ _ATTEMPTS = 5
 
 
 def claim(records: Records, member: str, operation: str, holder: str) -> Lease | MemberBlocker:
-    """Marks the member as worked on by this operation; the obstacle if another one has it. Repeating is harmless."""
+    """Takes the lease on the member and marks it as worked on by this operation. The lease; or the obstacle if another
+    one has it, with nothing held. Repeating is harmless."""
     try:
         lease = records.acquire(lease_name(member), holder, LEASE_SECONDS)
     except FleetError as error:
@@ -84,7 +85,7 @@ def _mark(records: Records, member: str, operation: str) -> MemberBlocker | None
 
 
 def lease_name(member: str) -> str:
-    """Of the lease in the records under which something is begun on the member."""
+    """The name of the lease in the records under which something is begun on the member."""
     return f"member/{member}"
 
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run from its definition to its end: made, checked against its members, started, conducted."""
+"""An update run from its definition to its end: made, checked against its members, started, conducted."""
 
 from __future__ import annotations
 
@@ -148,9 +148,9 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
 
 
 def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> tuple[Problem, ...]:
-    """Says before anything is recorded what could not be carried out: wrong drivers, files that cannot be written,
-    a version that none of their platforms has, members that name a FleetMaintenance which is not there. Remarks on
-    members that will be skipped."""
+    """FleetError, before the run is recorded, for what could not be carried out: wrong drivers, files that cannot be
+    written, a version that none of their platforms has, a FleetMaintenance that is not there. Else remarks on members
+    that will be skipped; UIDs of new members are recorded by then, and the folder for operations is made."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -175,7 +175,8 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
 
 
 def observed(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
-    """Versions of the members that answer; the lowest, with those of their ``pools``."""
+    """Versions of members by name, as their drivers tell; who does not answer is left out. With ``pools`` the lowest of
+    the control plane's and theirs."""
     work = {name: _observe(driver, name, pools) for name, driver in drivers.items()}
     answers = in_parallel(work, threads=threads)
     return {name: answer for name, answer in answers.items() if isinstance(answer, str)}
@@ -200,7 +201,7 @@ def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int, po
 
 
 def _there(row: MemberRow) -> bool:
-    """Whether the record says so."""
+    """Whether the record says that the member is at the target."""
     left_out = row.skipped_by == USER or _lost(row.state, row.skipped_by, row.reason)
     return row.state == COMPLETED or (row.state == SKIPPED and not left_out)
 

@@ -30,7 +30,8 @@ AHEAD = timedelta(days=400)
 
 @dataclass(frozen=True)
 class StartConstraints:
-    """For runs of one type to one version. What is ``given`` stands for what is recorded under the same name."""
+    """For runs of one type to one version. What is ``given`` stands for what is recorded under the same name, which is
+    read anew by each call: FleetError ``record-damaged``."""
 
     records: Records
     run_type: str

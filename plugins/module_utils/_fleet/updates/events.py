@@ -18,7 +18,7 @@ Emit = t.Callable[[t.Mapping[str, t.Any]], None]
 
 @contextlib.contextmanager
 def events_file(path: str, say: t.Callable[[str], None]) -> t.Iterator[Emit]:
-    """Takes events and appends them to the file; nothing is kept without a path.
+    """Gives what appends an event to the file, which is made; without a path nothing is kept.
 
     FleetError ``unwritable-file`` before anything is done; what fails later on, a full disk above all, ends no upgrade.
     """

@@ -57,7 +57,7 @@ class FleetSight:
 
     @classmethod
     def of(cls, records: Records, runs: t.Sequence[UpdateRun]) -> FleetSight:
-        """Those of these records. FleetError ``record-damaged``."""
+        """Reads what is recorded of members; ``runs`` are those to learn from."""
         return cls(
             records=records,
             documents={each["metadata"]["name"]: each for each in records.list("FleetMember")},
@@ -70,7 +70,8 @@ class FleetSight:
         return tuple(self.documents[row.name] for row in state.members if row.name in self.documents)
 
     def views(self, run: UpdateRun, state: RunState, now: datetime) -> dict[str, MemberView]:
-        """The run's members by their records alone: windows, what holds them, and at which version they were."""
+        """The run's members by their records alone: windows, what holds them, at which version they were.
+        FleetError ``record-damaged``."""
         permits = StartConstraints(self.records, run.spec.managed_cluster_update.upgrade.type, run.target)
         documents = self.of_run(state)
         views = permits.views(documents, now)
@@ -80,13 +81,13 @@ class FleetSight:
         }
 
     def durations(self, run: UpdateRun) -> Durations:
-        """How long upgrades last, by the other runs."""
+        """How long upgrades of the run's type last, by the other runs."""
         return learned(
             [each for each in self.runs if each.name != run.name], run.spec.managed_cluster_update.upgrade.type
         )
 
     def forecast(self, run: UpdateRun, state: RunState, views: Members, now: datetime) -> Forecast:
-        """How it goes on from here."""
+        """How the run goes on from ``now``, by the durations of the other runs."""
         return forecast(state, views, now, Assumptions(durations=self.durations(run)))
 
 

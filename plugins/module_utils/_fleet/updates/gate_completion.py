@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Completing a gate: who did it, when, why, and for which digest of the run."""
+"""Approving or refusing a gate of an update run: who did it, when, why, and for which digest of the run."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Completed:
 
 
 def user(session: Session) -> str:
-    """Who we are, as the hub sees us; without a hub whoever the environment says."""
+    """Who we are, as the hub sees us; without a hub whoever the environment says, or the account of this process."""
     if session.hub is not None:
         return who_am_i(session.hub).name
     return session.environ.get("USER") or session.environ.get("LOGNAME") or _account()
@@ -90,7 +90,7 @@ def approver(session: Session) -> Approver:
 
 
 def terms_of(self_approval: bool, verified: bool, expires: int | None) -> Terms:
-    """What approvals have to be; ``expires`` is in seconds."""
+    """What approvals have to be; ``expires`` is in seconds, None or 0 for never."""
     return Terms(
         self_approval=self_approval,
         verified=verified,
@@ -110,7 +110,8 @@ def complete(
 ) -> Completed:
     """Completes the gate for this very run: an approval counts only while the run's digest is the approved one.
 
-    One that was completed before, or skipped with what it guards, is left as it is.
+    One that was completed before, or skipped with what it guards, is left as it is. An empty ``digest`` fits any run;
+    without ``write`` nothing is recorded.
 
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
     ``self-approval``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or its Gate.

@@ -74,8 +74,8 @@ class UpgradeLeases:
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def claim(self, member: str, again: bool = False) -> MemberBlocker | None:
-        """Takes the lease, or says what stands against it, in words that stay the same from look to look. A member that
-        goes without is asked only once, or ``again``."""
+        """Takes the lease. None once it is held or the member goes without; else what stands against it, in words that
+        stay the same from look to look. A member that goes without is asked only once, or ``again``."""
         with self._locks[member]:
             if member in self._kept or (member in self._without and not again):
                 return None
@@ -97,7 +97,8 @@ class UpgradeLeases:
         return None
 
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
-        """For members in flight: renews what is due, and takes what could not be had before."""
+        """For members in flight: renews what is due, and takes what could not be had before, in at most ``DEADLINE``
+        seconds. What fails is said or tried again, and never raised."""
         due = [name for name in members if now >= self._tried.get(name, now) and self._is_due(name)]
         self._tried |= dict.fromkeys(due, now + AGAIN)
         in_parallel({name: self._renewal(name) for name in due}, deadline=DEADLINE)
@@ -189,7 +190,8 @@ class LeasedDriver:
 def upgrade_leases(
     clients: Clients, drivers: t.Mapping[str, Driver], task: str, say: t.Callable[[str], None], lost_after: float
 ) -> UpgradeLeases:
-    """For members with these drivers. ``lost_after``: seconds for which an operation out of sight is waited for."""
+    """The leases of a run on members with these drivers, none taken yet. ``lost_after``: seconds for which an operation
+    out of sight is waited for."""
     return UpgradeLeases(
         clients,
         task,

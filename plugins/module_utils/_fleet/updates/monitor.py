@@ -105,7 +105,8 @@ class MemberMonitor:
     _listed: datetime | None = None
 
     def refresh(self, now: datetime) -> None:
-        """Who is in the fleet now; obstacles that are due to be looked at again are forgotten."""
+        """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
+        again are forgotten. FleetError ``record-damaged``."""
         if self._listed is None or now >= self._listed + LIST_AFTER:
             self._list(now)
         for name in [name for name, at in self._again.items() if now >= at]:
@@ -136,7 +137,8 @@ class MemberMonitor:
         return min(self._again.values(), default=None)
 
     def clear(self, begins: t.Sequence[Begin], now: datetime) -> bool:
-        """Looks at those that are to begin, and claims them. False if one may not: decide anew."""
+        """Whether all of them are claimed already. If not, the others are looked at, and those that may begin are
+        claimed; decide anew then, by ``views``."""
         unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
         looked = self._look(unclear, now)
         for each in unclear:
@@ -161,7 +163,7 @@ class MemberMonitor:
         return document is not None and mark_of(document) == operation
 
     def take_up(self, member: str, operation: str) -> None:
-        """Claims a member whose operation was in flight when this conductor came."""
+        """Claims a member whose operation was in flight when this conductor came, unless another one has it."""
         found = claim(self.records, member, operation, self.holder)
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)

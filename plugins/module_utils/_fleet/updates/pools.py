@@ -104,7 +104,8 @@ def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) 
 
 
 def with_images(records: Records, run: UpdateRun, given: UpdateManifests, now: datetime) -> UpdateRun:
-    """With the images of selection Consistent, which follow from what catalogues offer and pools have."""
+    """The run with the images of selection Consistent, which follow from what catalogues offer and pools have; with
+    another selection as it is. FleetError ``record-damaged``."""
     if run.spec.image_selection != CONSISTENT:
         return run
     kind = run.spec.managed_cluster_update.upgrade.type
@@ -113,7 +114,7 @@ def with_images(records: Records, run: UpdateRun, given: UpdateManifests, now: d
 
 
 def with_chosen(run: UpdateRun, images: NodeImageSelectionStatus | None) -> UpdateRun:
-    """With these images and the digest that goes with them."""
+    """The run with these images and the digest that goes with them."""
     digest = run_digest(run.spec, run_of(run).stages, images)
     metadata = replace(run.metadata, annotations={**run.metadata.annotations, DIGEST: digest})
     return replace(run, metadata=metadata, status=replace(run.status, digest=digest, node_image_selection=images))
@@ -161,9 +162,9 @@ def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime)
 def pools_seen(
     clients: Clients, drivers: t.Mapping[str, Driver], whole: bool
 ) -> t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]:
-    """The pools of a member that was just observed: as its driver tells, or by its nodes. Where these cannot be asked,
-    or its driver alone knows how to ask it, what was read last does for a control plane, and for a driver that
-    upgrades no pools; not otherwise if it is ``whole``."""
+    """Gives a function for the pools of a member that was just observed: as its driver tells, or by its nodes. Where
+    these cannot be asked, or its driver alone knows how to ask it, what was read last does for a control plane, and
+    for a driver that upgrades no pools; not otherwise if it is ``whole``."""
 
     def recorded_ones(name: str) -> tuple[NodePoolStatus, ...]:
         member = clients.members.get(name)

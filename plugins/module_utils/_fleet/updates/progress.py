@@ -83,18 +83,18 @@ class RunProgress:
         self.journal("Normal", "GateOpened", f"gate {action.gate.id} {place}")
 
     def warned(self, text: str) -> None:
-        """An approval that does not count."""
+        """Tells people, and the journal, of an approval that does not count, or of a gate that was refused."""
         self.say(f"  {text}")
         self.journal("Warning", "ApprovalRefused", text)
 
     def said(self, operation: str, message: str) -> None:
-        """A word from an upgrade in flight; the same one is not repeated."""
+        """Tells people a word from an upgrade in flight; the same one is not repeated."""
         if message and self._words.get(operation) != message:
             self._words[operation] = message
             self.say(f"    {operation}: {message}")
 
     def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
-        """A sign of life once a minute."""
+        """Tells people, at most once a minute, that it still waits."""
         if self._reminded is None or now >= self._reminded + REMIND:
             self._reminded = now
             till = f" until {write_time(until)}" if until else ""

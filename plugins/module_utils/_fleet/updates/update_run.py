@@ -43,7 +43,8 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     """The run started, or started again. Nothing changes if it is on its way. ``who`` is recorded at the first start.
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start,
-    unless a profile made the run, which leaves it out.
+    unless a profile made the run, which leaves it out. FleetError ``minor-skipped``, ``kubelet-skew``, ``member-busy``,
+    ``gate-refused``, ``conflict-state``, ``record-damaged``; without ``write`` nothing is recorded.
     """
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
@@ -62,13 +63,15 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
 
 
 def stopped(session: Session, name: str, write: bool) -> Outcome:
-    """Nothing new begins; what is in flight is followed to its end."""
+    """Asks for nothing new to begin; whoever conducts follows what is in flight to its end. FleetError as of
+    ``read_run``, ``conflict-state`` for a run that cannot be stopped."""
     records, now = session.records, session.clock()
     return _commanded(records, read_run(records, name), lambda at: commands.stop(at, now), write)
 
 
 def skipped(session: Session, name: str, targets: t.Sequence[commands.SkipTarget], write: bool) -> Outcome:
-    """Members, groups, stages or waits are left out; all of the targets or none."""
+    """Has members, groups, stages or waits left out; all of the targets or none. FleetError as of ``read_run`` and
+    ``commands.skip``."""
     records, now = session.records, session.clock()
     return _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now), write)
 
@@ -91,7 +94,8 @@ def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.SkipTarge
 
 
 def as_data(outcome: Outcome) -> dict[str, t.Any]:
-    """A run for results."""
+    """A run for results: its ``name``, ``state``, ``run_outcome`` and ``digest``, ``uncovered`` members, its whole
+    ``status``, and ``notes``."""
     status = outcome.run.status
     return {
         "name": outcome.run.name,

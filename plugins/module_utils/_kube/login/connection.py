@@ -50,7 +50,8 @@ class CredentialSource(t.Protocol):
 
 @dataclass(frozen=True)
 class TokenFile:
-    """A bearer token in a file, read at each use: the kubelet replaces projected tokens while a process runs."""
+    """A bearer token in a file, read at each use: the kubelet replaces projected tokens while a process runs.
+    FleetError ``credentials-missing`` if it cannot be read, ``credentials-invalid`` as of ``bearer``."""
 
     path: Path
 
@@ -71,8 +72,8 @@ class TokenFile:
 
 
 def bearer(token: str, where: str = "") -> str:
-    """The Authorization header. FleetError ``credentials-invalid`` for text that is no token; HTTP libraries would show
-    it in their own error."""
+    """The Authorization header, empty for an empty token. FleetError ``credentials-invalid`` for text that is no token;
+    HTTP libraries would show it in their own error."""
     if not _is_header(token):
         raise FleetError(
             "credentials-invalid",
@@ -94,7 +95,8 @@ class Connection:
     ``server`` is its URL and may have a path (a server behind a proxy). ``ca`` holds PEM certificates; None means the
     system's. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer token; ``credentials`` takes its
     place where credentials change while we run. ``impersonate`` holds header pairs. ``name`` is what messages call the
-    cluster. ``notes`` are what people are told when the connection is used.
+    cluster. ``notes`` are what people are told when the connection is used. FleetError ``kubeconfig-invalid`` or
+    ``credentials-invalid`` for values that cannot be sent.
     """
 
     server: str
@@ -139,7 +141,7 @@ def is_loopback(server: str) -> bool:
 
 
 def foreign_problem(url: str, schemes: t.Container[str]) -> str:
-    """Why nobody else may send us to a server; empty if he may.
+    """Why a URL that came from others must not be connected to; empty if it may be. ValueError if it is no URL.
 
     Services that give away secrets of a machine to whoever asks on it (metadata of clouds) have link-local addresses,
     and none of them speaks TLS.

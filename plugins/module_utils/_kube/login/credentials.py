@@ -59,7 +59,7 @@ class Basic:
 
 
 def contexts(path: str | Path) -> tuple[str, ...]:
-    """Names of all contexts, sorted."""
+    """Names of all contexts of a kubeconfig, sorted. FleetError as of ``read_kubeconfig``."""
     return tuple(sorted(read_kubeconfig(path).contexts))
 
 
@@ -78,14 +78,15 @@ def connection_from_document(document: t.Any, context: str = "", where: str = ""
 
     Whoever can write that Secret must not be able to run a command here or to read a file of this machine, so a
     document that names either is refused (FleetError ``kubeconfig-invalid``); so are servers that are not https, and
-    addresses that no server of a cluster has. ``where`` names it in messages.
+    addresses that no server of a cluster has. ``context-missing`` as above. ``where`` is for messages.
     """
     return _connection(kubeconfig_from_document(document, where or "kubeconfig"), context, trusted=False)
 
 
 def connection_in_cluster(environ: t.Mapping[str, str] | None = None, account: Path = _ACCOUNT) -> Connection:
     """The API server of the cluster that this process runs in, as its service account; its token is read from the file
-    again as it is renewed. FleetError ``kubeconfig-missing`` outside of a cluster, or without the account's files."""
+    again as it is renewed. FleetError ``kubeconfig-missing`` outside of a cluster or without the account's ``ca.crt``,
+    ``credentials-missing`` without its token."""
     environ = os.environ if environ is None else environ
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
@@ -295,7 +296,7 @@ def _impersonation(user: _EntryReader) -> tuple[tuple[str, str], ...]:
 
 
 def proxy_for(server: str, environ: t.Mapping[str, str]) -> str:
-    """Proxy by HTTPS_PROXY, HTTP_PROXY and NO_PROXY; as in kubectl never for the local host."""
+    """URL of the proxy by HTTPS_PROXY, HTTP_PROXY and NO_PROXY; empty for none, and always for the local host."""
     try:
         url = urlsplit(server)
         host, port = url.hostname or "", url.port

@@ -71,7 +71,8 @@ def _from_slot(key: str, make: t.Callable[[], Credential], refused: Credential |
 
 @dataclass(frozen=True)
 class ExecPlugin:
-    """A command that prints an ExecCredential (client.authentication.k8s.io/v1 and v1beta1)."""
+    """A command that prints an ExecCredential (client.authentication.k8s.io/v1 and v1beta1). What it printed is kept in
+    memory, for all users with the same command, until a minute before it expires. FleetError ``credentials-plugin``."""
 
     config: str = field(repr=False)  # JSON of the kubeconfig's exec section: the key in the cache
     cluster: str = field(repr=False)
@@ -80,6 +81,7 @@ class ExecPlugin:
 
     @classmethod
     def of(cls, config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any], folder: Path, place: str) -> ExecPlugin:
+        """``config`` is the user's ``exec``, ``cluster`` the cluster's entry; ``folder`` is that of the kubeconfig."""
         told = dict(cluster) if config.get("provideClusterInfo") else {}
         return cls(
             json.dumps(_started(config, folder), sort_keys=True), json.dumps(told, sort_keys=True), folder, place
@@ -135,6 +137,7 @@ class ExecPlugin:
         return t.cast("t.Mapping[str, t.Any]", answer["status"])
 
     def failed(self, what: str) -> FleetError:
+        """The error that says ``what`` the plugin did wrong; it is not raised here."""
         return FleetError(
             "credentials-plugin",
             f"the credential plugin {self.command} {what}",
@@ -176,6 +179,7 @@ class AuthProvider:
 
     @classmethod
     def of(cls, config: t.Mapping[str, t.Any], place: str) -> AuthProvider:
+        """``config`` is the user's ``auth-provider``. FleetError ``missing-library``; nothing is asked for yet."""
         if importlib.util.find_spec("kubernetes") is None:  # before anything is begun that would need it in the end
             raise _no_kubernetes(place)
         user = {"auth-provider": _with_authorities(copy.deepcopy(dict(config)))}

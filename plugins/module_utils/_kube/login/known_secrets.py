@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What we show to API servers to be let in, found again in what they say, and taken out.
+"""Tokens, passwords and keys that we show to API servers, found again in what these say, and taken out.
 
 A server, or a proxy before it, may send back what it was given: in a message, a page, a version, a name. Each secret is
 known as it is, in base64 (at any place within more text), percent-encoded, and with the escapes of JSON and Go.
@@ -47,6 +47,7 @@ class KnownSecrets:
         self._hears: t.Callable[[frozenset[SecretForm]], None] | None = None
 
     def add(self, *secrets: str) -> None:
+        """Looks for these from now on, in every form that they may come back in; empty ones are passed over."""
         fresh = self.learn({form for secret in secrets if secret for form in _forms(secret)})
         if fresh and self._hears is not None:
             self._hears(fresh)
@@ -74,7 +75,7 @@ class KnownSecrets:
         return fresh
 
     def taken_out(self, text: str) -> str:
-        """The text without any of them."""
+        """The text with ``HIDDEN`` in the place of each of them."""
         present = [form for form in self._candidates(text) if form.text in text]
         return _without(present, text) if present else text
 
@@ -83,7 +84,8 @@ class KnownSecrets:
         return any(form.text in text for form in self._candidates(text))
 
     def within(self, document: str) -> t.Callable[[str], str]:
-        """The same function for each text of a JSON document; faster by far, as most of the secrets are in none."""
+        """``taken_out`` for the texts of this document (JSON with ``ensure_ascii=False``), faster by far: most secrets
+        are in none of them."""
         candidates = {*self._candidates(document), *self._escaped}
         present = [form for form in candidates if _as_json(form.text) in document]
         return (lambda text: _without(present, text)) if present else str

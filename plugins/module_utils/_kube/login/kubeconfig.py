@@ -47,6 +47,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Kubeconfig:
+    """Entries by name. ``where`` is its path or place, for messages; ``current`` its current-context, or empty."""
+
     where: str
     current: str
     clusters: t.Mapping[str, Entry] = field(repr=False)
@@ -73,9 +75,9 @@ def usual_path(given: str, environ: t.Mapping[str, str]) -> str:
 
 
 def read_kubeconfig(path: str | Path) -> Kubeconfig:
-    """One file, or several joined by ``:`` as in KUBECONFIG.
+    """One file, or several joined by ``:`` as in KUBECONFIG, of which those that are missing are passed over.
 
-    FleetError ``kubeconfig-missing`` or ``kubeconfig-invalid``.
+    FleetError ``kubeconfig-missing`` if there is none or one cannot be read, ``kubeconfig-invalid``.
     """
     text = os.path.expanduser(str(path))
     names = [text] if os.path.exists(text) else [part for part in text.split(os.pathsep) if part]
@@ -99,7 +101,8 @@ def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -
 
 
 def parse_yaml(text: str | bytes, where: str) -> t.Any:
-    """The document; FleetError ``kubeconfig-invalid`` with line and column, and nothing of the text."""
+    """The document; FleetError ``kubeconfig-invalid`` with the line, and nothing of the text. ValueError for a number
+    or a day that Python does not have (``2024-99-99``)."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
     try:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run by its path, with nothing but the standard library: stands over one credential plugin, and ends all of it.
+"""Supervises one exec plugin of a kubeconfig, and ends all that it started; run by its path, with the standard library.
 
 ``plugin_process.py PARENT COMMAND ARGUMENT...``: environment, folder and standard output are the plugin's, and so is
 the exit code. When the plugin ends, when SIGTERM comes, or when the thread of the process PARENT that started this ends

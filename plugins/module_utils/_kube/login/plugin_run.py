@@ -28,7 +28,8 @@ class PluginFailed(Exception):
 
 
 def run_plugin(command: t.Sequence[str], environ: t.Mapping[str, str], folder: Path, seconds: float) -> bytes:
-    """What it prints, when it ends with 0. Whatever it started ends with it, with us, or when the time is over."""
+    """Runs the plugin; what it printed, at most 1 MB. PluginFailed unless it ends with 0 within ``seconds``. Whatever
+    it started ends with it, with us, or when the time is over."""
     program = shutil.which(command[0], path=environ.get("PATH", os.defpath))
     if program is None:
         raise PluginFailed("cannot be executed" if os.path.exists(command[0]) else "is not installed")

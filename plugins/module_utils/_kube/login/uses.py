@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which connections were used that people are told something about, wherever in a run that was."""
+"""What people are to be told of the connections to API servers that a run has used: unencrypted, unchecked, late."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from .connection import Connection
 
 
 class Uses:
-    """Safe for threads."""
+    """Notes on clusters, by their names. Safe for threads."""
 
     def __init__(self) -> None:
         self._notes: dict[str, dict[str, None]] = {}
         self._lock = threading.Lock()
 
     def add(self, connection: Connection) -> None:
+        """Adds the notes that the connection itself carries."""
         self.note(connection, *connection.notes)
 
     def note(self, connection: Connection, *texts: str) -> None:
-        """What is told of the cluster, each once; empty texts are nothing."""
+        """Adds what is told of the cluster, each once; empty texts are passed over."""
         found = [text for text in texts if text]
         if found:
             with self._lock:
                 self._notes.setdefault(connection.where, {}).update(dict.fromkeys(found))
 
     def taken(self) -> dict[str, list[str]]:
-        """The notes on each cluster by its name, once; nothing is remembered of what was taken."""
+        """The notes by the clusters' names, in their order; they are forgotten here."""
         with self._lock:
             found, self._notes = self._notes, {}
         return {name: list(notes) for name, notes in sorted(found.items())}
 
     def take_over(self, notes: t.Mapping[str, t.Iterable[str]]) -> None:
-        """What was taken in another process."""
+        """Adds the notes that were ``taken`` in another process."""
         with self._lock:
             for name, texts in notes.items():
                 self._notes.setdefault(name, {}).update(dict.fromkeys(texts))

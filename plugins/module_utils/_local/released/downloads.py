@@ -72,7 +72,8 @@ def server(setting: str) -> Server | None:
 
 
 def text(place: str, of: Server) -> str:
-    """A small text, within ``CONNECT`` seconds; FleetError ``release-unreachable``, ``release-missing``."""
+    """Fetches a small text (of a longer one the first 2 MB) within ``CONNECT`` seconds. FleetError
+    ``release-unreachable``, ``release-missing``."""
 
     def read() -> str:
         with _open(of.address(place), CONNECT) as answer:
@@ -82,7 +83,7 @@ def text(place: str, of: Server) -> str:
 
 
 def size(place: str, of: Server) -> int:
-    """Bytes of a file, 0 if the server does not tell; errors as of ``text``."""
+    """Asks the server how many bytes a file has, 0 if it does not tell; errors as of ``text``."""
 
     def ask() -> int:
         with _open(of.address(place), CONNECT, method="HEAD") as answer:
@@ -125,7 +126,7 @@ def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool]
 
 
 def sha256(path: Path) -> str:
-    """Hexadecimal; a link is not followed."""
+    """The SHA-256 of a file in hexadecimal; OSError for a link, which is not followed."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

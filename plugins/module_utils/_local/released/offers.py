@@ -42,7 +42,8 @@ class ReleaseOffer:
 
 
 def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer | None:
-    """None where there are none, or ``FLEET_RELEASES`` is ``off``. FleetError ``bad-option``."""
+    """The release files of a recipe for this machine; None where there are none, or ``FLEET_RELEASES`` is ``off``.
+    Nothing is asked for yet. FleetError ``bad-option``."""
     files, where = release_files(one, platform.machine()), server(environ.get(SETTING, ""))
     if not files or where is None or platform.system() != "Linux":
         return None
@@ -50,8 +51,8 @@ def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer
 
 
 def take(offered: ReleaseOffer, say: Say) -> bool:
-    """Whether the folder of ``offered`` is there now, whole. If not, ``say`` got one line that says why; nothing is
-    said where the server was out of reach a moment ago."""
+    """Downloads, checks and unpacks the files; whether the folder of ``offered`` is there now, whole. If not, ``say``
+    got one line that says why, and none where the server was out of reach less than ``REST`` seconds ago."""
     if resting(offered):
         return False
     one = offered.recipe

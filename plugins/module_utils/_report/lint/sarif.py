@@ -19,7 +19,8 @@ TOOL = "gitops.fleet.lint"
 
 
 def sarif(remarks: t.Sequence[LintProblem]) -> dict[str, t.Any]:
-    """One run; paths that are not absolute are relative to the folder in which the run started. Order is kept."""
+    """A log with one run, as JSON data; paths that are not absolute are relative to the folder in which the run
+    started. Order is kept."""
     levels: dict[str, str] = {}
     for each in remarks:
         levels.setdefault(each.code, each.level)

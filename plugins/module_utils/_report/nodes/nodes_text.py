@@ -14,7 +14,7 @@ from ..text import folded, some, table
 
 
 def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
-    """A table for each member; nodes without a cause are counted."""
+    """A table for each member, whose answers stand together; nodes without a cause are only counted."""
     lines: list[str] = []
     for name, found in groupby(answers, key=lambda each: each.member):
         here = list(found)

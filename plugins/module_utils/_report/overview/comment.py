@@ -12,7 +12,8 @@ from .summary import WORDS, Report, overview_counts
 
 
 def overview_markdown(report: Report) -> str:
-    """Summary first, then a folded section for each page; cut below the size that code hosts accept."""
+    """An overview's JSON data as Markdown: summary first, then a folded section for each page, as many as keep below
+    the size that code hosts accept."""
     lines = [f"## {escaped(report['title'])}", "", f"Made {report['madeAt']}, judged at {report['factsAt']}.", ""]
     lines += markdown_table(
         ("how many", "what"), [(f"{number:,}", WORDS[name]) for name, number in overview_counts(report).items()]

@@ -37,7 +37,7 @@ def overview_counts(report: Report) -> dict[str, int]:
 
 
 def overview_text(report: Report, page: str) -> list[str]:
-    """The numbers, what is to be told, and where the page is, if it was written."""
+    """The numbers, what is to be told, and ``page``, where the page is; empty if it was not written."""
     lines = table(
         ("HOW MANY", "WHAT"), [(f"{number:,}", WORDS[name]) for name, number in overview_counts(report).items()], ""
     )

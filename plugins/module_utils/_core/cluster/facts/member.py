@@ -90,7 +90,8 @@ def _namespaces(previous: MemberClusterStatus, reading: MemberReading) -> dict[s
 
 
 def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str) -> MemberClusterStatus:
-    """The member's status after a read that failed: everything known stays, health becomes False."""
+    """The member's status after a read that failed: everything known stays, health becomes False. One that has never
+    been read stays as it is."""
     last = next((each.last_received_heartbeat for each in previous.agent_status if each.type == AGENT), None)
     if last is None:
         return previous
@@ -98,7 +99,8 @@ def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str)
 
 
 def pools(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
-    """Node pools by name, as of ``pools_of``; those that were there ``before`` if nodes could not be read."""
+    """The FleetMember's status after a read: its version, the instant, and node pools as of ``pools_of``, or those that
+    were there ``before`` if nodes could not be read."""
     if reading.nodes is None:
         return FleetMemberStatus(version=reading.version, node_pools=tuple(before), last_read=reading.at)
     return FleetMemberStatus(version=reading.version, node_pools=pools_of(reading.nodes), last_read=reading.at)

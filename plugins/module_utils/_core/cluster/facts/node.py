@@ -99,7 +99,8 @@ def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
 
 @lru_cache(maxsize=1024)
 def read_amounts(told: AsWritten, key: str) -> t.Mapping[str, str]:
-    """``amounts`` of what was told, read once for all that tell the same. What is kept of it is short: others raise."""
+    """``amounts`` of what was told, read once and kept for all that tell the same. ValueError also for what is too long
+    to be kept."""
     if len(told) > MOST_AMOUNTS:
         raise ValueError(f"{key} has more than {MOST_AMOUNTS} entries")
     for _name, amount in told:

@@ -28,8 +28,8 @@ PARTLY_READ, OLDER = "partly-read", "what was read of it before still stands"
 
 @dataclass(frozen=True, kw_only=True)
 class FactsSnapshot:
-    """``failed`` says for each member that could not be read with which code and why; its older facts still stand.
-    ``missing`` says the same of parts of members (``nodes``, ``pods``): of these the older facts stand.
+    """``nodes`` and ``failed`` are by member. ``failed`` says why one could not be read, as ``code`` and ``message``;
+    its older facts still stand. ``missing`` says the same of parts (``nodes``, ``pods``), by member and part.
 
     ``prices`` is where the costs of those that were read come from; None if no price list was given. ``held`` is what
     was recorded of placements at that time; None if that is not known.
@@ -44,7 +44,8 @@ class FactsSnapshot:
     held: Holdings | None = None
 
     def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
-        """Of older facts it is not known which prices they were made with."""
+        """The costs that are known of the member; without ``origin`` where its facts are older than the snapshot, since
+        nobody knows the prices that those were made with."""
         older = member.name in self.failed or member.name in self.missing
         return costs_of(member, None if older else self.prices)
 
@@ -78,7 +79,7 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
 
 
 def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> FactsSnapshot:
-    """The snapshot that ``write_snapshot`` wrote. FleetError ``facts-invalid`` with all problems, ``facts-too-new``.
+    """The snapshot that ``write_snapshot`` wrote. FleetError ``facts-invalid``, ``facts-too-new``.
 
     Given ``now``, one that was captured later than that (but for clocks that differ a little) is refused too.
     """

@@ -108,7 +108,8 @@ class Allowed:
 
     @property
     def binding(self) -> tuple[int, ...]:
-        """The places of the budgets that set the limit: several on a tie, none if nothing limits."""
+        """The places, from 0, of the budgets that set the limit: several on a tie, none if nothing limits. If some
+        cannot be evaluated, these."""
         rows = list(enumerate(zip(self.rules, self.active, strict=True)))
         if self.error:
             return tuple(index for index, (rule, on) in rows if rule.error(on))
@@ -134,7 +135,8 @@ class Allowed:
 
 
 def allowed(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> Allowed:
-    """How many of ``nodes`` counted nodes may be disrupted at an aware instant for a reason."""
+    """How many of ``nodes`` counted nodes may be disrupted at an aware instant for a reason, before those that are
+    being disrupted already are subtracted."""
     utc = now.astimezone(UTC).replace(tzinfo=None)
     rules = tuple([rule_of(each) for each in budgets])
     return decide(rules, tuple([each.active(utc) for each in rules]), nodes, reason)

@@ -36,6 +36,7 @@ class PoolAllowance:
 
     @property
     def allowed(self) -> int:
+        """How many more nodes; a number near ``UNLIMITED`` where nothing limits."""
         return self.answer.after(len(self.census.disrupting))
 
     @property

@@ -61,7 +61,8 @@ class Lint:
 def lint_budgets(
     budgets: tuple[Budget, ...], start: datetime, possible: tuple[str, ...] = REASONS, path: str = BUDGETS
 ) -> tuple[Lint, ...]:
-    """All findings about a list, proved over the year that follows an aware instant.
+    """All findings about a list, proved over the year that follows an aware instant; only those about single budgets if
+    one of these is an error.
 
     ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all. Of how long an opening is
     nothing is said: a budget limits when a disruption starts, and not how long it takes.

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""All instants at which the limit of a pool changes, and the openings between them.
+"""All instants at which the limit that its budgets set a pool changes, and the openings between them.
 
 Between two changes the limit depends on the number of nodes alone. Budgets' windows open and close on full minutes, so
 nothing is missed between the instants given here.
@@ -90,7 +90,8 @@ class Timeline:
 
 
 def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> Timeline:
-    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another."""
+    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another; none if the second
+    is not later."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = start.astimezone(UTC), end.astimezone(UTC)
     decided: dict[int, tuple[int, bool]] = {}

@@ -106,7 +106,8 @@ def budget_answers(
 
 
 def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
-    """The lowest limit of each half hour of the local day; None for those outside of what is known."""
+    """The lowest limit of each of the 48 half hours of the day, as clocks of the zone show them (``UNLIMITED``: none);
+    None for those outside of ``week``. Of ``day`` only the date is read."""
     return [_lowest(week, *_half_hour(day, number, zone)) for number in range(48)]
 
 

@@ -39,13 +39,13 @@ class ClassChange:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What speaks against it."""
+        """What speaks against it: the findings that are errors."""
         where = f"{self.member} {self.kind}/{self.name}"
         return tuple(Problem(each.code, each.message, where) for each in self.findings if each.level == ERROR)
 
     @property
     def confirmed(self) -> bool:
-        """Whether nothing is left that only a person can see."""
+        """Whether nothing is left that only a person can see: the routes of another subnet."""
         return all(each.code != ROUTES for each in self.findings)
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -67,8 +67,9 @@ class ClassChange:
 def class_changes(
     members: t.Iterable[MemberNodes], wanted: t.Iterable[Document], network: Network, override: bool = False
 ) -> tuple[ClassChange, ...]:
-    """Of each member that has the object, what becomes of it. A field that a document leaves out stays as it is, one
-    that is null goes. FleetError ``no-such-object`` if no member has one, ``unknown-kind``."""
+    """What each document does to its object on each member that has it. A field that a document leaves out stays as it
+    is, one that is null goes; ``override`` as of ``check_subnet_change``. FleetError ``no-such-object`` if no member
+    has one, ``unknown-kind``, ``undecodable``."""
     given, documents = tuple(members), tuple(wanted)
     found = [each for document in documents for each in _everywhere(given, document, network, override)]
     there = {(each.kind, each.name) for each in found}

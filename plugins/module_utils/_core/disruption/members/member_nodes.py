@@ -65,7 +65,7 @@ class MemberNodes:
 
     @cached_property
     def state(self) -> ClusterState:
-        """Nodes with their NodeClaims and pods."""
+        """The cluster as Karpenter sees it: nodes with their NodeClaims and pods. What was not read is empty in it."""
         by_name = {(each.kind, each.name): each for each in self.classes}
         pools = [StatePool(each, node_class=by_name.get(_class_of(each))) for each in self.pools]
         return assemble(self.nodes, self.claims, self.pods, pools, self.pdbs, self.daemons or ())
@@ -78,7 +78,8 @@ class MemberNodes:
 
 
 def made_of(kind: str, document: Mapping[str, t.Any]) -> Object:
-    """The object of a document of one of ``KINDS``. FleetError ``undecodable``; KeyError for another kind."""
+    """The object of a document of one of ``KINDS``. FleetError ``undecodable``, ``invalid-quantity``; KeyError for
+    another kind."""
     return _MAKE[kind](document)
 
 

@@ -67,7 +67,8 @@ class NodeAnswer:
 def node_answers(
     members: t.Iterable[MemberNodes], rotations: t.Iterable[NodeRotation], now: datetime
 ) -> tuple[NodeAnswer, ...]:
-    """All nodes of the members, at an aware instant."""
+    """All Nodes of the members, at an aware instant, those too that Karpenter overlooks; NodeClaims without a Node are
+    left out."""
     grounds = [RotationGround(rotation=each) for each in rotations]
     out = []
     for member in members:

@@ -50,7 +50,7 @@ class RotationGround:
         return takes(self.rotation, member, labels)
 
     def due(self, members: t.Iterable[MemberNodes], now: datetime) -> dict[str, str]:
-        """The nodes that are to be replaced, each with why; names as in ``sight``."""
+        """Why each node that is to be replaced is, by its name (``member/node``)."""
         holds = selects_node(self.rotation)
         return {
             f"{member.name}/{node.name}": why
@@ -69,7 +69,8 @@ class RotationGround:
         flying: t.Iterable[str] = (),
         stop: bool = False,
     ) -> RotationInput:
-        """The input of a step at an aware instant. ``flying`` are the pools of nodes in flight, which may be gone."""
+        """The input of a step at an aware instant. ``members`` are those that could be read; ``failed`` and ``unknown``
+        are as in ``RotationInput``; ``flying`` are the pools of nodes in flight, which may be gone."""
         found = _Sighted()
         holds = selects_node(self.rotation)
         taking = [each for each in members if self.takes(each.name, each.labels)]

@@ -28,6 +28,7 @@ class Score:
 
     @property
     def value(self) -> float:
+        """The share saved for the share disrupted; 0 if nothing is saved."""
         if self.saved <= 0:
             return 0.0
         return self.saved / self.disrupted if self.disrupted else math.inf

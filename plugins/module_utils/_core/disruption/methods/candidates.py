@@ -64,6 +64,7 @@ class NodeCandidate:
 
     @classmethod
     def of(cls, state: ClusterState, node: StateNode, now: datetime) -> NodeCandidate:
+        """Of a node that nothing blocks; KeyError if its pool is not there."""
         pool = state.pools[node.pool]
         pods = tuple(each for each in node.pods if reschedulable(each))
         return cls(

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether what was planned still holds when it is carried out."""
+"""Whether a command to disrupt nodes still holds when it is carried out (Karpenter, ``validation.go``)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Checked:
 
 
 def check_again(command: Command, state: ClusterState, now: datetime, settings: Settings = DEFAULTS) -> Checked:
-    """Whether a command still holds after a pause (Karpenter, ``validation.go``; 15 s there, and none for drift).
+    """Whether a command still holds after a pause, which is 15 s in Karpenter.
 
-    Of empty nodes those that still are stay; a consolidation needs all of its nodes, room in the budgets, and the
-    same new nodes.
+    Of empty nodes those stay in it that are still empty and have room in the budgets; a consolidation needs all of its
+    nodes, room in the budgets, and the same new nodes; drift is not checked and always holds.
     """
     look = MethodInput(state, now, settings)
     if command.method == EMPTINESS:

@@ -161,7 +161,8 @@ class MethodCommands:
 def within_budgets(
     nodes: t.Iterable[NodeCandidate], allowed: t.Mapping[str, PoolAllowance]
 ) -> tuple[list[NodeCandidate], list[RefusedCommand]]:
-    """The nodes, in the order given, that their pools' budgets leave room for, and the others."""
+    """The nodes, in the order given, that their pools' budgets leave room for, and why the others have none (code
+    ``budget``)."""
     left = {name: each.allowed for name, each in allowed.items()}
     kept, refused = [], []
     for each in nodes:
@@ -183,7 +184,7 @@ def by_saving(nodes: t.Iterable[NodeCandidate], first: t.Sequence[str] = ()) -> 
 
 
 def summed_price(nodes: t.Iterable[NodeCandidate], upstream: bool = False) -> float | None:
-    """None where one of them is not known, unless that counts as 0."""
+    """What the nodes cost an hour together; None where one price is not known, which ``upstream`` counts as 0."""
     total = 0.0
     for each in nodes:
         if each.price is None and not upstream:

@@ -161,7 +161,8 @@ class Consolidation:
         return self.unbalanced([one], found) or found
 
     def unbalanced(self, nodes: t.Sequence[NodeCandidate], command: Command) -> RefusedCommand | None:
-        """Why a move is not worth it, for the first pool with the policy where it is not; None if it is."""
+        """Why a move is not worth it, for the first pool with policy ``Balanced`` where it is not; None if it is. The
+        scores of all these pools are left in ``scored``."""
         self.scored = self.balance.scores(nodes, command.saving or 0.0)
         for pool, score in self.scored.items():
             if not score.approved:
@@ -169,6 +170,7 @@ class Consolidation:
         return None
 
     def tell_pools(self, scores: t.Mapping[str, Score]) -> None:
+        """Adds an event for each pool whose score is approved."""
         self.events += [
             NodeEvent(words.NODE_POOL, pool, words.APPROVED, score.text)
             for pool, score in scores.items()
@@ -176,6 +178,7 @@ class Consolidation:
         ]
 
     def tell_node(self, one: NodeCandidate, scores: t.Mapping[str, Score]) -> None:
+        """Adds an event about the node for each score, as of a move that is approved."""
         self.events += [NodeEvent(words.NODE, one.name, words.APPROVED, score.text) for score in scores.values()]
 
     def _impossible(self, done: Simulation) -> Dearer | None:

@@ -48,7 +48,8 @@ class Drift:
 
 
 def drift(pool: StatePool, node: StateNode, now: datetime, kubelet_identity: str = "") -> Drift | None:
-    """Why a node has drifted, or None. A node whose NodeClaim is not launched is not judged."""
+    """Why a node has drifted, or None. A node whose NodeClaim is not launched is not judged, nor the kubelet's identity
+    if ``kubelet_identity`` is empty."""
     claim = node.claim
     if claim is None or not claim.holds("Launched"):
         return None

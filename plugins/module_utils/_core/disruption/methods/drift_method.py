@@ -48,9 +48,10 @@ class DriftCandidate:
 
 
 def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandidate]:
-    """Nodes without pods to move first, then by how long they have been known to have drifted; ties by name.
+    """The drifted nodes that may go, of pools with ``replicas`` if ``static``, else of the others: those without pods
+    to move first, then by how long they have been known to have drifted; ties by name.
 
-    Pods that block are overruled where the NodeClaim has a deadline.
+    Pods that block are overruled where the NodeClaim has a ``terminationGracePeriod``.
     """
     found = [
         DriftCandidate(each, look.drifted[each.name])

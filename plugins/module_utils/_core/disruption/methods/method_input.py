@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One look at a cluster: what all methods ask of it, found out once."""
+"""What all methods of disruption ask of a cluster at one instant (candidates, drift, budgets), found out once."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class MethodInput:
         return {each.node.name: each for each in drifted(self.state, self.now)}
 
     def verdicts(self, kind: str = GRACEFUL) -> tuple[CandidateVerdict, ...]:
+        """Of each node, by name, whether it is a candidate for graceful or eventual methods (``kind``)."""
         found = self._verdicts.get(kind)
         if found is None:
             found = tuple(candidate_verdict(self.state, each, self.now, kind) for each in self.state.nodes)
@@ -55,7 +56,7 @@ class MethodInput:
         return found
 
     def candidates(self, kind: str = GRACEFUL) -> list[NodeCandidate]:
-        """The nodes that nothing blocks, by name."""
+        """The nodes that nothing blocks for methods of that kind, by name."""
         found = self._candidates.get(kind)
         if found is None:
             able = zip(self.state.nodes, self.verdicts(kind), strict=True)
@@ -89,6 +90,7 @@ class MethodInput:
         return found
 
     def budget_events(self, reason: str) -> t.Iterator[NodeEvent]:
+        """An event for each pool whose limit for the reason is 0."""
         for name, each in self.allowances(reason).items():
             if each.blocked_event:
                 yield words.budget_blocked(name, reason)

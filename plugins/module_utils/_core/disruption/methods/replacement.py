@@ -32,7 +32,8 @@ class Dearer:
 
 
 def cheaper(new: NewNode, price: float, all_spot: bool, single: bool, settings: Settings) -> NewNode | Dearer:
-    """The new node as it may replace nodes of that summed price; ``all_spot`` says that these are all spot nodes."""
+    """The new node as it may replace nodes of that summed price, or why it is no gain; ``all_spot`` says that these are
+    all spot nodes, ``single`` that it is one."""
     if all_spot and _admits(new, SPOT):
         return _spot_to_spot(new, price, single, settings.spot_to_spot)
     found = below(new, price)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A simulation as a method asks for it, with what upstream says meanwhile."""
+"""A scheduling simulation as a method of disruption asks for it, with the events that Karpenter writes meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ NO_POOLS = "creating scheduler, no nodepools found"
 def simulated(
     look: MethodInput, going: t.Sequence[NodeCandidate], consolidation: bool = False
 ) -> tuple[Simulation | None, list[NodeEvent]]:
-    """None where no pool may make nodes: upstream does not begin then, and neither do we if we decide like it."""
+    """What becomes of pods without the nodes ``going``, and the events. None with the setting ``upstream`` where no
+    pool may make nodes: Karpenter does not begin then."""
     simulator = look.simulator
     told = [event for each in going for event in words.of_annotations(each.pods, look.now, moving=True)]
     told += look.leaving_events

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What moves save (Karpenter, ``EstimatedSavings``)."""
+"""What consolidation and drift save an hour (Karpenter, ``EstimatedSavings``)."""
 
 from __future__ import annotations
 

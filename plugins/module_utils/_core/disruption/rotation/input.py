@@ -90,6 +90,7 @@ class RotationInput:
         return node.disruptor not in ("", self.rotation)
 
     def open(self, cluster: str) -> bool:
+        """Whether the cluster's window is open, or it has none."""
         answer = self.windows.get(cluster)
         return answer is None or answer.open
 
@@ -104,7 +105,7 @@ def family(pool: str) -> str:
 
 
 def cluster_in_name(name: str) -> str:
-    """The cluster of a node or pool, which its name begins with where there are several."""
+    """The cluster of a node or pool, which its name begins with where there are several; else empty."""
     return name.partition("/")[0] if "/" in name else ""
 
 
@@ -122,6 +123,7 @@ class ScopeLeft:
         return self.answer.after(self.disrupting) - self.taken
 
     def take(self) -> None:
+        """One node more is begun under it."""
         self.taken += 1
         self.__dict__.pop("blocker", None)
 
@@ -163,7 +165,7 @@ def rotation_node(
 
 
 def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> list[ScopeLeft]:
-    """What each scope has room for.
+    """What each scope has room for, by name.
 
     The nodes are counted as places: one that is gone and awaits its replacement still counts, and is disrupted; a
     replacement beside its old node counts once. Everything begun is disrupted until it ends, whoever of us began it.

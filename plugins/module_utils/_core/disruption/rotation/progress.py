@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How nodes in flight come on, from what is seen of them; and what is to be done next with each."""
+"""How the nodes that a rotation has in flight come on (drained, gone, replaced), and what is done next with each."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ Held = t.Callable[[RotationNode], tuple[Blocker, ...]]
 
 
 class RotationProgress:
-    """One step of all nodes in flight. New nodes are handed out in the order of their names."""
+    """One step of all nodes in flight; what is to be done with them is added to ``acts``. New nodes are handed out in
+    the order of their names."""
 
     def __init__(self, state: RotationState, sight: RotationInput, now: datetime, held: Held) -> None:
         self._settings, self._sight, self._now, self._held = state.settings, sight, now, held
@@ -87,7 +88,7 @@ class RotationProgress:
         return found
 
     def surging(self, node: NodeProgress) -> NodeProgress:
-        """A new node is awaited; then the old one is drained."""
+        """Drains the old node once a new one is there, which is awaited till then."""
         if not self._old(node):
             return self.returning(self._turn(node, RETURNING))
         new = self._take(node)
@@ -97,6 +98,7 @@ class RotationProgress:
         return dataclasses.replace(self._turn(node, DRAINING), replacement=new.name)
 
     def draining(self, node: NodeProgress) -> NodeProgress:
+        """Once the old node is gone: ends, or awaits the replacement if that comes ``after``."""
         if self._old(node):
             return node
         if self._settings.replacement == AFTER:
@@ -104,7 +106,7 @@ class RotationProgress:
         return self._end(node, ROTATED, "rotated", "")
 
     def returning(self, node: NodeProgress) -> NodeProgress:
-        """The old node is gone; its replacement may have its name."""
+        """Ends once a replacement is there for the node that is gone; it may have the same name."""
         again = self._there.get(node.name)
         new = again if again is not None and _usable(again) else self._take(node)
         if new is None:

@@ -89,7 +89,7 @@ class RotationState:
 
 
 def limit_end(start: datetime | None, seconds: int) -> datetime | None:
-    """The end of a time limit; None if there is no limit, or it has not begun."""
+    """The end of a time limit; None if there is no limit (0 seconds), or it has not begun."""
     return start + timedelta(seconds=seconds) if start is not None and seconds else None
 
 

@@ -26,6 +26,7 @@ class Offer:
         self.price, self.known = (math.inf if price is None else price), price is not None
 
     def admitted(self, by: Requirements) -> bool:
+        """Whether zone and capacity type meet the demands; an offer without a zone meets any."""
         zone, capacity_type = by.get(ZONE), by.get(CAPACITY_TYPE)
         if zone is not None and self.zone and not zone.has(self.zone):
             return False
@@ -67,6 +68,7 @@ class CatalogueType:
         self.requirements[CAPACITY_TYPE] = LabelRequirement(CAPACITY_TYPE, kinds)
 
     def fits(self, requests: t.Mapping[str, int]) -> bool:
+        """Whether a new node of it has so much; nothing fits where some amount is negative."""
         have = self.allocatable
         if any(amount > have.get(name, 0) for name, amount in requests.items()):
             return False

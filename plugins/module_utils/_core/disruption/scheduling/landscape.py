@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The places of a state where pods run, for constraints between pods."""
+"""The Nodes of a state with their pods, as topology spread, pod affinity and anti-affinity count them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .topology_group import PossibleDomains
 
 
 def landscape(state: ClusterState, possible: t.Mapping[str, PossibleDomains], settings: Settings) -> Landscape:
-    """All Nodes, those that Karpenter does not look at yet as well."""
+    """All Nodes with their pods; those that Karpenter does not look at yet are not ``known``."""
     places = [_place(each, True) for each in state.nodes if each.node is not None]
     return Landscape(tuple(places + [_place(each, False) for each in state.overlooked]), possible, settings)
 

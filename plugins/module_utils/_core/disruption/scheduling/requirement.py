@@ -62,6 +62,7 @@ class LabelRequirement:
 
     @property
     def operator(self) -> str:
+        """In, NotIn, Exists or DoesNotExist; bounds are not told by it."""
         if self.complement:
             return NOT_IN if self.values else EXISTS
         return IN if self.values else DOES_NOT_EXIST
@@ -116,7 +117,8 @@ Requirements = dict[str, LabelRequirement]
 def requirement(
     key: str, operator: str, values: t.Sequence[str] = (), min_values: int | None = None
 ) -> LabelRequirement:
-    """From the words of a manifest; an unknown operator is no demand, and old names of labels stand for new ones."""
+    """From the words of a manifest; an unknown operator is Exists, a bound that is no number is 0, and old names of
+    labels stand for new ones."""
     key = ALIASES.get(key, key)
     if operator == IN:
         return LabelRequirement(key, frozenset(values), min_values=min_values)
@@ -137,7 +139,7 @@ def of_labels(labels: t.Mapping[str, str]) -> Requirements:
 
 
 def of_selector(rows: t.Iterable[NodeSelectorRequirement]) -> Requirements:
-    """All rows of a selector's term, or of a pool, at once, by label. An unknown operator is no demand."""
+    """All rows of a selector's term, or of a pool, at once, by label, each as of ``requirement``."""
     return intersection_of(requirement(each.key, each.operator, each.values) for each in rows)
 
 
@@ -156,7 +158,8 @@ def add(to: Requirements, one: LabelRequirement) -> None:
 
 
 def intersected(one: Requirements, other: Requirements) -> Requirements:
-    """What meets both at once, by label; the arguments stay as they are."""
+    """What meets both at once, by label; the arguments stay as they are, and ``one`` itself is given if ``other`` is
+    empty."""
     if not other:
         return one
     out = dict(one)

@@ -24,7 +24,8 @@ ALL_ADDRESSES = ("", "0.0.0.0", "::")  # addresses in a manifest, nothing is bou
 
 
 class Room:
-    """One node. ``waits``: its ``consolidateAfter`` still runs. ``starved``: some amount is negative, nothing fits."""
+    """One node. ``free`` is in 10^-9 of each resource's unit, ``ports`` are by pod; ``pods`` are those put on it in
+    thought. ``waits``: its ``consolidateAfter`` still runs. ``place`` is its rank among ``Rooms``."""
 
     __slots__ = (
         "free", "initialized", "name", "place", "pods", "ports", "ready", "requirements", "taints", "waits",
@@ -48,6 +49,7 @@ class Room:
 
     @property
     def row(self) -> Free:
+        """Free CPU, memory and pods; ``NONE`` if it is not ready, or some amount is negative: nothing fits then."""
         if not self.ready or any(amount < 0 for amount in self.free.values()):
             return NONE
         return self.free.get("cpu", 0), self.free.get("memory", 0), self.free.get("pods", 0)
@@ -75,7 +77,7 @@ class Rooms:
                 self._tree.set(room.place, NONE)
 
     def undo(self) -> None:
-        """Everything as it was."""
+        """Takes back everything that was put or left out since the last time."""
         for place, (requirements, free, ports) in self._before.items():
             room = self.all[place]
             room.requirements, room.free, room.ports = requirements, free, ports

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How decisions are taken: what the controller's options say, and whether we follow Karpenter in everything."""
+"""Options of Karpenter's controller that decisions about nodes depend on, and whether we follow it in everything."""
 
 from __future__ import annotations
 

@@ -51,6 +51,7 @@ class Simulator:
 
     @cached_property
     def making(self) -> list[t.Any]:
+        """The pools that may make nodes (``MakingPool``), in the order in which they are tried."""
         return making_pools(self.state.pools.values())
 
     @cached_property
@@ -65,6 +66,7 @@ class Simulator:
 
     @property
     def templates(self) -> list[Template]:
+        """What the pools make nodes from, in their order, but those of ``without_types``."""
         return [found for _name, found, _short in self._templates if found is not None]
 
     @property
@@ -99,6 +101,7 @@ class Simulator:
 
     @cached_property
     def pending(self) -> list[Pod]:
+        """Pods that wait for a node to be made."""
         return [each for each in self.state.pending if provisionable(each) and acceptable(each)]
 
     @cached_property

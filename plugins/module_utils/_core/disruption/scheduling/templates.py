@@ -123,7 +123,7 @@ def making_pools(pools: t.Iterable[StatePool]) -> list[MakingPool]:
     """Pools with more weight first, then by name from the end of the alphabet.
 
     Left out are static ones, those of other providers, those on their way out, and those that say they are not Ready;
-    a pool without any status says nothing.
+    a pool without any status says nothing. FleetError ``undecodable``, ``invalid-quantity``.
     """
     rows = [(read_as(_Pool, each.pool.manifest, f"NodePool {each.name}"), each) for each in pools if each.managed]
     found = [
@@ -136,7 +136,7 @@ def making_pools(pools: t.Iterable[StatePool]) -> list[MakingPool]:
 
 
 def pool_limits(pool: StatePool) -> t.Mapping[str, int]:
-    """``spec.limits`` of a pool of any sort, in 10^-9."""
+    """``spec.limits`` of a pool of any sort, in 10^-9. FleetError ``undecodable``, ``invalid-quantity``."""
     return amounts(read_as(_Pool, pool.pool.manifest, f"NodePool {pool.name}").spec.limits, f"NodePool {pool.name}")
 
 

@@ -32,7 +32,8 @@ Counted = tuple[Counter[str], dict[str, str]]
 
 @dataclass(frozen=True)
 class PodHost:
-    """A Node with the pods that are bound to it. ``stays``: it is known, and no command has marked it."""
+    """A Node with the pods that are bound to it. ``known``: Karpenter looks at it; ``stays``: it is not on its way
+    out."""
 
     name: str
     labels: t.Mapping[str, str]

@@ -31,7 +31,8 @@ PossibleDomains = t.Mapping[str, t.Sequence[Taints]]
 
 
 class NodeFilter:
-    """Which nodes take part in a spread; without ``policies`` all of them."""
+    """Which nodes take part in a spread: ``taints`` and ``affinity`` are its policies, and ``Honor`` leaves those out
+    that the pod does not tolerate, or select; any other text leaves out none."""
 
     __slots__ = ("affinity", "alternatives", "taints", "tolerations")
 
@@ -111,6 +112,7 @@ class TopologyGroup:
         return cls(kind, one.topology_key, namespaces, one.label_selector)
 
     def know(self, domains: t.Iterable[str]) -> None:
+        """Adds domains, without pods where they are new."""
         for each in domains:
             self.counts.setdefault(each, 0)
 
@@ -128,12 +130,14 @@ class TopologyGroup:
                 self.used += 1
 
     def record(self, domain: str) -> None:
+        """Counts one pod more in the domain."""
         count = self.counts.get(domain, 0)
         self.counts[domain] = count + 1
         if count == 0:
             self.used += 1
 
     def selects(self, pod: Pod) -> bool:
+        """Whether it is about the pod, by namespace and labels; without a selector, or with a wrong one, about none."""
         if self.namespaces is not None and pod.namespace not in self.namespaces:
             return False
         return self._matcher is not None and self._matcher(pod.labels)
@@ -145,6 +149,7 @@ class TopologyGroup:
         return self.selects(pod)
 
     def counts_on(self, pod: Pod, taints: Taints, requirements: Requirements) -> bool:
+        """Whether the pod counts on a node with these taints and requirements."""
         return self.selects(pod) and self.filter.matches(taints, requirements)
 
     def left(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:

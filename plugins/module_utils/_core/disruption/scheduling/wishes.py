@@ -95,7 +95,8 @@ class Wishes:
 
 
 class PodDemands:
-    """A pod with what it asks for, worked out once. ``shape`` is equal for pods that ask the same of a node alone.
+    """A pod with what it asks for, worked out once: ``strict`` without wishes, ``requirements`` with the heaviest one
+    if they are respected. ``shape`` is equal for pods that ask the same of a node alone.
 
     A pod whose volumes are claims stays in the ``zone`` of its node, because its disks may be bound to it.
     """

@@ -37,7 +37,7 @@ def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
 def evacuation_marked(
     clusters: t.Iterable[MemberCluster], evacuated: t.Container[str], readmitted: t.Container[str]
 ) -> tuple[MemberCluster, ...]:
-    """All clusters, those named in ``evacuated`` with the mark, those in ``readmitted`` without it."""
+    """All clusters, those named in ``evacuated`` with the mark, those in ``readmitted`` alone without it."""
     return tuple(
         with_mark(each, each.name in evacuated) if each.name in evacuated or each.name in readmitted else each
         for each in clusters

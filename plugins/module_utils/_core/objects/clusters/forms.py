@@ -27,7 +27,7 @@ WORDS_FORM = "one line without braces"
 
 
 def object_name_prop(doc: str, **details: t.Any) -> t.Any:
-    """The name of another object."""
+    """A field for the name of another object; ``details`` as of ``prop``."""
     form = "the name of an object: lower-case letters, digits, '-' and '.'"
     return prop(doc, max_length=253, pattern=SUBDOMAIN, form=form, **details)
 
@@ -57,5 +57,5 @@ def kubeconfig_prop(doc: str) -> t.Any:
 
 
 def words_prop(doc: str, **details: t.Any) -> t.Any:
-    """Words of the user, on one line."""
+    """A field for words of the user on one line, at most 100 characters; empty means none."""
     return prop(doc, default="", max_length=100, pattern=WORDS, form=WORDS_FORM, **details)

@@ -120,7 +120,7 @@ def time_zone_prop() -> t.Any:
 
 
 def amount_prop(doc: str) -> t.Any:
-    """A number or a percentage, empty where it is left out."""
+    """A field for a number or a percentage; empty means that it was left out."""
     return prop(doc, default="", max_length=LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
 
 

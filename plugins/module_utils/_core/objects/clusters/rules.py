@@ -19,7 +19,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.I
 
 
 def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
-    """Taints are unique and well-formed (KubeFleet's webhook); the identity says who is meant."""
+    """What is wrong with its taints, malformed or there twice (KubeFleet's webhook), and with an identity that names
+    nobody."""
     if member.spec:
         for name, value in (("kind", member.spec.identity.kind), ("name", member.spec.identity.name)):
             if not value:
@@ -34,7 +35,7 @@ def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
 
 
 def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
-    """What Azure calls its members by: the id of a subscription is a UUID, and a name is easily taken for it."""
+    """The warning that the label with the id of an Azure subscription is no UUID: a name is easily taken for it."""
     written = member.metadata.labels.get(SUBSCRIPTION)
     if written is not None and not _UUID.fullmatch(written):
         path = f"metadata.labels[{SUBSCRIPTION}]"

@@ -27,7 +27,7 @@ _NAME = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 
 
 def is_qualified(text: str) -> bool:
-    """A name, with a DNS prefix or without, as keys and values of taints have it."""
+    """Whether a text is a name, with a DNS prefix or without, as keys and values of taints have it."""
     prefix, slash, name = text.rpartition("/")
     return bool(_NAME.fullmatch(name)) and (not slash or all(map(_PART.fullmatch, prefix.split("."))))
 
@@ -95,7 +95,8 @@ def check_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Iterator
 
 
 def check_label(key: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
-    """A label that Karpenter sets itself, or keeps for itself."""
+    """The problem ``restricted-label`` if Karpenter sets the label itself or keeps it for itself; ``pool`` as in
+    ``check_requirements``. A key that is no text is left to the schema."""
     if not isinstance(key, str):
         return
     own = key.partition("/")[0].endswith("karpenter.sh") and key not in _DOMAIN_OK

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kinds that people write beside pools and placements, and that are only judged here: by fields and rules of their
-published definitions."""
+"""NodeClaim, NodeOverlay, EC2NodeClass, AKSNodeClass and PodDisruptionBudget as people write them, which are only
+judged here: by fields and rules of their published definitions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class PodDisruptionBudgetSpec:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A kind whose ``spec`` is judged by the fields of a class; ``served`` are its versions."""
+    """A kind whose ``spec`` is judged by the fields of a class, and by ``rules`` over several of them; ``served`` are
+    its versions, the one to write first. A spec that is not ``spec_needed`` may be left out."""
 
     group: str
     served: tuple[str, ...]
@@ -108,7 +109,8 @@ JUDGEMENTS: t.Mapping[str, Judgement] = {
 def judge_written(
     document: Mapping[str, t.Any], known: Judgement, written: Written = as_read
 ) -> tuple[list[Found], list[Finding]]:
-    """All problems and repairs of a manifest of one of these kinds; status is nobody's input."""
+    """All problems and repairs of a manifest of one of these kinds; status is nobody's input. In a version that is not
+    served nothing but that is told."""
     check = Check(written=written)
     version = str(document.get("apiVersion")).rpartition("/")[2]
     if version not in known.served:
@@ -132,7 +134,8 @@ def judge_written(
 
 
 def check_written_metadata(document: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    """A name that an API server takes. A namespace may come from elsewhere, or is passed over."""
+    """What is wrong with the name, which ``generateName`` may stand for. A namespace may come from elsewhere, or is
+    passed over."""
     metadata = document.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         yield Found("wrong-type", "metadata", f"an object is wanted here, not {metadata!r:.60}")

@@ -155,7 +155,7 @@ def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
 
 def decode_budgets(rows: t.Any, path: str = "spec.disruption.budgets") -> tuple[Budget, ...]:
     """Budgets as they are stored. What they say is judged where they are evaluated, except durations, which Karpenter's
-    client reads at once: one that does not parse is FleetError ``undecodable``."""
+    client reads at once: one that does not parse is FleetError ``undecodable``, as is a value of another type."""
     if not isinstance(rows, (list, tuple)):
         raise FleetError("undecodable", f"a list is wanted, not {rows!r:.60}", path)
     return tuple(_budget(_mapping(each, f"{path}[{index}]"), f"{path}[{index}]") for index, each in enumerate(rows))

@@ -136,7 +136,7 @@ def durations(stored: Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Any]]:
 
 
 def parses(text: str) -> bool:
-    """Whether a duration that fits its pattern can be read."""
+    """Whether a duration that fits its pattern can be read, which one of more than 292 years cannot."""
     try:
         parse_or_never(text)
     except ValueError:

@@ -66,14 +66,15 @@ def warn_override(override: Override) -> t.Iterator[Finding]:
 
 
 def check_override_update(old: Override, new: Override) -> t.Iterator[Found]:
-    """What cannot be changed once it is there."""
+    """The problem that an update sets, changes or takes away the placement of an override."""
     if old.spec.placement != new.spec.placement:
         message = "the placement of an override cannot be set, changed or taken away later"
         yield Found("override-placement-changed", "spec.placement", message, "make a new override")
 
 
 def check_overrides(overrides: t.Iterable[Override]) -> tuple[Problem, ...]:
-    """What is wrong with all overrides of a fleet together: one object, one override of each kind; at most 100 each."""
+    """What is wrong with all overrides of a fleet together: ``overridden-twice`` where two of one kind name an object,
+    ``too-many-overrides`` for more than 100 of a kind."""
     problems: list[Problem] = []
     first: dict[tuple[str, t.Any], str] = {}
     counts: dict[str, int] = {}

@@ -135,7 +135,7 @@ class ClusterResourcePlacement:
 
     @property
     def key(self) -> PlacementKey:
-        """Its name among all placements."""
+        """Its namespace and name, which no other placement has."""
         return PlacementKey(self.namespace, self.metadata.name)
 
     @property

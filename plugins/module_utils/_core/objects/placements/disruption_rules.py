@@ -17,7 +17,7 @@ from .policy import PICK_ALL, PICK_FIXED, PlacementPolicy
 
 
 def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Found]:
-    """Whether placement and cluster are named as objects can be."""
+    """What is wrong with the names of the placement and the cluster."""
     yield from check_reference(eviction.spec.placement_name, "spec.placementName")
     yield from check_reference(eviction.spec.cluster_name, "spec.clusterName")
 
@@ -25,19 +25,19 @@ def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Fou
 def check_eviction_update(
     old: ClusterResourcePlacementEviction, new: ClusterResourcePlacementEviction
 ) -> t.Iterator[Found]:
-    """The spec of an eviction is carried out once, and so cannot be changed."""
+    """The problem that an update changes the spec, which is carried out once."""
     if old.spec != new.spec:
         yield Found("spec-fixed", "spec", "the spec of an eviction cannot be changed", "make a new eviction")
 
 
 def check_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Found]:
-    """Of the two limits at most one may be given."""
+    """The problem that both limits are given."""
     if budget.spec.max_unavailable is not None and budget.spec.min_available is not None:
         yield Found("two-limits", "spec", "maxUnavailable and minAvailable are both given", "keep one of them")
 
 
 def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Finding]:
-    """A budget with no limit permits nothing."""
+    """The warning on a budget without a limit, which refuses every eviction."""
     if budget.spec.max_unavailable is None and budget.spec.min_available is None:
         reason = "with neither maxUnavailable nor minAvailable every eviction is refused"
         yield Finding("eviction-never-permitted", "spec", "spec", None, None, reason)
@@ -46,7 +46,8 @@ def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> 
 def check_budget_for(
     budget: ClusterResourcePlacementDisruptionBudget, placement: ClusterResourcePlacement
 ) -> t.Iterator[Found]:
-    """What a budget cannot say for the placement that it guards (KubeFleet's admission webhook)."""
+    """What a budget cannot say for the placement that it guards (KubeFleet's admission webhook): for PickAll, anything
+    but ``minAvailable`` as a number."""
     if _type_of(placement) != PICK_ALL:
         return
     hint = "write minAvailable as a number"
@@ -61,7 +62,7 @@ def check_budget_for(
 def check_eviction_from(
     eviction: ClusterResourcePlacementEviction, placement: ClusterResourcePlacement
 ) -> t.Iterator[Found]:
-    """What cannot be evicted of the placement that is named (KubeFleet's admission webhook)."""
+    """The problem that the placement, which the eviction names, is PickFixed (KubeFleet's admission webhook)."""
     if _type_of(placement) == PICK_FIXED:
         message = f"{placement.name} names its clusters"
         hint = "take the cluster off the list of the placement"

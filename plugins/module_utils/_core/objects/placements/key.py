@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which placement is meant, and of which kinds is what belongs to it."""
+"""Which placement is meant, by namespace and name, and of which KubeFleet kinds the records are that belong to it."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class PlacementKey:
 
     @classmethod
     def of(cls, text: str) -> PlacementKey:
-        """The placement that a text names."""
+        """The placement that a text names: ``namespace/name``, or the name of a ClusterResourcePlacement."""
         namespace, _slash, name = text.rpartition("/")
         return cls(namespace, name)
 
     @classmethod
     def of_record(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
-        """The placement that a record is."""
+        """The placement whose own record this is; KeyError if that has no metadata with a name."""
         metadata = document["metadata"]
         return cls(str(metadata.get("namespace") or ""), str(metadata["name"]))
 
@@ -71,11 +71,11 @@ class PlacementKey:
 
     @property
     def labels(self) -> dict[str, str]:
-        """By which its records are found, in its namespace."""
+        """The label that is on all of its records, by which they are found in its namespace."""
         return {PARENT: self.name}
 
     def metadata(self, name: str) -> dict[str, t.Any]:
-        """Name and namespace of a record of its own."""
+        """``metadata`` of a record of its own: the name that is given, and its namespace if it has one."""
         return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
 
     def kept(self, name: str) -> dict[str, t.Any]:
@@ -84,7 +84,7 @@ class PlacementKey:
         return {**self.metadata(name), **({"finalizers": [CLEANUP]} if self.namespace else {})}
 
     def record(self, name: str) -> str:
-        """What ``Records`` call a record of its own."""
+        """The name by which ``Records`` know a record of its own: ``namespace/name``, or the name alone."""
         return str(PlacementKey(self.namespace, name))
 
     def __str__(self) -> str:

@@ -35,7 +35,8 @@ def with_todays_conditions(status: PlacementStatus) -> PlacementStatus:
 
 
 def todays(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """Where both the older and today's type are there, today's is the one that was written last."""
+    """The conditions with today's types and reasons. One of an older type is left out where today's is there too, which
+    was written last."""
     there = {each.type for each in conditions}
     kept = (each for each in conditions if each.type not in TYPES or TYPES[each.type] not in there)
     return tuple(_condition(each) for each in kept)

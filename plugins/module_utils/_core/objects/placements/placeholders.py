@@ -20,7 +20,8 @@ _SELECTOR = re.compile(r"spec\.resourceSelectors\[(\d+)\].*", re.DOTALL)
 
 
 def blocks(problem: Found) -> bool:
-    """Whether no decision is possible for a problem of a placement."""
+    """Whether a problem keeps a placement from being decided: any but a literal ``...``, and such a one in its policy
+    or its name."""
     return problem.code not in HOLES or bool(_DECIDES.fullmatch(problem.path))
 
 

@@ -72,7 +72,7 @@ def check_requirements(requirements: t.Sequence[PropertyRequirement], path: str)
 
 
 def can_hold(conditions: t.Sequence[tuple[str, Quantity]]) -> bool:
-    """Whether any value satisfies all of them. Values are taken to be dense."""
+    """Whether any value satisfies all of the (operator, quantity), as if between any two values there were another."""
     low = max((each for operator, each in conditions if operator in ("Gt", "Ge", "Eq")), default=None)
     high = min((each for operator, each in conditions if operator in ("Lt", "Le", "Eq")), default=None)
     if low is None or high is None or low < high:

@@ -58,7 +58,7 @@ def check_placement(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
 
 
 def warn_placement(placement: ClusterResourcePlacement) -> t.Iterator[Finding]:
-    """What is accepted and worth a word."""
+    """A warning for each property that is called by an older name."""
     for path, term in _terms(placement.spec.policy):
         names = [(f"{path}.propertySorter.name", term.property_sorter.name)] if term.property_sorter else []
         if term.property_selector:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which staged update run is meant, and of which kinds is what belongs to it."""
+"""Which staged update run is meant, by namespace and name, and of which KubeFleet kinds its strategy and approvals
+are."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ class RunKey:
 
     @classmethod
     def of(cls, text: str) -> RunKey:
-        """The run that a text names."""
+        """The run that a text names: ``namespace/name``, or the name of a ClusterStagedUpdateRun."""
         namespace, _slash, name = text.rpartition("/")
         return cls(namespace, name)
 
@@ -52,19 +53,20 @@ class RunKey:
 
     @property
     def labels(self) -> dict[str, str]:
-        """By which its approval requests are found, in its namespace."""
+        """The label that is on all of its approval requests, by which they are found in its namespace."""
         return {RUN_LABEL: self.name}
 
     def metadata(self, name: str) -> dict[str, t.Any]:
-        """Name and namespace of a record of its own."""
+        """``metadata`` of a record of its own: the name that is given, and its namespace if it has one."""
         return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
 
     def record(self, name: str) -> str:
-        """What ``Records`` call its strategy or its approval request of this name."""
+        """The name by which ``Records`` know its strategy or approval request: ``namespace/name``, or the name
+        alone."""
         return str(RunKey(self.namespace, name))
 
     def placement(self, name: str) -> PlacementKey:
-        """The placement that it calls so."""
+        """The placement of that name, in the namespace of the run if it has one."""
         return PlacementKey(self.namespace, name)
 
     def __str__(self) -> str:

@@ -58,7 +58,8 @@ def warn_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Fi
 
 
 def check_staged_run(run: ClusterStagedUpdateRun) -> t.Iterator[Found]:
-    """Whether placement and strategy are named as objects can be, and the snapshot by a whole number."""
+    """What is wrong with the names of placement and strategy, and with an index of resources that is no whole
+    number."""
     yield from check_reference(run.spec.placement_name, "spec.placementName")
     yield from check_reference(run.spec.staged_rollout_strategy_name, "spec.stagedRolloutStrategyName")
     index = run.spec.resource_snapshot_index
@@ -68,7 +69,8 @@ def check_staged_run(run: ClusterStagedUpdateRun) -> t.Iterator[Found]:
 
 
 def check_staged_run_update(old: ClusterStagedUpdateRun, new: ClusterStagedUpdateRun) -> t.Iterator[Found]:
-    """A run is made once; of its spec only the state changes later."""
+    """What an update of a run may not change: anything in its spec but the state, and that not back to Initialize, nor
+    from there to Stop."""
     before, after = old.spec, new.spec
     for name, given, wanted in (
         ("placementName", before.placement_name, after.placement_name),
@@ -85,14 +87,14 @@ def check_staged_run_update(old: ClusterStagedUpdateRun, new: ClusterStagedUpdat
 
 
 def check_approval_request(request: ClusterApprovalRequest) -> t.Iterator[Found]:
-    """Whether the run is named as an object can be, and the stage at all."""
+    """What is wrong with the name of the run; and a stage that is not named."""
     yield from check_reference(request.spec.parent_stage_rollout, "spec.parentStageRollout")
     if not request.spec.target_stage:
         yield Found("empty-text", "spec.targetStage", "targetStage must not be empty")
 
 
 def check_approval_request_update(old: ClusterApprovalRequest, new: ClusterApprovalRequest) -> t.Iterator[Found]:
-    """What was asked for cannot be changed afterwards."""
+    """The problem that an update changes the spec."""
     if old.spec != new.spec:
         yield Found("spec-fixed", "spec", "the spec of an approval request cannot be changed")
 

@@ -103,7 +103,7 @@ class ClusterStagedUpdateRun:
 
     @property
     def key(self) -> RunKey:
-        """Its name among all staged runs."""
+        """Its namespace and name, which no other staged run has."""
         return RunKey(self.metadata.namespace if self.kind == "StagedUpdateRun" else "", self.metadata.name)
 
     @property
@@ -113,7 +113,7 @@ class ClusterStagedUpdateRun:
 
     @property
     def strategy_record(self) -> str:
-        """What its strategy is called among all of that kind."""
+        """The name by which ``Records`` know its strategy: ``namespace/name``, or the name alone."""
         return self.key.record(self.spec.staged_rollout_strategy_name)
 
 

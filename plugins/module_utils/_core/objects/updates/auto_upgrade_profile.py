@@ -50,6 +50,7 @@ class AutoUpgradeProfileSpec:
 
     @property
     def strategy_name(self) -> str:
+        """The name of the UpdateStrategy that is referred to, or an empty text."""
         return self.update_strategy_id.rpartition("/")[2]
 
 

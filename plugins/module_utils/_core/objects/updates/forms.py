@@ -96,18 +96,19 @@ def name_prop(doc: str, **details: t.Any) -> t.Any:
 
 
 def concurrency_prop(doc: str, rules: Rules = ()) -> t.Any:
-    """maxConcurrency: as in a manifest, empty where it is left out."""
+    """A field for maxConcurrency: the text of the manifest, empty where it is left out."""
     details = {"max_length": LIMIT_LENGTH, "pattern": CONCURRENCY, "form": CONCURRENCY_FORM, "digits": True}
     return prop(doc, default="", rules=rules, **details)
 
 
 def failures_prop(doc: str) -> t.Any:
-    """maxAllowedFailures: as in a manifest, empty where it is left out."""
+    """A field for maxAllowedFailures: the text of the manifest, empty where it is left out."""
     return prop(doc, default="", max_length=LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
 
 
 def group_failures_prop(doc: str) -> t.Any:
-    """maxAllowedFailures of a group, which may inherit its stage's: as in a manifest, empty where it is left out."""
+    """A field for maxAllowedFailures of a group, which may be ``inherit`` for its stage's; empty where it is left
+    out."""
     form = {"pattern": GROUP_FAILURES, "form": GROUP_FAILURES_FORM}
     return prop(doc, default="", max_length=LIMIT_LENGTH, digits=True, **form)
 

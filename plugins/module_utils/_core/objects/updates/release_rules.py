@@ -15,8 +15,8 @@ from .release_catalog import CatalogLocation, NodeImageFamily, ReleaseCatalog
 
 
 def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
-    """Each location, each version of it, each image family and each image of that stands once, or it would not be clear
-    what holds; and every version can be read as one of Kubernetes."""
+    """What stands twice, so that it would not be clear what holds: a location, a version in it, a family of images, an
+    image of that; and versions that cannot be read."""
     names: dict[str, int] = {}
     for index, location in enumerate(obj.spec.locations):
         path = f"spec.locations[{index}]"
@@ -42,7 +42,7 @@ def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
 
 
 def check_profile_update(old: AutoUpgradeProfile, new: AutoUpgradeProfile) -> t.Iterator[Found]:
-    """Runs of a profile stay comparable: strategy and image selection are those of its beginning."""
+    """What an update of a profile may not change, so that its runs stay comparable: strategy and image selection."""
     fixed = (
         ("updateStrategyId", old.spec.update_strategy_id, new.spec.update_strategy_id),
         ("nodeImageSelection", old.spec.node_image_selection, new.spec.node_image_selection),

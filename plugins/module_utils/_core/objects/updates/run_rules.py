@@ -58,13 +58,14 @@ def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
 
 
 def check_gate(gate: Gate) -> t.Iterator[Found]:
-    """Whether a start is scheduled just where the kind of gate wants one."""
+    """The problem of a ScheduledStart gate without a schedule, or of another gate that has one."""
     path = "spec.scheduledStartProperties"
     yield from check_schedule(gate.spec.gate_type, gate.spec.scheduled_start_properties, path)
 
 
 def check_update_run_update(old: UpdateRun, new: UpdateRun) -> t.Iterator[Found]:
-    """The spec can be changed until the run is started. Status is a record: left out, or written as it is."""
+    """What an update of a run may not change: the spec once it was started, and the status ever, which is a record. A
+    status that is left out changes nothing."""
     if old.status.phase != NEW and old.spec != new.spec:
         message = "the run was started, and its spec cannot be changed any more"
         yield Found("spec-of-started-run", "spec", message, "make a new run")
@@ -74,7 +75,8 @@ def check_update_run_update(old: UpdateRun, new: UpdateRun) -> t.Iterator[Found]
 
 
 def check_gate_update(old: Gate, new: Gate) -> t.Iterator[Found]:
-    """Gates belong to their run: people may complete one that is Pending, and nothing else."""
+    """What an update of a gate may not change: its spec, which follows from the run, and its state but from Pending to
+    Completed."""
     if old.spec != new.spec:
         yield Found("gate-changed", "spec", "the spec of a gate cannot be changed", "gates follow from their run")
     before, after = old.status.state, new.status.state

@@ -115,6 +115,7 @@ class UpdateRunSpec:
 
     @property
     def image_selection(self) -> str:
+        """How node images are chosen: Latest, Consistent or Custom; Latest if the run does not say."""
         selection = self.managed_cluster_update.node_image_selection
         return selection.type if selection else LATEST
 

@@ -67,7 +67,8 @@ def evicted(
     why: str,
     prune_kinds: tuple[str, ...] = (),
 ) -> PlacementPlan:
-    """The plan in which one cluster loses the placement, and nothing else happens."""
+    """The plan in which one cluster loses the placement, and nothing else happens; ``why`` is the reason told. It has
+    neither brakes nor a digest. Nothing is written."""
     wanted = WantedPlacement(placement=placement, prune_kinds=prune_kinds)
     leaving = leaving_objects(wanted, known, binding, LOST, "evicted", ())
     row = ClusterPlan(

@@ -23,7 +23,8 @@ LOSSES = {
 
 
 def loss_cause(binding: ClusterResourceBinding, index: FleetIndex, policy: str, deleting: str) -> str:
-    """The binding still names the policy under which it was picked, also when it was lost in an earlier run."""
+    """A key of ``LOSSES`` for a binding that is to go, also if an earlier run decided that. ``policy`` is the name of
+    today's policy snapshot; ``deleting`` is the cause where the placement itself ends, else empty."""
     position = index.positions.get(binding.spec.target_cluster)
     if position is None:
         return "left-the-fleet"

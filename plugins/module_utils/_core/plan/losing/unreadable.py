@@ -39,8 +39,8 @@ UNREAD = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """The scheduling of all bindings but those that are kept unread, which count for nothing that is ``wanted``;
-    ``bindings`` are all of them, by name."""
+    """``scheduled`` is without the bindings that are kept unread, and ``wanted`` is its number; ``bindings`` are all of
+    them, by name. ``kept`` are the clusters kept unread."""
 
     scheduled: Scheduled
     bindings: tuple[ClusterResourceBinding, ...]
@@ -55,7 +55,8 @@ def decide(
     index: FleetIndex,
     bindings: tuple[ClusterResourceBinding, ...],
 ) -> Decided:
-    """What ``schedule`` decides, but for holders that a changed policy would drop because they were not read."""
+    """What ``schedule`` decides, but that holders keep the placement which a changed policy would drop only because
+    they could not be read. FleetError as of ``schedule``."""
     asked = SchedulingRequest(placement, policy, index)
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}
@@ -94,7 +95,8 @@ def _kept(asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]
 
 
 def out_of_reach(index: FleetIndex, cluster: str) -> bool:
-    """Whether the cluster did not answer, or was not well, whatever else speaks against it."""
+    """Whether the cluster did not answer, or was not healthy, whatever else speaks against it. One that is not in the
+    fleet is not out of reach."""
     position = index.positions.get(cluster)
     found = () if position is None else cluster_eligibility.faults(index.clusters[position], index.now)
     return any(each.code in UNREAD for each in found)

@@ -17,7 +17,8 @@ STATUS_SYNCED = "ClusterResourcePlacementStatusSynced"
 def with_synced(
     status: PlacementStatus, previous: PlacementStatus, namespace: str, failed: str, generation: int, now: datetime
 ) -> PlacementStatus:
-    """The status with the condition; ``failed`` says why it does not stand in the ``namespace``, if so."""
+    """``status`` with the condition, True unless ``failed`` says why it could not be written into the ``namespace``;
+    its transition time goes by ``previous``."""
     if failed:
         row = ("False", "StatusSyncFailed", f"the status could not be written into namespace {namespace}: {failed}")
     else:
@@ -28,5 +29,5 @@ def with_synced(
 
 
 def without_synced(status: PlacementStatus) -> PlacementStatus:
-    """What is written into the namespace: the condition tells of that alone."""
+    """The status without the condition, as it is written into the namespace."""
     return replace(status, conditions=tuple(each for each in status.conditions if each.type != STATUS_SYNCED))

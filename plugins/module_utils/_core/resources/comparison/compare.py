@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparison of a manifest with a live object that is not ours yet (``whenToTakeOver: IfNoDiff``, ``ReportDiff``).
+"""Comparison of a manifest with a live object, field by field (``whenToTakeOver: IfNoDiff``, ``ReportDiff``).
 
 Only fields that the manifest names count (KubeFleet's PartialComparison), and the server is not asked for a dry run; in
 a full comparison (FullComparison) those count too that only the live object has, the server's defaults among them.

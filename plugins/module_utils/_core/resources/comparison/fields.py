@@ -30,7 +30,7 @@ SECRET_FIELDS = ("data", "stringData")
 
 
 def field_path(parent: str, key: str) -> str:
-    """``.spec.replicas``, ``.metadata.labels["app.kubernetes.io/name"]``."""
+    """The path of a key below ``parent``: ``.spec.replicas``, ``.metadata.labels["app.kubernetes.io/name"]``."""
     return f"{parent}.{key}" if _PLAIN.fullmatch(key) else f"{parent}[{_json(key)}]"
 
 
@@ -40,7 +40,7 @@ def item_path(parent: str, keys: t.Mapping[str, t.Any]) -> str:
 
 
 def value_path(parent: str, value: t.Any) -> str:
-    """An element of a list that is a set: ``.metadata.finalizers[="example.com/keep"]``."""
+    """The path of an element of a list that is a set: ``.metadata.finalizers[="example.com/keep"]``."""
     return f"{parent}[={_json(value)}]"
 
 
@@ -50,7 +50,8 @@ def is_secret(manifest: Manifest) -> bool:
 
 
 def shown(value: t.Any, masked: bool) -> t.Any:
-    """A value for people: null where it is absent, only its length where it is secret, cut where nobody reads on."""
+    """A value for people: None where it is absent, and only the lengths of what is in it if ``masked``; else long texts
+    (64 KiB), deep and large structures are cut."""
     if isinstance(value, Absent):
         return None
     if not masked or value is None:

@@ -91,7 +91,8 @@ def given_up(desired: Manifest, live: Manifest, manager: str) -> tuple[GivenUp, 
 
 
 def becomes(each: ObjectId, path: str, managers: t.Sequence[str] = ()) -> str:
-    """What the server does with a field that is given up."""
+    """What the server does with a field at ``path`` that is given up, and that ``managers`` own too, as the rest of a
+    sentence."""
     if managers:
         return f"stays as it is, since {', '.join(managers)} owns it too"
     default = DEFAULTS.get((each.group, each.kind, path))

@@ -56,7 +56,7 @@ def ignored(manifest: Manifest) -> tuple[Path, ...]:
 
 
 def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Problem]:
-    """The objects whose annotation cannot be read as paths."""
+    """A Problem ``bad-ignore`` for each object whose annotation ``ignored`` refuses."""
     for each, manifest in chosen:
         try:
             ignored(manifest)
@@ -65,7 +65,8 @@ def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Pro
 
 
 def left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manifest:
-    """The manifest as ``manager`` applies it over ``live``, and as drift is judged."""
+    """The manifest as ``manager`` applies it over ``live``, and as drift is judged; as it is, where nothing is live.
+    ValueError as of ``ignored``."""
     paths = ignored(manifest) if live is not None else ()
     if live is None or not paths:
         return manifest
@@ -86,7 +87,8 @@ def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Mani
 
 
 def compared(manifest: Manifest, live: Manifest) -> Manifest:
-    """The manifest as it is compared with an object that is not ours: it need not have the annotation either."""
+    """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live``, and the
+    annotation itself is left out. ValueError as of ``ignored``."""
     paths = ignored(manifest)
     if not paths:
         return manifest

@@ -78,7 +78,7 @@ def has_children(node: Node) -> bool:
 
 
 def list_style(nodes: t.Iterable[Node]) -> str:
-    """How the items of a list are told apart, judged from what its owners own: one of the four prefixes above."""
+    """How the items of a list are told apart, judged from what its owners own: KEYED, SET, INDEXED or ATOMIC."""
     for node in nodes:
         for key in node:
             if key[:2] in (KEYED, SET, INDEXED):
@@ -113,7 +113,7 @@ def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) ->
 
 
 def item_with(items: t.Any, keys: Keys) -> t.Any:
-    """The item of a live list with all these key fields, or ABSENT."""
+    """The first item of a live list with all these key fields; ABSENT if there is none, or no key field is given."""
     if isinstance(items, list) and keys:
         for item in items:
             if _fits(item, keys, complete=True):

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What overrides do on one cluster, as a name that a binding keeps: it changes where the effect does, nowhere else."""
+"""What overrides do on one cluster, as names for a binding (KubeFleet override snapshots): digests of the effect."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LENGTH = 10
 
 @dataclass(frozen=True)
 class Acting:
-    """An override, and the numbers of those of its rules that act on a cluster."""
+    """An override, and the numbers, from 0, of those of its rules that act on a cluster."""
 
     override: Override
     rules: tuple[int, ...]
 
     @property
     def varies(self) -> bool:
-        """Whether what it does hangs on the cluster itself, by variables."""
+        """Whether what it does depends on the name or labels of the cluster, by variables in its values."""
         patches = (patch for each in self.rules for patch in self.rule(each).json_patch_overrides)
         return any(VARIABLE_START in repr(patch.value) for patch in patches)
 

@@ -43,7 +43,7 @@ class AppliedRule:
     patches: tuple[t.Mapping[str, t.Any], ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """What the rule did, as plan files have it; without ``patches`` where none was done."""
+        """What the rule did, as plain data; without ``patches`` where none was done."""
         row: dict[str, t.Any] = {"override": self.override, "rule": self.rule, "action": self.action}
         return row | ({"patches": [dict(each) for each in self.patches]} if self.patches else {})
 
@@ -76,7 +76,8 @@ def attached(
 
 
 def acts_on(rule: OverrideRule, cluster: MemberCluster) -> bool:
-    """No selector means no cluster, no terms mean every cluster; else one of the terms must match the labels."""
+    """Whether the rule acts on the cluster: on none without a selector, on all without terms, else where one of the
+    terms matches its labels."""
     if rule.cluster_selector is None:
         return False
     terms = rule.cluster_selector.cluster_selector_terms

@@ -26,7 +26,7 @@ NOT_YET = (FALSE, "RolloutNotStartedYet", "the rollout strategy holds the wanted
 def bound(
     held: RolloutBinding, content: Content, apply_strategy: ApplyStrategy | None, now: datetime
 ) -> RolloutBinding:
-    """Bound to ``content``; the condition RolloutStarted begins anew."""
+    """The binding, Bound to ``content`` in a new generation if that changes it; RolloutStarted begins anew."""
     spec = replace(
         held.binding.spec,
         state=BOUND,
@@ -49,7 +49,7 @@ def started(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def confirmed(held: RolloutBinding, now: datetime) -> RolloutBinding:
-    """RolloutStarted True; since when stays as it was."""
+    """The binding with RolloutStarted True, since ``now`` unless it was so before."""
     return replace(held, binding=_with_condition(held.binding, STARTED, now))
 
 
@@ -59,7 +59,7 @@ def held_back(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def removed(held: RolloutBinding, now: datetime) -> RolloutBinding:
-    """Asked to go; it is gone once its cluster is cleaned."""
+    """The binding, to be deleted since ``now`` or before; it is gone once its cluster is cleaned."""
     metadata = held.binding.metadata
     gone = replace(metadata, deletion_timestamp=metadata.deletion_timestamp or now)
     return replace(held, binding=replace(held.binding, metadata=gone))

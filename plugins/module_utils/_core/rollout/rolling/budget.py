@@ -57,6 +57,7 @@ class Calculation:
     max_to_add: int | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The numbers that are not None, and ``min_wait_seconds``, whole ones."""
         row = {key: value for key, value in vars(self).items() if value is not None and key != "min_wait"}
         return row | {"min_wait_seconds": int(self.min_wait.total_seconds())}
 
@@ -64,7 +65,7 @@ class Calculation:
 def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) -> Limits:
     """The limits for a placement of which ``picked`` bindings are Scheduled or Bound. Percentages round up, both.
 
-    FleetError for a number that is none; upstream takes it for 0.
+    FleetError ``not-a-count`` for a number that is none, which upstream takes for 0, and as of ``target_count``.
     """
     rolling = rolling_update(placement)
     target = target_count(placement, picked)
@@ -84,7 +85,7 @@ def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) 
 
 def target_count(placement: ClusterResourcePlacement, picked: int) -> int:
     """How many clusters are to hold the placement in the end: those that PickFixed names, what PickN asks for, else all
-    that were ``picked``. FleetError ``number-of-clusters-missing``."""
+    that were ``picked``. FleetError ``number-of-clusters-missing`` for PickN without a number."""
     policy = placement.spec.policy or PlacementPolicy()
     if policy.placement_type == PICK_FIXED:
         return len(policy.cluster_names)

@@ -55,10 +55,12 @@ class RolloutCandidate:
 
     @property
     def leaving(self) -> bool:
+        """Whether it is being deleted and may still hold something."""
         return self.held.deleting and self.held.state in (BOUND, UNSCHEDULED)
 
     @property
     def picked(self) -> bool:
+        """Whether it is Scheduled or Bound, being deleted or not."""
         return self.held.state in (SCHEDULED, BOUND)
 
 

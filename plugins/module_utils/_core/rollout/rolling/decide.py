@@ -77,7 +77,8 @@ class RolloutAct:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutReport:
-    """What a decision came to. ``outcome`` says how far it got; only ``rolling`` and ``up-to-date`` have a calculation.
+    """What a decision came to. ``outcome`` says how far it got (IGNORED, PUSHED, BLOCKED, NO_CONTENT, DONE, ROLLING);
+    only ``rolling`` and ``up-to-date`` have a calculation.
 
     ``waits`` are by binding. ``error`` is upstream's failure and occurs only with ``upstream=True``.
     """
@@ -117,7 +118,7 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
     """Decide which bindings begin to change at ``now``; their order does not matter. Acts are in the order in which
     budgets were spent.
 
-    FleetError for a budget that is no number, and for PickN without one.
+    FleetError ``not-a-count`` for maxUnavailable or maxSurge, ``number-of-clusters-missing`` for PickN.
     """
     held = by_name(state.bindings)
     strategy = seen.placement.spec.strategy

@@ -41,10 +41,12 @@ class BindingWait:
 
     @property
     def in_words(self) -> HeldBack:
+        """The same as a wait of a decision, under the binding's name."""
         about = {"cluster": self.cluster, "wants": self.wants}
         return HeldBack(self.binding, (Blocker(self.reason, self.message, about=about),))
 
     def as_dict(self) -> dict[str, t.Any]:
+        """What is there of it; ``until`` in RFC 3339."""
         row: dict[str, t.Any] = {key: value for key, value in vars(self).items() if value not in (None, ())}
         if self.blockers:
             row["blockers"] = list(self.blockers)
@@ -76,7 +78,8 @@ def waiting(
     blocked: t.Mapping[str, str],
     out_of_reach: t.Mapping[str, str],
 ) -> tuple[BindingWait, ...]:
-    """A reason for each binding that wants a change and was not chosen, and for each that is not ready yet."""
+    """A reason for each binding that wants a change and was not ``chosen`` (names of bindings), and for each that is
+    not ready yet. ``blocked`` and ``out_of_reach`` are reasons by cluster; ``limit`` None: no budget holds any."""
     held = may_hold(rows)
     unready = _Spent.by(each for each in held if not each.ready or each.leaving)
     coming = _Spent.by(each for each in held if each.can_be_ready)

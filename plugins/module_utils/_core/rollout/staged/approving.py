@@ -90,7 +90,7 @@ def refusal(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) 
 
 
 def approver_of(request: ClusterApprovalRequest, court: StagedCourt) -> str:
-    """Who gave the approval, as people are told."""
+    """Who gave the approval that no run has taken yet, in words; NOBODY where it is not signed, or there is none."""
     approval = given_approval(request)
     by = signed_by(approval.message, court.digest) if approval else ""
     if not by:

@@ -53,7 +53,8 @@ def begin(scene: RunContext) -> RunContext:
 
 
 def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
-    """The run's status with the stages as its copy of the strategy lays them out today."""
+    """The run's status with the stages as its copy of the strategy lays them out today, none begun. RunRefused as of
+    ``laid_out``."""
     selected = frozenset(each.cluster for each in scene.selected)
     return laid_out(scene.run.name, scene.status, selected, scene.world.clusters, upstream=scene.upstream)
 
@@ -94,7 +95,8 @@ def with_placement(scene: RunContext) -> RunContext:
 
 
 def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicySnapshot]:
-    """Takes over the latest policy, which must be fully scheduled, and how many clusters it asks for."""
+    """Takes over the latest policy, which is given back, too, and how many clusters it asks for. RunRefused unless
+    there is one, and it is fully scheduled."""
     latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
     if not latest:
         raise _refused(scene, "no-latest-policy-snapshot", "no policy snapshot is the latest")
@@ -127,7 +129,9 @@ def _wanted_count(scene: RunContext, snapshot: ClusterSchedulingPolicySnapshot) 
 def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) -> RunContext:
     """Takes over which clusters are picked, and which lose the placement.
 
-    A run that has nothing to do does not begin. Upstream also ends one that has just deleted its last binding.
+    A run that has nothing to do does not begin (RunRefused), nor one with another number of clusters than the policy
+    asks for; NotYet while a binding stands under another policy. Upstream also ends a run that has just deleted its
+    last binding.
     """
     selected, leaving = [], []
     for each in by_name(scene.world.bindings):

@@ -159,7 +159,7 @@ def _decision(
 
 
 def is_over(run: ClusterStagedUpdateRun) -> bool:
-    """A run that could not begin, or has ended, is never revived."""
+    """Whether the run could not begin, or has ended: it is never revived."""
     conditions, generation = run.status.conditions, run.metadata.generation
     ended = any(status_is(conditions, SUCCEEDED, generation, each) for each in (TRUE, FALSE))
     return ended or status_is(conditions, INITIALIZED, generation, FALSE)

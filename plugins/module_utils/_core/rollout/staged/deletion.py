@@ -27,7 +27,8 @@ from .world import (
 def delete(
     scene: RunContext, stage: StageUpdatingStatus, *, stopping: bool
 ) -> tuple[StageUpdatingStatus, list[Action]]:
-    """All bindings are deleted at once; a cluster is done when its binding is gone. While ``stopping``, none begins.
+    """The stage and what is to be done in it: all bindings are deleted at once, and a cluster is done when its binding
+    is gone. While ``stopping``, none begins.
 
     One that has begun and is not being deleted was recorded by somebody who did not live to delete it.
 

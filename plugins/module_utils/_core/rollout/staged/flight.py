@@ -59,9 +59,11 @@ class Flight:
 
     @classmethod
     def over(cls, scene: RunContext, stage: StageUpdatingStatus) -> Flight:
+        """A look at the stage that has not begun."""
         return cls(scene, stage, Marks(scene.generation, scene.now))
 
     def fail(self, code: str, message: str) -> None:
+        """Sets the failure, unless there is one already."""
         self.failure = self.failure or RunFailure(code=code, message=message)
 
 
@@ -83,7 +85,7 @@ def fly(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
 
 
 def let_finish(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
-    """One walk while the run stops: nothing starts."""
+    """One walk while the run stops: nothing starts, but a cluster that is only recorded as started gets its content."""
     flight = Flight.over(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:

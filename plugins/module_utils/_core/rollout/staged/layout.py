@@ -43,7 +43,7 @@ def integer(text: str) -> int | None:
 
 
 def without_approval_waits(strategy: StagedUpdateStrategySpec) -> StagedUpdateStrategySpec:
-    """A waiting time means nothing for an Approval and is dropped before anything is checked."""
+    """The strategy without the waiting times of Approvals: they mean nothing, and are dropped before any check."""
 
     def stripped(tasks: tuple[StageTask, ...]) -> tuple[StageTask, ...]:
         return tuple(replace(each, wait_time="") if each.type == APPROVAL else each for each in tasks)
@@ -101,7 +101,7 @@ def concurrency(config: StageConfig, clusters: int) -> int:
 
 
 def wait_nanoseconds(task: StageTask) -> int:
-    """ValueError if the waiting time is none, or not above zero."""
+    """The waiting time of a task. ValueError if it is none, or not above zero."""
     nanoseconds = parse_duration(task.wait_time)
     if nanoseconds <= 0:
         raise ValueError(f"{task.wait_time!r} is not above zero")

@@ -70,7 +70,7 @@ def stage_waiting(when: str) -> Row:
 
 
 class Marks:
-    """Sets conditions at one generation and one instant."""
+    """Gives back a run's status, a stage, cluster or task with conditions set, at one generation and one instant."""
 
     def __init__(self, generation: int, now: datetime) -> None:
         self.generation, self.now = generation, now

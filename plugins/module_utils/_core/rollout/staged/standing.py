@@ -23,7 +23,7 @@ _STATES = {
 
 
 def state_of(run: ClusterStagedUpdateRun) -> str:
-    """Where the run stands, in one word."""
+    """Where the run stands, in one of the words above, from NotStarted to Failed."""
     conditions = run.status.conditions
     begun, ended = find_condition(conditions, "Initialized"), find_condition(conditions, "Succeeded")
     if ended is not None:
@@ -37,7 +37,7 @@ def state_of(run: ClusterStagedUpdateRun) -> str:
 
 
 def message_of(run: ClusterStagedUpdateRun) -> str:
-    """What the condition says that tells where it stands."""
+    """What the condition says that tells where it stands; empty for a run without any."""
     found = progress_of(run.status.conditions) or find_condition(run.status.conditions, "Initialized")
     return found.message if found else ""
 

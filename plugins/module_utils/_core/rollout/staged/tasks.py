@@ -50,7 +50,8 @@ class Tasks:
 
 
 def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
-    """RunRefused if the approval request's name is taken by another run or stage."""
+    """The stage after a look at the task before it, an approval. RunRefused if the approval request's name is taken by
+    another run or stage."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed = True
@@ -63,7 +64,7 @@ def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
 
 
 def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
-    """All clusters of the stage are done; its tasks run side by side, and all must pass."""
+    """As ``before``, once all clusters of the stage are done; its tasks run side by side, and all must pass."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed, wake_at = True, None

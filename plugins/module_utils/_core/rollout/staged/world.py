@@ -46,7 +46,8 @@ class ObservedState:
     """Everything that belongs to the run's placement.
 
     ``resource_snapshots`` are the metadata of all parts, the one of the live resources among them and labelled latest.
-    ``overrides`` are those that apply to the resources of this run. ``upstream`` brings back all that KubeFleet does by
+    ``overrides`` are those that apply to the resources of this run. ``approvals`` are requests whose approvals, if they
+    have one, count: whoever reads them has judged that. ``upstream`` brings back all that KubeFleet does by
     accident, its order of acting before recording, and its times of looking again.
     """
 
@@ -150,6 +151,7 @@ class RunFailure:
 
     @property
     def counts(self) -> dict[str, t.Any]:
+        """``total`` and ``shown``; empty where nothing was counted."""
         return {} if self.total is None else {"total": self.total, "shown": list(self.shown)}
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -166,7 +168,7 @@ class RunRefused(Exception):
 
 
 class NotYet(Exception):
-    """The run cannot begin or go on now."""
+    """The run cannot begin or go on now; ``problem`` says what it waits for."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -193,6 +195,7 @@ class RunContext:
         return self.run.status
 
     def holds(self, conditions: tuple[Condition, ...], kind: str, status: str = TRUE) -> bool:
+        """Whether the condition of the type has this status at the run's present generation."""
         return status_is(conditions, kind, self.generation, status)
 
     def content(self, cluster: ClusterUpdatingStatus) -> Content:

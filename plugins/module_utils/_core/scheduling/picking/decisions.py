@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling decisions: one line for a cluster, and the limited list that a policy snapshot keeps."""
+"""Scheduling decisions: one line for a cluster, and the limited list that KubeFleet puts into a policy snapshot."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PickDecision:
         return self.refusal.sentence if self.refusal else self.note
 
     def as_cluster_decision(self) -> ClusterDecision:
-        """The form in which bindings and policy snapshots keep it."""
+        """The form of ``clusterDecision`` in bindings and policy snapshots."""
         return ClusterDecision(
             cluster_name=self.cluster, selected=self.selected, reason=self.reason, cluster_score=self.score
         )
@@ -74,7 +74,7 @@ class CycleView:
                 yield position, refusal
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """Who refuses a cluster, same placement affinity aside."""
+        """Who refuses a cluster, same placement affinity aside; None if nobody does."""
         early = self.profile.refusal(position)
         return early or (self.spread.refusal(position) if self.spread else None)
 
@@ -86,7 +86,7 @@ class CycleView:
 
 
 def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
-    """Decisions of the first bindings, as many as can be recorded."""
+    """Decisions of the bindings of these names, of the first 1000."""
     rows = []
     for name in names[:MOST_DECISIONS]:
         spec = book.by_name[name].spec

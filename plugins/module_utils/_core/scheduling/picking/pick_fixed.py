@@ -22,7 +22,8 @@ RULE = "PickFixed"
 
 
 def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
-    """Labels, taints and properties are not asked. Holders under the current policy stay, named or not.
+    """Holds in ``book`` the named clusters that are there and eligible; labels, taints and properties are not asked.
+    Holders under the current policy stay, named or not.
 
     Upstream does nothing at all without names, and holds a cluster twice that is named twice.
     """

@@ -41,7 +41,7 @@ class Ranking:
             each.sort()
 
     def pop_best(self, spread: TopologySpread | None) -> tuple[str, ClusterScore] | None:
-        """Take out the best candidate that ``spread`` allows."""
+        """Take out the best candidate that ``spread`` allows, and give its name and score; None if there is none."""
         best, best_score, best_keys = 0, FORBIDDEN, None
         for keys, score in zip(self.groups, self._scores(spread), strict=True):
             if keys and (score > best_score or (score == best_score and keys[-1] > best)):
@@ -49,7 +49,7 @@ class Ranking:
         return self._named(best_keys.pop(), best_score) if best_keys and best_score > FORBIDDEN else None
 
     def best_left(self, spread: TopologySpread | None, most: int) -> list[tuple[str, ClusterScore]]:
-        """The next candidates in order, left where they are."""
+        """The next candidates that ``spread`` allows, at most ``most``, best first; they are left where they are."""
         rows = [
             zip(repeat(score), reversed(keys), strict=False)
             for keys, score in zip(self.groups, self._scores(spread), strict=True)
@@ -59,7 +59,7 @@ class Ranking:
         return [self._named(key, score) for score, key in islice(merged, most)]
 
     def refused(self, spread: TopologySpread | None) -> int:
-        """The candidates that a constraint refuses."""
+        """The candidates left that a constraint refuses, as a bit set."""
         groups = zip(self.groups, self._scores(spread), strict=True)
         refused = [key % self.size for keys, score in groups if score <= FORBIDDEN for key in keys]
         return bitset.of(refused, self.size)

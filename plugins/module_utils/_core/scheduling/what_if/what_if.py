@@ -26,7 +26,7 @@ NAMED = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One cluster's. ``change`` is gained, lost or kept.
+    """What becomes of one cluster; ``change`` is gained, lost or kept.
 
     ``sentence`` says why it stands as it does then, ``before`` how it stood. ``refusal`` is what takes the placement
     away, or for a kept cluster would keep it from being picked afresh; ``overcome`` what had kept the placement away
@@ -54,7 +54,8 @@ class Difference:
 @dataclass(frozen=True, kw_only=True)
 class Differences:
     """``rows`` by cluster: all that gain or lose the placement, and those that keep it but would not be picked afresh
-    any more. ``kept`` are the names of all that keep it. ``findings`` are those that only the second fleet raises.
+    any more. ``kept`` are the names of all that keep it, ``fulfilled`` says before and after whether the policy is.
+    ``findings`` are those that only the second fleet raises.
     """
 
     placement: str
@@ -64,7 +65,7 @@ class Differences:
     findings: tuple[Problem, ...] = ()
 
     def named(self, change: str) -> tuple[str, ...]:
-        """The clusters of one kind of row."""
+        """The clusters of the rows with this ``change``."""
         return tuple(each.cluster for each in self.rows if each.change == change)
 
     @property
@@ -118,7 +119,8 @@ def what_if(
     bindings: t.Iterable[ClusterResourceBinding],
     overlay: Overlay,
 ) -> Differences:
-    """Schedule over the fleet as it is and as ``overlay`` supposes it. FleetError if N is given and it is not PickN."""
+    """Schedule over the fleet as it is and as ``overlay`` supposes it, by ``schedule`` alone: holders that could not be
+    read are not kept. FleetError ``not-for-placement-type`` if N is given and it is not PickN."""
     recorded = tuple(bindings)
     wanted = _with_number(placement, overlay.number_of_clusters)
     supposed = FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)

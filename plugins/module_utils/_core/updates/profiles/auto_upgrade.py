@@ -87,7 +87,8 @@ def evaluate(
     runs: t.Sequence[UpdateRun],
     now: datetime,
 ) -> Evaluation:
-    """The run to create and start now, or why there is none. Runs that exist are never touched."""
+    """The run to create and start now, or why there is none; a disabled profile makes none. ``members`` are those that
+    its strategy takes, ``runs`` all that are recorded; none of them is touched."""
     if profile.spec.disabled:
         return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))
     return _evaluated(profile, known, members, runs, now, start=True)

@@ -19,7 +19,7 @@ from ..releases.releases import Releases, exact_version
 
 @dataclass(frozen=True)
 class ProposedRun:
-    """A run of type Full to the version, over the members below it."""
+    """A run of type Full to the version, over the members below it, by name."""
 
     version: str
     members: tuple[str, ...]
@@ -28,8 +28,8 @@ class ProposedRun:
 def levelling(members: t.Sequence[Cluster], version: str, known: Releases, now: datetime) -> tuple[ProposedRun, ...]:
     """The runs that leave no member more than one minor below ``version``, the lowest first.
 
-    Each goes to the newest patch of its minor. FleetError ``no-such-release`` if a minor on the way is not offered any
-    more; ValueError for a malformed version.
+    Each goes to the newest patch of its minor. Members without a version, or of another major, are left out. FleetError
+    ``no-such-release`` if a minor on the way is not offered any more; ValueError for a malformed version.
     """
     target = KubeVersion.parse(version)
     at = {each.name: KubeVersion.parse(each.version) for each in members if each.version}

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An UpdateRun object to the rows that decisions work on, and back."""
+"""From the status of an UpdateRun to the rows that decisions work on, and back."""
 
 from __future__ import annotations
 

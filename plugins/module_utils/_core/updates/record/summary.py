@@ -52,7 +52,8 @@ def of_group(group: GroupRow, state: str) -> str:
 
 
 def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
-    """``groups`` are the states of the stage's groups."""
+    """As ``of_group``, of a stage; ``groups`` are the states of its groups, in order. While it goes on it tells of its
+    own gates and wait alone."""
     if state == FAILED:
         return _failures([member for group in stage.groups for member in group.members])
     if state not in (PENDING, RUNNING):
@@ -69,7 +70,8 @@ def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
 
 
 def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> str:
-    """``stages`` are states and messages of the run's stages; the first that is not done speaks for the run."""
+    """As ``of_group``, of the run; ``stages`` are states and messages of its stages, in order. The first that is not
+    done speaks for a run that goes on; one that stops or has stopped tells of a refused gate alone."""
     if state == FAILED:
         return _failures(run.members)
     if state in (STOPPING, STOPPED):

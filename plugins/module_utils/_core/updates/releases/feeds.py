@@ -53,8 +53,8 @@ def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesReleas
 def with_versions(
     before: t.Sequence[CatalogLocation], name: str, told: t.Iterable[KubernetesRelease], exact: bool
 ) -> tuple[CatalogLocation, ...]:
-    """The locations with these versions in the one of that name. Versions known before stay, unless told otherwise or
-    ``exact``; images stay."""
+    """The locations with these versions in the one of that name, or added under it. Versions known before stay,
+    unless told otherwise or ``exact``; images stay."""
     old = next((each for each in before if each.name == name), CatalogLocation(name=name))
     versions = {} if exact else {KubeVersion.parse(each.version): each for each in old.versions}
     versions |= {KubeVersion.parse(each.version): each for each in told}

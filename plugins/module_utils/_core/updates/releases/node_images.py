@@ -54,7 +54,8 @@ class Cluster:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What comes of one pool's image. ``version`` is empty where the image stays; ``why`` says so in words.
+    """What comes of one pool's image. ``version`` is empty where the image stays; ``why`` says in words why it comes or
+    stays.
 
     ``unknown``: nothing tells which image it could get. ``stays``: the pool is left alone. ``skip`` ends the member's
     turn; an obstacle is waited for.
@@ -113,7 +114,8 @@ def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
 
 
 def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Releases, now: datetime) -> Choice:
-    """``images`` are those fixed for the run (Consistent) or named in it (Custom); Latest looks at the place."""
+    """Which image the pool of the member ``at`` gets by that ``selection``, or why it gets none. ``images`` are those
+    fixed for the run (Consistent) or named in it (Custom); Latest looks at the member's location."""
     return _SELECTIONS[selection](_Asked(pool, images, known.at(at.provider, at.location), known, at, now))
 
 

@@ -50,10 +50,11 @@ class Release:
         return self.version.major, self.version.minor
 
     def offered(self, now: datetime) -> bool:
+        """Whether it can be had by now; one without an instant always can."""
         return self.available_from is None or self.available_from <= now
 
     def generally(self, now: datetime) -> bool:
-        """Previews never count, whatever the catalogue calls them."""
+        """Whether it is generally available by now. Previews never are, whatever the catalogue calls them."""
         return self.status == GA and not self.version.is_prerelease and self.offered(now)
 
     def is_of(self, wanted: str) -> bool:
@@ -82,13 +83,14 @@ class Image:
         return f"{self.family}-{self.version}"
 
     def chosen(self, now: datetime) -> bool:
-        """Only images that are released, and can be had by now, are chosen."""
+        """Whether it may be chosen: it is released, and can be had by now."""
         return self.status == RELEASED and (self.available_from is None or self.available_from <= now)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocationReleases:
-    """What one location of a provider offers; versions and images from the oldest to the newest."""
+    """What one location of a provider offers; versions and images from the oldest to the newest. ``images`` and
+    ``systems``, the operating systems, are by family; ``told_by`` names the catalogue for messages."""
 
     location: str
     told_by: str
@@ -99,9 +101,11 @@ class LocationReleases:
     supported_minors: int = 3
 
     def newest_image(self, family: str, now: datetime) -> Image | None:
+        """The newest image of the family that may be chosen by now."""
         return next((each for each in reversed(self.images.get(family, ())) if each.chosen(now)), None)
 
     def image(self, family: str, version: str) -> Image | None:
+        """That very image, whether it may be chosen or not."""
         return next((each for each in self.images.get(family, ()) if each.version == version), None)
 
 
@@ -112,6 +116,7 @@ class Releases:
     places: Mapping[tuple[str, str], LocationReleases] = field(default_factory=dict, hash=False)
 
     def knows(self, provider: str) -> bool:
+        """Whether a catalogue describes the provider."""
         return any(each == provider for each, _location in self.places)
 
     def at(self, provider: str, location: str) -> LocationReleases | None:
@@ -124,6 +129,7 @@ class Releases:
         return LocationReleases(location=location, told_by=told)
 
     def of(self, provider: str) -> tuple[LocationReleases, ...]:
+        """All locations of the provider, ``*`` among them."""
         return tuple(place for (each, _location), place in self.places.items() if each == provider)
 
     def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
@@ -133,11 +139,12 @@ class Releases:
         return tuple(found[version] for version in sorted(found))
 
     def newest_minor(self, provider: str, now: datetime) -> Minor | None:
+        """The newest that is generally available in one of its locations; None if none is."""
         general = self.general(provider, now)
         return general[-1].minor if general else None
 
     def support(self, provider: str, now: datetime) -> tuple[Minor, Minor] | None:
-        """The oldest and the newest minor that are supported."""
+        """The oldest and the newest minor that are supported, counted back from ``newest_minor``; None without one."""
         newest = self.newest_minor(provider, now)
         if newest is None:
             return None
@@ -146,7 +153,8 @@ class Releases:
 
 
 def releases(catalogues: t.Iterable[ReleaseCatalog]) -> Releases:
-    """Catalogues that were read without problems. FleetError ``duplicate-location`` for a place that two describe."""
+    """What the catalogues say, which were read without problems, by provider and location. FleetError
+    ``duplicate-location`` for a place that two describe."""
     places: dict[tuple[str, str], LocationReleases] = {}
     problems = []
     for catalogue in catalogues:

@@ -77,7 +77,8 @@ class UpgradeTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class UpgradeStep:
-    """One thing to do. ``version`` and ``image`` are what comes, empty where it stays."""
+    """One thing to do to ``what``, ControlPlane or NodePool. ``version`` and ``image`` are what comes, empty where it
+    stays; ``why`` is said of an image, or of a pool that goes before its control plane."""
 
     what: str
     pool: str = ""
@@ -98,7 +99,7 @@ class UpgradeWork:
     obstacles: tuple[MemberBlocker, ...] = ()
 
     def view(self, name: str) -> MemberView:
-        """The same for ``decide``."""
+        """The same for ``decide``, of a member in the fleet that has no windows."""
         return MemberView(name=name, skip=self.skip, fail=self.fail, obstacles=self.obstacles)
 
 
@@ -144,7 +145,8 @@ def fixed_images(
 
 
 def target_of(run: UpdateRun) -> UpgradeTarget:
-    """The goal that is written in a run, resolved as far as its status says; see ``fixed_images`` for Consistent."""
+    """The goal that is written in a run, resolved as far as its status says; see ``fixed_images`` for Consistent. Runs
+    say nothing of ``chain`` and ``long_term_support``, which are False."""
     update, status = run.spec.managed_cluster_update, run.status
     selection = update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []

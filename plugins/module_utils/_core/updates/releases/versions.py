@@ -21,7 +21,8 @@ _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
 
 
 def reached(version: str, target: str) -> bool:
-    """Whether ``version`` is the target or newer. A target without a patch is any patch of that minor."""
+    """Whether ``version`` is the target or newer. A target without a patch is any patch of that minor. ValueError for
+    what is no version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if _MINOR_ONLY.fullmatch(target):
         return (now.major, now.minor) >= (wanted.major, wanted.minor)
@@ -40,8 +41,8 @@ def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
 
 
 def step_refused(version: str, target: str) -> MemberBlocker | None:
-    """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need; None if it can.
-    ValueError for what is no version."""
+    """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need; None if it can,
+    and if it is there or ahead. ValueError for what is no version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if now.major != wanted.major:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")
@@ -59,7 +60,7 @@ def minors_between(version: KubeVersion, target: KubeVersion) -> tuple[str, ...]
 
 
 def too_old_for(kubelet: str, server: str) -> bool:
-    """Whether an API server of that version may not have such a kubelet any more."""
+    """Whether an API server of that version may not have such a kubelet any more. ValueError for what is no version."""
     node, at = KubeVersion.parse(kubelet), KubeVersion.parse(server)
     behind = KUBELET_BEHIND if (node.major, node.minor) >= KUBELET_WIDENED else KUBELET_BEHIND - 1
     return node.major != at.major or at.minor - node.minor > behind
@@ -80,7 +81,7 @@ def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
 
 def view_at_version(view: MemberView, version: str, target: str, automatic: bool = False) -> MemberView:
     """The view of a member at ``version``: nothing to do for the target, too far from it, or neither. Runs that a
-    profile made skip who is too far, others fail there."""
+    profile made (``automatic``) skip who is too far, others fail there, and all where one is no version."""
     try:
         done, far = nothing_to_do(version, target), step_refused(version, target)
     except ValueError as error:

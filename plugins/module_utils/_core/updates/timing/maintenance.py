@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which maintenance windows hold for a member in a run, and which freezes.
+"""Which maintenance windows (FleetMaintenance, the cluster's own) hold for a member in a run, and which freezes.
 
 What a cluster says itself counts beside what FleetMaintenance objects say: neither opens what the other closes.
 A run consults the window of what it upgrades: Kubernetes, or node images (Azure Fleet's update runs); the platform's
@@ -78,8 +78,8 @@ class Calendar:
     def open(self, site: Site, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type may start on the member between two instants, as ``MemberView.windows`` has it.
 
-        None: at any time. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there: whether
-        it may start is not known then.
+        None: at any time; empty: never. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not
+        there: whether it may start is not known then.
         """
         found = [each for _whose, each in self._sides(site, GOVERNED_BY[run_type])]
         frozen = joined(each.span for each in self._frozen(site) if each.span[0] < end and each.span[1] > start)
@@ -101,7 +101,8 @@ class Calendar:
         )
 
     def frozen(self, site: Site, now: datetime) -> MemberBlocker | None:
-        """The freeze that holds for the member, in words for people; the one that ends last."""
+        """The freeze that holds for the member at ``now``, in words for people; of several the one that ends last, None
+        without one."""
         found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]
         if not found:
             return None
@@ -111,7 +112,7 @@ class Calendar:
         return MemberBlocker(reason=WINDOW_CLOSED, message=words, until=last.span[1])
 
     def freezes_of(self, site: Site) -> tuple[tuple[str, Span], ...]:
-        """Each freeze of the member: its name with its reason, and when it holds."""
+        """Each freeze of the member, past ones too: its name with its reason, and when it holds."""
         return tuple(
             (f"{each.freeze.name}: {each.freeze.reason}" if each.freeze.reason else each.freeze.name, each.span)
             for each in self._frozen(site)

@@ -26,7 +26,7 @@ Key = tuple[int, t.Any, str]
 
 
 def order(view: MemberView, listed: int, now: datetime) -> Key:
-    """``listed`` is the member's place in its group."""
+    """The key by which members of a group are tried, the least first; ``listed`` is the member's place in its group."""
     if view.windows is None:
         return NONE, listed, view.name
     window = _next(view.windows, now)

@@ -90,12 +90,12 @@ def skipped(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
 
 
 def failed(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
-    """The member's row, ended at ``now`` for that reason."""
+    """The member's row, Failed for that reason, ended at ``now``."""
     return replace(row, state=FAILED, reason=why.reason, message=why.message, completed=now, pending_since=None)
 
 
 def wakes_at(row: MemberRow, view: MemberView, run: RunState, now: datetime) -> list[datetime]:
-    """Instants at which time alone changes something for a Pending member."""
+    """Instants later than ``now`` at which time alone changes something for a Pending member, in no order."""
     found = [each.until for each in view.obstacles if each.until is not None]
     change = changes_at(view, now)
     if change is not None:

@@ -29,7 +29,7 @@ class PoolWork:
 
 
 def any_version(_target: str) -> str:
-    """Of platforms that take versions of two parts, for their newest patch, and of three."""
+    """Refuses nothing: for platforms that take versions of two parts, for their newest patch, and of three."""
     return ""
 
 
@@ -56,14 +56,14 @@ class Definition:
 
 
 def minor(version: str) -> str:
-    """Such as ``1.36``. ValueError if it is no version."""
+    """Major and minor of a version, such as ``1.36``. ValueError if it is no version."""
     found = KubeVersion.parse(version)
     return f"{found.major}.{found.minor}"
 
 
 def image_name(kind: str, release: str, kubernetes: str) -> str:
-    """Of images that are made for one minor of Kubernetes: the kind and that minor are its family. Dashes of the
-    release become ``_``, for a family ends at the last dash."""
+    """``<kind>.<minor>-<release>``, for images that are made for one minor of Kubernetes; empty if a part is. Dashes of
+    the release become ``_``, for a family ends at the last dash. ValueError if ``kubernetes`` is no version."""
     return f"{kind}.{minor(kubernetes)}-{release.replace('-', '_')}" if kind and release and kubernetes else ""
 
 

@@ -44,13 +44,15 @@ def argv_of(name: str, verb: str, settings: Settings) -> tuple[str, ...]:
 
 
 def environ_of(environ: t.Mapping[str, str]) -> dict[str, str]:
-    """With the folder where the command finds itself."""
+    """The environment, with our folder first in ``PYTHONPATH``: there the commands of ``argv_of`` find their module."""
     found = os.pathsep.join(filter(None, (str(PLUGINS), environ.get("PYTHONPATH", ""))))
     return {**environ, "PYTHONPATH": found}
 
 
 def main(arguments: t.Sequence[str], environ: t.Mapping[str, str]) -> int:
-    """The exit code; what is to be done comes by the variables that the driver ``command`` sets."""
+    """Carries out one verb of a definition, for target, pool and so on as the driver ``command`` sets them in its
+    environment. The exit code: 0 if it is done, 1 if it failed; of ``poll`` also 75 while it goes on, and 4 if the
+    tool does not tell."""
     parser = argparse.ArgumentParser(prog="ready")
     parser.add_argument("definition", choices=sorted(DEFINITIONS))
     parser.add_argument("verb", choices=VERBS)

@@ -28,6 +28,7 @@ class Refusals:
     throttled: re.Pattern[str]
 
     def later(self, text: str) -> bool:
+        """Whether the error output says so."""
         return bool(self.busy.search(text) or self.throttled.search(text))
 
 
@@ -42,7 +43,8 @@ class Tool:
     interval: float
 
     def told(self, *argv: str) -> t.Any:
-        """The JSON that a command prints. FleetError ``tool-failed`` or ``tool-unreadable``."""
+        """Runs a command once, and gives the JSON that it prints. FleetError ``tool-failed``, ``tool-missing``,
+        ``tool-unreadable``."""
         done = self._run(argv)
         if done.returncode != 0:
             raise _failed(argv, done)
@@ -52,7 +54,7 @@ class Tool:
             raise FleetError("tool-unreadable", f"{_named(argv)} printed no JSON: {done.stdout[:200]!r}") from None
 
     def do(self, *argv: str) -> None:
-        """Carries out a command, to its end. FleetError ``tool-failed``."""
+        """Carries out a command to its end, and again as told above. FleetError ``tool-failed``, ``tool-missing``."""
         end = time.monotonic() + self.patience
         while (done := self._run(argv)).returncode != 0:
             if not self.refusals.later(done.stderr) or time.monotonic() + self.interval > end:
@@ -60,7 +62,8 @@ class Tool:
             self.pause()
 
     def until(self, look: t.Callable[[], t.Any]) -> t.Any:
-        """The first thing that ``look`` finds; looks that are refused for the moment are repeated as in ``do``."""
+        """The first thing that ``look`` finds. Looks that find nothing are repeated without end, those that are refused
+        for the moment as in ``do``."""
         end = time.monotonic() + self.patience
         while True:
             try:
@@ -75,7 +78,7 @@ class Tool:
             self.pause()
 
     def pause(self) -> None:
-        """Until it is worth another look."""
+        """Sleeps for ``interval`` seconds."""
         time.sleep(self.interval)
 
     def _run(self, argv: tuple[str, ...]) -> subprocess.CompletedProcess[str]:

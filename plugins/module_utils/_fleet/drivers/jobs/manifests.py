@@ -48,7 +48,7 @@ def member_label(member: str) -> str:
 
 
 def job_manifest(work: Work, settings: JobSettings, command: t.Sequence[str]) -> Document:
-    """One pod that is tried once, under the profile ``restricted`` of the Pod Security Standards."""
+    """The Job: one pod that is tried once, under the profile ``restricted`` of the Pod Security Standards."""
     labels = {**MANAGED, MEMBER: member_label(work.member)}
     annotations = {OPERATION: work.operation, RUN: work.run, MEMBER: work.member}
     pod: Document = {

@@ -71,9 +71,9 @@ class RoleJobDriver:
         return Observation(version=version(self.clients.get(member)))
 
     def begin(self, work: Work) -> str:
-        """FleetError ``operation-in-progress`` if a Job of another operation is at work on the member, ``begun-before``
-        if the Job was begun here and is gone, ``job-of-another``; those of the member's kubeconfig, and of the cluster
-        of the Jobs."""
+        """Makes the Job and then its Secret, or what is missing of both. FleetError ``operation-in-progress`` if a Job
+        of another operation is at work on the member, ``begun-before`` if the Job was begun here and is gone,
+        ``job-of-another``; those of the member's kubeconfig, and of the cluster of the Jobs."""
         job = self._found(work)
         if job is None:
             files = self._files(work)
@@ -84,7 +84,8 @@ class RoleJobDriver:
         return self._reference(job)
 
     def poll(self, work: Work) -> OperationProgress:
-        """What is not there may have been there: only who would have begun it here knows that it was not."""
+        """How the Job stands. One that is not there may have been there: NOT_BEGUN only where this machine would have
+        noted that it began it, else UNKNOWN."""
         try:
             job = self._found(work)
         except FleetError as error:

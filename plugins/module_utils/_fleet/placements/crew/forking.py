@@ -24,8 +24,8 @@ _PATIENCE = 2.0
 
 
 def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePipe]) -> tuple[int, MessagePipe]:
-    """The process, and our end of what connects us; ``serve`` is what it does with the other end. ``others`` are our
-    ends of what connects us with earlier ones: it must not keep them open.
+    """Forks a process that does ``serve`` with its end of a pipe; gives its pid and our end. ``others`` are our ends of
+    the pipes to earlier ones, which it must not keep open. OSError if no process can be started.
 
     To be called by a thread that lives as long as the process is needed: on Linux the kernel kills it with that thread.
     """

@@ -80,7 +80,7 @@ class HiredWorker:
             return self._given.get(number)
 
     def heard(self, message: TaskEnd | TaskNews) -> None:
-        """What it says of a task."""
+        """Takes in what it says of a task: how it ended, or what it has written by now."""
         given = self.given(message.number)
         if given is None:
             return
@@ -91,7 +91,7 @@ class HiredWorker:
             _note(given.task.progress, message)
 
     def has_ended(self) -> None:
-        """It says nothing any more, whyever: nobody waits for it."""
+        """To be called once it says nothing any more: it counts as lost, and nobody waits for it."""
         with self._lock:
             self.lost = True
             given = list(self._given.values())
@@ -103,7 +103,7 @@ class HiredWorker:
         self.pipe.end()
 
     def close(self) -> None:
-        """After it has ended."""
+        """Gives up the pipe, once it has ended."""
         self.has_ended()
         self.pipe.close()
 

@@ -58,7 +58,7 @@ class MemberWorker:
         self._identified: set[str] = set()
 
     def serve(self) -> None:
-        """Until nobody is at the other end any more."""
+        """Does what it is told to, until nobody is at the other end any more."""
         SHOWN.told_to(lambda forms: self._pipe.send(SecretsLearned(forms)))
         USES.taken()  # what is known of connections already is told by the process that this one was forked from
         threading.Thread(target=self._tell, daemon=True).start()

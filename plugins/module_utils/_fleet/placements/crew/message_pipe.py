@@ -31,7 +31,7 @@ class MessagePipe:
         return self._end.fileno()
 
     def send(self, message: t.Any) -> None:
-        """OSError if nobody is at the other end any more."""
+        """Sends what ``pickle`` knows; waits while the other end does not read. OSError if nobody is there any more."""
         content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         with self._sending:
             self._end.sendall(_LENGTH.pack(len(content)) + content)

@@ -39,7 +39,7 @@ def hired(
     """Who goes to the members of a plan while entered: threads of this process, or of as many workers as are asked for,
     though not more than there are members. With ``told``, which says that this run is to end, they may write.
 
-    To be entered before there are threads, by one that stays.
+    To be entered before there are threads, by one that stays. FleetError ``no-workers``.
     """
     members = sorted({row.cluster for each in plan.plans for row in each.clusters} if plan else ())
     workers = min(ways.workers, len(members))

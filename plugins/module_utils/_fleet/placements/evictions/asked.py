@@ -55,7 +55,8 @@ def wanted_evictions(
     records: Records, src: t.Sequence[str], placement: str, clusters: t.Sequence[str], now: datetime
 ) -> Wanted:
     """The evictions of ``placement`` from ``clusters``; without a placement those of the files, and all that are
-    recorded and not over. FleetError with everything that is wrong with the files."""
+    recorded and not over. By placement, those that were begun first. Nothing is written. FleetError ``nothing-asked``,
+    ``not-evictable``, or everything that is wrong with the files."""
     if placement and not clusters:
         raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")
     if PlacementKey.of(placement).namespace:
@@ -86,8 +87,8 @@ def wanted_evictions(
 
 
 def record_budgets(records: Records, wanted: Wanted) -> None:
-    """Disruption budgets of placements out of files are kept, so that an eviction that is asked for elsewhere meets
-    them too; one of that name from elsewhere is replaced.
+    """Records the disruption budgets of the files, so that an eviction that is asked for elsewhere meets them too; one
+    of that name from elsewhere is replaced.
 
     Those recorded under the same ``source`` and no longer in it are deleted. Without ``source``: nothing.
     """
@@ -116,7 +117,7 @@ def record_budgets(records: Records, wanted: Wanted) -> None:
 def stored(
     records: Records, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction, lease: Lease
 ) -> RequestedEviction:
-    """The eviction with its conditions as it is recorded now."""
+    """Records the eviction with its conditions, as a new record or over the one of ``asked``; gives it as it is now."""
     status = {"status": encode(eviction.status)}
     if asked.document is None:
         document = encode(replace(eviction, metadata=ObjectMeta(name=eviction.name)))

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evictions carried out: judged under the placement's lease one after another, removed on the member, recorded.
+"""Evictions of placements (KubeFleet): judged under the placement's lease in turn, removed on members, recorded.
 
 What is meant is recorded first: the eviction as valid, the binding as leaving. A run that was cut short finds them so,
 and ends what was begun. The eviction is recorded as executed before its binding goes: it is never tried twice.
@@ -90,7 +90,8 @@ class EvictionReport:
 
     @property
     def outcome(self) -> str:
-        """Done if everything was; failed if nothing was, of what was not over before."""
+        """``done`` if nothing failed or was refused; else ``partial`` if an eviction was carried out or begun,
+        ``failed`` if none was."""
         if not self.problems and not self.refused:
             return "done"
         return "partial" if any(each.state in (DONE, UNDERWAY) for each in self.results) else "failed"
@@ -120,8 +121,8 @@ class _Placement:
 
 
 def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
-    """Judges what is asked for, and carries out what is permitted if asked to. FleetError where nothing could be
-    begun; what stops it later is among the problems."""
+    """Judges what is asked for; with ``write`` records the budgets of the files, and carries out what is permitted.
+    FleetError where nothing could be begun; what stops it later is among the problems."""
     now = session.clock()
     wanted = wanted_evictions(session.records, request.src, request.placement, request.clusters, now)
     members = members_to_write(session) if request.write else recorded_members(session.records)

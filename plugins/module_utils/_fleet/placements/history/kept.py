@@ -23,7 +23,8 @@ from ..recorded import (
 
 
 def snapshot_rows(session: Session, names: t.Iterable[str]) -> tuple[SnapshotRow, ...]:
-    """The snapshots of these placements, of each by index."""
+    """A row for each snapshot of these placements, in the order of ``names``, then of indices. ``age`` is in
+    seconds."""
     return tuple(
         row for name in names for row in _rows(recorded_placement(session.records, name), name, session.clock())
     )
@@ -45,7 +46,8 @@ def _rows(recorded: RecordedPlacement, name: str, now: datetime) -> t.Iterator[S
 
 
 def kept_snapshots(recorded: RecordedPlacement) -> tuple[KeptSnapshot, ...]:
-    """What is recorded of them, by index; none where the records are those of a facts snapshot."""
+    """The resource snapshots of the placement in the order of their indices, each with the content of all its parts;
+    none where the records are those of a facts snapshot."""
     return tuple(
         _kept(each, recorded)
         for each in recorded.resource_snapshots

@@ -61,7 +61,8 @@ def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack
 
 
 def forward_again(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) -> t.Iterator[Problem]:
-    """What is to be told of a plan that gives up a roll back."""
+    """A problem ``rolls-forward`` where the latest snapshot is a roll back and ``objects`` are other content; else
+    none."""
     kept = kept_snapshots(recorded)
     back = kept[-1].rolled_back if kept else None
     if back is None or resource_hash(each.hash for each in objects) == kept[-1].hash:
@@ -113,7 +114,7 @@ def _chosen(name: str, kept: t.Sequence[KeptSnapshot], to: int | None) -> KeptSn
 
 
 def whole(kept: KeptSnapshot, name: str) -> KeptSnapshot:
-    """The snapshot; FleetError ``snapshot-not-whole`` where its content is not known."""
+    """The snapshot as it is; FleetError ``snapshot-not-whole`` where its content is not known."""
     if kept.is_whole:
         return kept
     text = f"what is recorded of snapshot {kept.index} is not its content: it was rebuilt from members, or altered"
@@ -128,7 +129,8 @@ def content_of(
     present: t.Mapping[ObjectKey, t.Sequence[Manifest]] | None = None,
 ) -> tuple[Rendered, ...]:
     """The objects of a snapshot as they are sent. What Secrets hold is looked for in ``present`` (manifests by key) and
-    then in the revision that it came from. FleetError with every one that is not found."""
+    then in the revision that it came from. FleetError ``no-key``, or ``secret-gone``, ``revision-gone`` and
+    ``no-checkout`` for every one that is not found."""
     again = _secrets(session, name, kept, asked, present or {})
     out = []
     for each in kept.manifests:

@@ -26,8 +26,9 @@ def wait_until_gone(
     keep: t.Callable[[], None],
     say: t.Callable[[str], None],
 ) -> tuple[ObjectFailure, ...]:
-    """The objects that are still there after ``seconds``, each with what holds it. ``deleted`` gives their uids: one
-    of the same name that was made since is another object. ``keep`` is called before each look, and may raise.
+    """Waits until all are gone; the objects that are still there after ``seconds``, each with what holds it.
+    ``deleted`` gives their uids: one of the same name that was made since is another object. ``keep`` is called before
+    each look but the first, and may raise; ``say`` is told now and then what is waited for.
     """
     end, told, pause = time.monotonic() + seconds, time.monotonic(), FIRST_PAUSE
     left = dict.fromkeys(deleted, "")
@@ -52,7 +53,7 @@ def wait_until_gone(
 
 
 def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
-    """The object as it is on the member, None if it is gone."""
+    """The object as it is on the member, None if it is gone, or its kind is not served there."""
     try:
         return client.get(resource_for(client, each.api_version, each.kind).path(each.namespace, each.name))
     except ApiError as error:

@@ -90,8 +90,8 @@ class MemberTask:
     ``permit`` is called before each write, and raises where there is to be none any more. ``seen`` is what an earlier
     look saw. ``shows`` asks for the fields that updates change, ``diagnoses`` for what ails the pods of a workload.
     ``due`` says that something is surely to be written, so that the member is held before any look. ``mirrors`` asks
-    for the status of the objects. ``followed`` says that another task goes on from what this one sees, ``elsewhere`` is
-    what such a one goes on from in another process.
+    for the status of the objects, ``validate`` for a dry run where nothing is written. ``followed`` says that another
+    task goes on from what this one sees, ``elsewhere`` is what such a one goes on from in another process.
     """
 
     cluster: str

@@ -30,7 +30,7 @@ class Parent:
         self._version = version
 
     def write(self, applyset: ApplySet, permit: t.Callable[[], None]) -> None:
-        """Writes what differs from what is there, if it is permitted."""
+        """Writes the parent, unless its content is there already; ``permit`` is called before."""
         if applyset.same_content(self._seen):
             return
         permit()

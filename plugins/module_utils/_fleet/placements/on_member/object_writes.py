@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One write to one object on a member, on the very state that the step was decided on."""
+"""One write to one object on a member, by server-side apply, on the very state that the step was decided on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ Live = t.Mapping[str, t.Any]
 
 
 def forces(strategy: ApplyStrategy) -> bool:
-    """ClientSideApply overwrites what others set, so its server-side form takes fields over."""
+    """Whether fields that others own are taken over: with ``ClientSideApply``, which overwrites what others set, else
+    by the ``force`` of ``serverSideApplyConfig``."""
     if strategy.type == "ClientSideApply":
         return True
     return bool(strategy.server_side_apply_config and strategy.server_side_apply_config.force)
@@ -39,7 +40,8 @@ def forces(strategy: ApplyStrategy) -> bool:
 def write_object(
     client: KubeClient, step: MemberStep, live: Live | None, force: bool, permit: t.Callable[[], None]
 ) -> dict[str, t.Any]:
-    """What the server answered; nothing for what is removed.
+    """Carries out the step; what the server answered, nothing for what is removed. ``permit`` is called before each
+    further attempt, not before the first.
 
     Each write names the resourceVersion that was seen, so that one which reaches the server late, after another run has
     written, is refused there. An object that only others changed meanwhile (its status, say) is written all the same.

@@ -80,10 +80,11 @@ def recover(
     write: bool,
     former: t.Collection[str] = (),
 ) -> Recovered:
-    """Every member must answer: a placement rebuilt from some of its clusters would forget the others. FleetError with
-    the problems of all that do not, ``mixed-fleets``. Without ``write`` nothing is.
+    """Rebuilds the records of the ``described`` placements that are lost, by name, from what the members hold; without
+    ``write`` it only says which. Every member must answer: from some of its clusters the others would be forgotten.
+    FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``member-held``.
 
-    ``former`` are uids that the placement had in records which are given up.
+    ``former`` are uids that the placement had in records which are given up; ``key_bytes`` seals Secrets.
     """
     records = session.records
     found = in_parallel({name: _reader(clients, name) for name in sorted(members)})

@@ -39,7 +39,7 @@ class StatusInNamespace:
     def expected(
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime
     ) -> PlacementStatus:
-        """The placement's status where the copy is as it should be."""
+        """The placement's status with a condition that says whether the copy is as it should be. Writes nothing."""
         if not self.namespace:
             return status
         failed = "" if self._is(status) else "it is another one there"
@@ -48,8 +48,8 @@ class StatusInNamespace:
     def written(
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime, lease: Lease
     ) -> tuple[PlacementStatus, FleetError | None]:
-        """Writes the copy if it is not as it should be; the placement's status, and why the copy could not be written.
-        A lost lease is raised."""
+        """Writes the copy if it is not as it should be; the placement's status with a condition of that, and why the
+        copy could not be written. Only a lost lease is raised."""
         if not self.namespace:
             return status, None
         failed: FleetError | None = None
@@ -63,7 +63,7 @@ class StatusInNamespace:
         return with_synced(status, previous, self.namespace, told, generation, now), failed
 
     def removed(self, lease: Lease) -> None:
-        """Takes the copy away."""
+        """Deletes the copy; absent is fine."""
         if self.namespace:
             self.records.delete(KIND, f"{self.namespace}/{self.name}", lease=lease)
 

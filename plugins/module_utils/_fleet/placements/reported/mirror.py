@@ -36,8 +36,9 @@ def mirrored(
     from_hub: bool,
     hide: t.Callable[[str], t.Callable[[str], str]],
 ) -> Mirrored:
-    """Copies what is asked for, where everything is applied on the member. ``hide`` gives, by cluster, what takes its
-    credentials out of a text. Writes nothing where nothing differs."""
+    """Copies the status of objects from the member to the hub, where that is asked for and all is applied on the
+    member. ``hide`` gives, by cluster, what takes its credentials out of a text. Writes nothing where nothing
+    differs."""
     if hub is None or plan.deleting or not wants_mirror(plan.placement) or not_mirrored(plan.placement, from_hub):
         return Mirrored()
     written: list[ObjectId] = []

@@ -108,8 +108,8 @@ Judge = t.Callable[[ClusterApprovalRequest], str]
 
 
 def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: Terms) -> Judge:
-    """Judges by these terms; the hub is asked for what it vouches for only where that is wanted. ApiError if it does
-    not answer."""
+    """A judge by these terms, which asks the hub for what it vouches for only where that is wanted: ApiError then, if
+    it does not answer."""
 
     def judge(request: ClusterApprovalRequest) -> str:
         if given_approval(request) is None:
@@ -189,11 +189,11 @@ def approve(
     now: datetime,
     self_approval: bool = True,
 ) -> GivenApproval:
-    """Approves what the run waits for; one that was approved before is left as it is. ``given`` is the digest that was
-    looked at, empty for none.
+    """Approves what the run waits for; without ``write`` only says what would be. One that was approved before is left
+    as it is. ``given`` is the digest that was looked at, empty for none.
 
     FleetError: ``digest-mismatch``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``self-approval``,
-    ``gate-unproven`` for a request that is not of this run.
+    ``conflict``, ``gate-unproven`` for a request that is not of this run.
     """
     key = run.key
     hint = "look at the run again: what it does is not what was approved"

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A staged update run from its definition to its end: laid out, checked, carried on stage by stage, and its status."""
+"""A staged update run (KubeFleet) from definition to end: laid out, checked, carried on by stages, its status."""
 
 from __future__ import annotations
 
@@ -144,7 +144,8 @@ def carry_on(
 
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
-    """Records the stages of a run that has not begun, and who is in each. FleetError as of ``carry_on``."""
+    """Records the stages of a run that has none yet, and who is in each; one that has is only rehearsed. FleetError as
+    of ``carry_on``."""
     if find_condition(run.status.conditions, "Initialized") is not None:
         return rehearse(session, run, given, wish, changed=False)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
@@ -238,7 +239,7 @@ class _Conducted:
         self._members_read = self.session.clock()
 
     def conducted(self, journal: HeldJournal, given: StagedManifests, before: ClusterStagedUpdateRun) -> StagedReport:
-        """To its ending; then the placement's status."""
+        """Carries the run to its ending, then records the placement's status."""
         session, ground = self.session, self.laid.ground
         bindings = BindingJournal(
             session.records, self.lease, self.keeper.check_leases, self.plan, ground.recorded.bindings
@@ -291,7 +292,7 @@ class _Conducted:
         self._looked = None
 
     def delete(self, name: str) -> None:
-        """Takes a request away."""
+        """Deletes a request; absent is fine."""
         key = self.laid.run.key
         self.session.records.delete(key.kinds.approval, key.record(name), lease=self.lease)
         self._looked = None
@@ -309,7 +310,7 @@ class _Conducted:
         )
 
     def event(self, reason: str, message: str) -> None:
-        """A line in the journal of the run."""
+        """Adds a line to the journal of the run."""
         key = self.laid.run.key
         self.session.journal(key.kinds.run, str(key), reason, message)
 

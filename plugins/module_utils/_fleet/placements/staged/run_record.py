@@ -150,8 +150,9 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
 
 
 def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
-    """Deletes the run with its approval requests; whether there was one. Clusters in flight stay as they are, which
-    ``force`` has to say is meant; so has it of a run that cannot be read. FleetError ``run-in-flight``."""
+    """Deletes the run with its approval requests, if it is to ``write``; whether there is one. Clusters in flight stay
+    as they are, which ``force`` has to say is meant; so has it of a run that cannot be read (``record-damaged``).
+    FleetError ``run-in-flight``."""
     key = RunKey.of(name)
     document = records.get(key.kinds.run, name)
     if document is None:

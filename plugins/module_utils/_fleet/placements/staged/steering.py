@@ -59,7 +59,7 @@ class Approvals(t.Protocol):
         """Says on it that the run has taken it."""
 
     def delete(self, name: str) -> None:
-        """Takes it away."""
+        """Deletes it."""
 
 
 # What is true besides the bindings, once a turn.
@@ -109,8 +109,8 @@ class StagedSteering:
         return run_lines(self._run, self._waits, self.outcomes, self._ends) if self._run else []
 
     def take_up(self, state: StagedState, now: datetime) -> None:
-        """Bindings with what was seen of their clusters. One of which it is not known that everything is there is begun
-        anew when its turn comes, or has come: what is there already is not written again."""
+        """Brings what was seen of clusters into their bindings. One of which it is not known that everything is there
+        is begun anew when its turn comes, or has come: what is there already is not written again."""
         done = {
             each.cluster_name
             for stage in state.run.status.stages_status
@@ -163,7 +163,8 @@ class StagedSteering:
         """People see the run itself."""
 
     def carry_out(self, act: Action, state: StagedState, resumed: bool) -> None:
-        """Makes the binding say what its cluster is to hold, and puts it into the queue."""
+        """Makes the binding say what its cluster is to hold, and queues the cluster for the ``wait`` after the next
+        ``release``. What is about approvals is done at once."""
         if isinstance(act, BindCluster):
             self._change(
                 lambda each: [

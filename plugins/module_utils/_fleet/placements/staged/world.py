@@ -71,13 +71,13 @@ class RunGround:
         )
 
     def hash_of(self, index: str) -> str:
-        """Of the content of one snapshot; empty if there is none."""
+        """The recorded hash of the content of the resource snapshot at that index, empty if there is none."""
         masters = (each for each in self.snapshots if each.labels.get(RESOURCE_INDEX) == index)
         return next((each.annotations[RESOURCE_HASH] for each in masters if RESOURCE_HASH in each.annotations), "")
 
     @property
     def policy(self) -> ClusterSchedulingPolicySnapshot | None:
-        """The latest policy."""
+        """The policy that is marked as the latest; None if there is none."""
         latest = [each for each in self.policies if each.metadata.labels.get(LATEST) == "true"]
         return latest[-1] if latest else None
 
@@ -87,7 +87,7 @@ class RunGround:
         approvals: tuple[ClusterApprovalRequest, ...] = (),
         overrides: OverridesByCluster | None = None,
     ) -> ObservedState:
-        """The whole, with the bindings as they are by now."""
+        """All that a run is decided on, with the bindings and approvals as they are by now."""
         return ObservedState(
             placement=self.placement,
             strategy=self.strategy,

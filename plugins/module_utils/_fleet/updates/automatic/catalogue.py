@@ -49,6 +49,7 @@ class CatalogSources:
 
     @property
     def any(self) -> bool:
+        """Whether anything is named that versions come from."""
         return bool(self.versions or self.feeds or self.from_members)
 
 
@@ -82,7 +83,7 @@ def catalogued(
 
 
 def absent(records: Records, name: str, write: bool) -> bool:
-    """Deletes the catalogue; whether it was there."""
+    """Deletes the catalogue, with ``write``; whether it was there."""
     there = records.get(KIND, name) is not None
     if there and write:
         records.delete(KIND, name)

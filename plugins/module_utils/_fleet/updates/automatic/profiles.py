@@ -86,7 +86,8 @@ class ProfilesReport:
 
 
 def recorded_profiles(records: Records, given: UpdateManifests, write: bool) -> bool:
-    """Records the profiles that are given, and strategies and catalogues with them; whether any was new or another.
+    """Records, with ``write``, the profiles that are given, with strategies, catalogues and windows; whether any was
+    new or another.
 
     FleetError ``profile-fixed`` for a field that a profile keeps as long as it is there.
     """
@@ -106,7 +107,7 @@ def recorded_profiles(records: Records, given: UpdateManifests, write: bool) -> 
 
 
 def absent(records: Records, name: str, write: bool) -> bool:
-    """Deletes the profile; its runs stay. Whether it was there."""
+    """Deletes the profile, with ``write``; its runs stay. Whether it was there."""
     there = records.get(KIND, name) is not None
     if there and write:
         records.delete(KIND, name)

@@ -35,8 +35,8 @@ Pooling = t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSteps:
-    """``holder`` and ``here`` as of ``conduct_run``; a pool that waits for longer than ``max_idle`` is left until
-    later."""
+    """``holder`` is the same for every conductor of the run, ``here`` as of ``conduct_run``; a pool that waits longer
+    than ``max_idle`` is left until later."""
 
     session: Session
     run: UpdateRun

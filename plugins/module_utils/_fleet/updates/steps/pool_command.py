@@ -51,7 +51,7 @@ class PoolSubject:
         return self.driver.poll(work)
 
     def reached(self, _version: str, _target: str) -> bool:
-        """Whether the pool, as it was seen last, is where the step brings it."""
+        """Whether the pool, as it was seen last, is where the step brings it; so is one that is gone."""
         step, pool = self.step, self.last
         if pool is None:
             return True
@@ -59,15 +59,16 @@ class PoolSubject:
         return new and (not step.image or (bool(pool.image) and image_order(pool.image) >= image_order(step.image)))
 
     def nothing_to_do(self, _version: str, _target: str) -> FailureReason | None:
-        """It was looked at before."""
+        """Always None: it was looked at before."""
 
     def step_refused(self, _version: str, _target: str) -> FailureReason | None:
-        """Its place in the order was judged before."""
+        """Always None: its place in the order was judged before."""
 
 
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
-    """Carries it out; where the attempt was begun on another machine than this one it is watched only, for it may be
-    under way there. ``here`` is that of ``drivers.host``. FleetError of the driver."""
+    """Carries the step of the task out, to its end. It is begun only if the attempt's reference is one of this machine,
+    else looked for under that reference, for it may be under way elsewhere. ``here`` is that of ``drivers.host``.
+    FleetError of the driver."""
     step, work, ours = task.step, task.work, task.work.reference.startswith(machine())
     one = replace(
         work,

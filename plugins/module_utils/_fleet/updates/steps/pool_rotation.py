@@ -87,8 +87,8 @@ class PoolRotations:
     wish: RotationWish = field(default_factory=RotationWish)
 
     def upgrade(self, task: PoolTask) -> PoolEnd:
-        """The pool of its step. FleetError if nobody can replace its nodes, and ``members-unread`` if these cannot be
-        read now."""
+        """Rotates the nodes of the step's pool that are behind, until all are replaced or it has to wait. FleetError if
+        nobody can replace its nodes, and ``members-unread`` if these cannot be read now."""
         ground = self._ground(task.work, task.step, task.image)
         members = self._reading(task.work.member, ground)
         session = replace(self.session, say=task.say)
@@ -184,7 +184,7 @@ def _selector(pool: str, label: str) -> str:
 
 
 def step_name(operation: str, step: UpgradeStep) -> str:
-    """Of one step of an attempt, the same whenever it is taken up."""
+    """The name of the operation, or rotation, of one step of an attempt: the same whenever it is taken up."""
     digest = hashlib.sha256(f"{step.pool}\n{step.version}\n{step.image}".encode()).hexdigest()[:8]
     pool = step.pool if _NAME.fullmatch(step.pool) else ""
     return ".".join(filter(None, (operation, pool, digest)))
