@@ -16,7 +16,7 @@ from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
 from ..resources.snapshots import snapshot_index
 from ..rollout.content import Overrides, RolloutBinding
 from ..schema.meta import Condition, find_condition, next_condition
-from .document import LOST, ClusterPlan, PlacementPlan
+from .document import KEPT_UNREADABLE, LOST, ClusterPlan, PlacementPlan
 from .member import DIFFERS
 from .outcome import MemberOutcome
 from .status_objects import (
@@ -26,6 +26,7 @@ from .status_objects import (
     origins_of,
     selected_resources,
 )
+from .trimming import trimmed, trimmed_binding
 
 Row = tuple[str, str, str, str]
 
@@ -36,7 +37,7 @@ MOST_UNFILLED = 20
 
 @dataclass(frozen=True)
 class ConditionRule:
-    """Reasons of one condition type on the placement, by status."""
+    """Reasons of one condition type on the placement, by status; its message begins with ``text``."""
 
     type: str
     true: str
@@ -97,10 +98,11 @@ def placement_status(
     now: datetime,
     not_begun: t.Mapping[str, NotBegun] | None = None,
 ) -> PlacementStatus:
-    """Status of a placement that is not being deleted. Transition times change only where a status changes.
+    """Status of a placement that is not being deleted, trimmed to what can be recorded. Transition times change only
+    where a status changes.
 
-    ``previous`` may have been written by an older release of KubeFleet. ``not_begun`` are clusters to which the
-    rollout has not come yet, by name.
+    ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may have been written by an older release of
+    KubeFleet. ``not_begun`` are clusters to which the rollout has not come yet, by name.
     """
     previous = with_todays_conditions(previous)
     rules = (*RULES[:3], DIFF_RULE) if reports_only(plan) else RULES
@@ -122,12 +124,13 @@ def placement_status(
         conditions.append(condition)
         if condition.status != "True":
             break
-    return PlacementStatus(
+    status = PlacementStatus(
         selected_resources=selected_resources(plan.objects),
         observed_resource_index=_index(plan.resource_snapshot),
         placement_statuses=(*rows, *_unfilled(plan, before, generation, now)),
         conditions=tuple(conditions),
     )
+    return trimmed(status, previous, generation, now)
 
 
 def reports_only(plan: PlacementPlan) -> bool:
@@ -156,12 +159,13 @@ def binding_status(
         drifted_placements=old.drifted_placements,
         diffed_placements=old.diffed_placements,
     )
-    return BindingStatus(
+    status = BindingStatus(
         conditions=(*kept, *conditions),
         failed_placements=failed_placements(outcome, before, origins, generation, now),
         drifted_placements=drifted_placements(outcome, before, origins, now),
         diffed_placements=diffed_placements(outcome, before, origins, now),
     )
+    return trimmed_binding(status)
 
 
 def _not_begun_status(
@@ -180,7 +184,8 @@ def _not_begun_status(
 
 
 def _index(snapshot: str) -> str:
-    return str(snapshot_index(snapshot)) if snapshot else ""
+    index = snapshot_index(snapshot)
+    return str(index) if index >= 0 else ""
 
 
 def _scheduled_row(cluster: ClusterPlan) -> Row:
@@ -267,7 +272,10 @@ def _scheduled(plan: PlacementPlan, previous: PlacementStatus, generation: int, 
         message = f"found all {plan.picked} clusters that the policy asks for{beside}"
         row = ("True", "SchedulingPolicyFulfilled", message)
     else:
-        message = f"found {plan.picked} of {plan.wanted} clusters that the policy asks for{beside}"
+        kept = sum(1 for each in plan.clusters if each.change != LOST and each.cause == KEPT_UNREADABLE)
+        beside = f"; {kept} more keep it, since they could not be read" if kept else ""
+        found = plan.picked - kept + plan.unread
+        message = f"found {found} of {plan.wanted} clusters that the policy asks for{beside}"
         row = ("False", "SchedulingPolicyUnfulfilled", message)
     return next_condition(find_condition(previous.conditions, kind), kind, row, now, generation)
 

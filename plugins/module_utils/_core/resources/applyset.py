@@ -28,6 +28,7 @@ from ..values.parts import (
     text,
     texts,
 )
+from .snapshots import is_snapshot_of
 
 MANAGER = "gitops-fleet"
 ID_LABEL = "applyset.kubernetes.io/id"
@@ -43,7 +44,7 @@ MANAGED_BY = {"app.kubernetes.io/managed-by": "gitops.fleet"}
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class InventoryEntry:
-    """One placed object and the hash of the manifest that was applied last; empty while its apply is not done."""
+    """One placed object, and the ``hash`` of the manifest that was applied last, empty until an apply has succeeded."""
 
     id: ObjectId
     hash: str
@@ -53,8 +54,8 @@ class InventoryEntry:
 class ApplySet:
     """The parent's content.
 
-    ``decision`` holds the scores of the decision that picked the member. ``policy_snapshot`` and
-    ``resource_snapshot`` are names, the hashes belong to them.
+    ``decision`` holds ``affinityScore`` and ``priorityScore`` of the decision that picked the member.
+    ``policy_snapshot`` and ``resource_snapshot`` are names, the hashes belong to them.
     """
 
     placement: str
@@ -73,7 +74,7 @@ class ApplySet:
         return applyset_id(self.placement)
 
     def same_content(self, other: ApplySet | None) -> bool:
-        """Whether nothing differs but the generation, which alone is no reason to write."""
+        """Whether nothing differs but the generation, which alone is no reason to write; False for None."""
         return other is not None and replace(self, generation=0) == replace(other, generation=0)
 
 
@@ -93,7 +94,7 @@ def applyset_id(placement: str) -> str:
 
 
 def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
-    """The ConfigMap to apply on the member."""
+    """The ConfigMap that records the ApplySet on the member. Nothing is written here."""
     ids = [held.id for held in applyset.inventory]
     kinds = sorted({f"{each.kind}.{each.group}" if each.group else each.kind for each in ids})
     namespaces = sorted({each.namespace for each in ids if each.namespace} - {NAMESPACE})
@@ -145,6 +146,10 @@ def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
         whose = text(placement, "name")
         if not whose or parent_name(whose) != called:
             raise ValueError("placement.name is not that of which the ConfigMap has its name")
+        own = whose.rpartition("/")[2]
+        for key in ("policySnapshot", "resourceSnapshot"):
+            if text(record, key) and not is_snapshot_of(own, text(record, key)):
+                raise ValueError(f"record.{key} is no snapshot of that placement")
         return ApplySet(
             placement=whose,
             uid=text(placement, "uid"),

@@ -50,9 +50,15 @@ def availability(group: str, kind: str, live: Live) -> str:
 
 
 def lacking(group: str, kind: str, live: Live) -> str:
-    """What a live object lacks that is not available yet, as the rest of a sentence about it. ValueError if its status
-    or metadata is no map."""
-    status = mapping(live, "status")
+    """What a live object lacks that is not available yet, as the rest of a sentence about it."""
+    try:
+        return _lacking(group, kind, live)
+    except ValueError:
+        return "has a status of another structure"
+
+
+def _lacking(group: str, kind: str, live: Live) -> str:
+    status = _status(live)
     if group == "apps" and status.get("observedGeneration") != mapping(live, "metadata").get("generation"):
         return "is not taken up by its controller yet"
     if group == "apps" and kind in ("Deployment", "StatefulSet"):

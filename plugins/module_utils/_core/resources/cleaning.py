@@ -109,7 +109,8 @@ def _clean_service(spec: _Object) -> None:
         spec.pop("clusterIP", None)
         spec.pop("clusterIPs", None)
     spec.pop("healthCheckNodePort", None)
-    for port in spec.get("ports") or ():
+    ports = spec.get("ports")
+    for port in ports if isinstance(ports, list) else ():
         if isinstance(port, dict):
             port.pop("nodePort", None)
 
@@ -127,11 +128,12 @@ def _clean_job(spec: _Object) -> None:
 
 
 def _fold_string_data(secret: _Object) -> None:
-    """What the API server does on writing; entries that are no text are left where they are, for it to refuse."""
+    """What the API server does on writing; what is no text, or no map, is left where it is, for it to refuse."""
     strings = _child(secret, "stringData")
     texts = {key: value for key, value in strings.items() if isinstance(value, str)}
-    if texts:
-        data = dict(secret.get("data") or {})
+    held = secret.get("data") or {}
+    if texts and isinstance(held, dict):
+        data = dict(held)
         data.update({key: base64.b64encode(value.encode()).decode() for key, value in texts.items()})
         secret["data"] = data
         for key in texts:

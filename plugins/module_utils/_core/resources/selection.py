@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..errors import FleetError, Problem
 from ..objects.identity import (
@@ -85,6 +86,13 @@ class _Picking:
     picked: dict[ObjectId, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     findings: list[Problem] = field(default_factory=list)
+
+    @cached_property
+    def in_namespaces(self) -> dict[str, list[ObjectId]]:
+        found: dict[str, list[ObjectId]] = {}
+        for each in self.catalog:
+            found.setdefault(each.namespace, []).append(each)
+        return found
 
 
 def select(
@@ -226,9 +234,8 @@ def _take_namespace(picking: _Picking, namespace: ObjectId, scope: str, index: i
     _take(picking, namespace, index, where)
     if scope in (NAMESPACE_ONLY, WITH_RESOURCE_SELECTORS) or namespace.name in picking.terminating:
         return
-    for each in picking.catalog:
-        if each.namespace == namespace.name:
-            _take(picking, each, index, where)
+    for each in picking.in_namespaces.get(namespace.name, ()):
+        _take(picking, each, index, where)
 
 
 def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ..objects.identity import Manifest
 from ..values.canonical import canonical_json, digest_of
 
 PART_LIMIT = 800 * 1024
+_INDEXED = re.compile(r".+-(?P<index>[0-9]{1,9})(-snapshot)?")
 DEFAULT_POLICY = {"placementType": "PickAll"}
 
 
 def policy_hash(policy: t.Mapping[str, t.Any] | None) -> str:
-    """Hex SHA-256 of a policy without ``numberOfClusters``.
+    """Hex SHA-256 of a policy, as it is in JSON, without ``numberOfClusters``.
 
-    Scaling alone makes no new snapshot. No policy is PickAll.
+    Scaling alone makes no new snapshot. None is PickAll.
     """
     kept = {key: value for key, value in (policy or DEFAULT_POLICY).items() if key != "numberOfClusters"}
     return digest_of(kept)
@@ -56,8 +58,16 @@ def resource_snapshot_name(placement: str, index: int, part: int = 0) -> str:
 
 
 def snapshot_index(name: str) -> int:
-    """The index in the name of a policy snapshot or of a master resource snapshot; ValueError where there is none."""
-    return int(name.removesuffix("-snapshot").rsplit("-", 1)[-1])
+    """The index in the name of a policy snapshot or of a master resource snapshot, -1 where there is none: records and
+    members may say anything."""
+    found = _INDEXED.fullmatch(name)
+    return int(found["index"]) if found else -1
+
+
+def is_snapshot_of(placement: str, name: str) -> bool:
+    """Whether a policy snapshot or a master resource snapshot of the placement may be called so."""
+    index = snapshot_index(name)
+    return name in (policy_snapshot_name(placement, index), resource_snapshot_name(placement, index)) and index >= 0
 
 
 def next_index(indices: t.Iterable[int]) -> int:

@@ -11,11 +11,12 @@ from ..objects.placements.policy import PropertySorter
 from .properties import PropertyColumn
 
 ASCENDING, DESCENDING = "Ascending", "Descending"
+FARTHEST = 1e300
 SORT_ORDERS = (ASCENDING, DESCENDING)
 
 
 def rounded(value: float) -> int:
-    """Half away from zero, as upstream rounds; Python's ``round`` goes to the even neighbour."""
+    """The nearest whole number, half away from zero as upstream rounds; Python's ``round`` goes to the even one."""
     whole = math.trunc(value)
     if abs(value - whole) >= 0.5:
         return whole + (1 if value > 0 else -1)
@@ -27,16 +28,22 @@ def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
 
     Lowest and highest value are those of the whole fleet, clusters that cannot be picked included.
     """
-    low, high = column.floats[column.lowest], column.floats[column.highest]
+    low, high, value = (_bounded(column.floats[each]) for each in (column.lowest, column.highest, position))
     if low == high:
         return 0.0
     # Equal values that are spelled differently may lie a rounding error beyond the extremes.
-    share = min(max((column.floats[position] - low) / (high - low), 0.0), 1.0)
+    share = min(max((value - low) / (high - low), 0.0), 1.0)
     return share if sort_order == DESCENDING else 1 - share
 
 
+def _bounded(value: float) -> float:
+    """Differences of larger numbers, such as a member's ``1e400``, would be no numbers any more."""
+    return min(max(value, -FARTHEST), FARTHEST)
+
+
 def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple[int, ...]:
-    """The score of every cluster by position: 0 without a value, and 0 for all if there is nothing to compare."""
+    """The score of every cluster by position, cached in the column: 0 without a value, and 0 for all if there are not
+    two different values."""
     key = (sorter.sort_order, weight)
     found = column.scores.get(key)
     if found is None:

@@ -106,8 +106,7 @@ def _unread(index: FleetIndex, cluster: str) -> bool:
     position = index.positions.get(cluster)
     if position is None or cluster_eligibility.eligible(index) >> position & 1:
         return False
-    refusal = cluster_eligibility.judge(index.clusters[position], index.now)
-    return refusal is not None and refusal.code in UNREAD
+    return all(each.code in UNREAD for each in cluster_eligibility.faults(index.clusters[position], index.now))
 
 
 def _refused(profile: Profile, position: int) -> ClusterBlocker | None:

@@ -56,8 +56,12 @@ def shown(value: t.Any, masked: bool) -> t.Any:
         return None
     if not masked or value is None:
         return _readable(value, _DEEPEST, [_MOST_VALUES])
-    if isinstance(value, t.Mapping):
-        return {key: shown(one, masked) for key, one in value.items()}
+    return _lengths(value, _DEEPEST)
+
+
+def _lengths(value: t.Any, depth: int) -> t.Any:
+    if isinstance(value, t.Mapping) and depth > 0:
+        return {key: None if one is None else _lengths(one, depth - 1) for key, one in value.items()}
     return f"<masked, {_length(value)} bytes>"
 
 

@@ -9,6 +9,7 @@ manager owns, too, stays as it is.
 
 from __future__ import annotations
 
+import json
 import typing as t
 from dataclasses import dataclass, replace
 
@@ -96,7 +97,9 @@ def becomes(each: ObjectId, path: str, managers: t.Sequence[str] = ()) -> str:
     if managers:
         return f"stays as it is, since {', '.join(managers)} owns it too"
     default = DEFAULTS.get((each.group, each.kind, path))
-    return REMOVED if default is None else f"goes to the server's default, {default}"
+    if default is None:
+        return REMOVED
+    return f"goes to the server's default, {default if isinstance(default, str) else json.dumps(default)}"
 
 
 def _gone(at: _Field) -> t.Iterator[GivenUp]:

@@ -29,8 +29,10 @@ Step = t.Union[str, tuple[tuple[str, t.Any], ...]]  # noqa: UP007  # pylint take
 """The name of a field, or the keys of an item of a list."""
 Path = tuple[Step, ...]
 
-_BETWEEN = re.compile(r"[\s,]*")
-_NAME = re.compile(r"\.([A-Za-z_$][A-Za-z0-9_$-]*)")
+_SHOWN = 200
+_BETWEEN = re.compile(r"[ \t\r\n,]*")
+_FIRST = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
+_NAME = re.compile(rf"\.({_FIRST.pattern})")
 _QUOTED = re.compile(r'\.?\[("(?:[^"\\]|\\.)*")\]')
 _ONE = r'([A-Za-z_][A-Za-z0-9_-]*)=("(?:[^"\\]|\\.)*"|[^"=,\[\]\s]+)'
 _KEY = re.compile(_ONE)
@@ -105,22 +107,27 @@ def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 def _path(text: str, start: int) -> tuple[Path, int]:
     """The path that begins at ``start``, and where it ends; the first dot may be left out."""
-    steps: list[Step] = []
-    position, dotted = start, text if text[start] in ".[" else f"{text[:start]}.{text[start:]}"
-    while position < len(dotted) and dotted[position] not in ", \t\r\n":
-        if found := _NAME.match(dotted, position):
+    first = _FIRST.match(text, start)
+    steps: list[Step] = [first[0]] if first else []
+    position = first.end() if first else start
+    while position < len(text) and text[position] not in ", \t\r\n":
+        if found := _NAME.match(text, position):
             steps.append(found[1])
-        elif found := _QUOTED.match(dotted, position):
+        elif found := _QUOTED.match(text, position):
             steps.append(json.loads(found[1], strict=False))
-        elif found := _KEYS.match(dotted, position):
+        elif found := _KEYS.match(text, position):
             steps.append(tuple((key, _value(value)) for key, value in _KEY.findall(found[1])))
         else:
-            shown = dotted[start:].split()[0]
+            shown = _dotted(re.split(r"[ \t\r\n]", text[start : start + _SHOWN], maxsplit=1)[0])
             raise ValueError(f"{shown} is no path as drift shows it (an item of a list is named by its keys)")
         position = found.end()
     path = tuple(steps)
-    _check(path, dotted[start:position])
-    return path, position - (len(dotted) - len(text))
+    _check(path, _dotted(text[start:position]))
+    return path, position
+
+
+def _dotted(path: str) -> str:
+    return path if path[0] in ".[" else f".{path}"
 
 
 def _value(text: str) -> t.Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import typing as t
 
 from ...errors import FleetError
@@ -20,6 +21,7 @@ except ImportError:
 
 Labels = t.Mapping[str, str]
 Wrong = tuple[str, str, str]
+_INDEX = re.compile(r"[0-9]{1,9}")
 
 
 class PatchFailed(Exception):
@@ -128,6 +130,6 @@ def _child(here: t.Any, part: str) -> t.Any:
     key = part.replace("~1", "/").replace("~0", "~")
     if isinstance(here, t.Mapping):
         return here.get(key)
-    if isinstance(here, list) and key.isdigit() and int(key) < len(here):
+    if isinstance(here, list) and _INDEX.fullmatch(key) and int(key) < len(here):
         return here[int(key)]
     return None

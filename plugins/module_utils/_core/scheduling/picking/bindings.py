@@ -63,9 +63,9 @@ class Taken:
 
 
 class Bindings:
-    """Opened, each binding is one of, first match wins: deleting (its finalizer goes), unscheduled, dangling (its
-    cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another policy), current.
-    ``unscheduled`` and ``obsolete`` are in name order."""
+    """The bindings, changed in memory only. At first each is one of, first match wins: deleting (its finalizer goes),
+    unscheduled, dangling (its cluster is gone, leaving or evacuated, so it is unscheduled), obsolete (made for another
+    policy), current. ``unscheduled`` and ``obsolete`` are in name order."""
 
     def __init__(self, asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]) -> None:
         self.asked = asked
@@ -103,11 +103,11 @@ class Bindings:
         return tuple(net.values())
 
     def in_state(self, state: str) -> list[str]:
-        """Names of the current bindings in that state."""
+        """Names of the current bindings in that state, sorted."""
         return sorted(name for name in self.current if self.by_name[name].spec.state == state)
 
     def clusters(self, names: t.Iterable[str]) -> int:
-        """The set of the clusters that bindings point at."""
+        """The clusters that bindings point at, as a bit set. KeyError for one that is not in the index."""
         index = self.asked.index
         return bitset.of([index.positions[self._cluster(name)] for name in names], index.size)
 
@@ -126,11 +126,13 @@ class Bindings:
             self._note(name, DROPPED)
 
     def drop_obsolete(self) -> None:
+        """Drops all obsolete bindings, which are then among the unscheduled ones."""
         self.drop(self.obsolete)
         self.unscheduled = sorted(self.unscheduled + self.obsolete)
         self.obsolete = []
 
     def drop_current(self, names: t.Sequence[str]) -> None:
+        """Drops these of the current bindings, which are then among the unscheduled ones."""
         self.drop(names)
         gone = set(names)
         self.current = [name for name in self.current if name not in gone]
@@ -218,7 +220,7 @@ class Bindings:
         """The state before Unscheduled. Where none is remembered, the resources held tell it; upstream fails."""
         binding = self.by_name[name]
         state = binding.metadata.annotations.get(PREVIOUS_STATE)
-        if state:
+        if state in (SCHEDULED, BOUND) or (state and self.asked.upstream):
             return state
         where = f"{binding.kind}/{name} metadata.annotations[{PREVIOUS_STATE}]"
         problem = Problem("state-not-remembered", "the state before Unscheduled is not recorded", where)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the last cycle of a scheduling ended."""
+"""How the last cycle of a scheduling ended (KubeFleet scheduler): the result that all placement types give."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...errors import Problem
 from ...objects.placements.binding import BOUND, SCHEDULED
-from .bindings import Bindings, Pick
+from .bindings import Bindings, Pick, Taken
 from .decisions import CycleView, PickDecision
 
 
@@ -33,7 +33,13 @@ class PickResult:
 
 
 def in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
-    """Hold the picks and list the bindings as a full cycle reports them: new, re-used, then those that were there."""
-    before = [*book.in_state(SCHEDULED), *book.in_state(BOUND)]
-    taken = book.take(picks)
-    return [*taken.created, *taken.patched, *before]
+    """Hold the picks in ``book``, and give the names of bindings as ``order_of`` does."""
+    return order_of(book, book.take(picks))
+
+
+def order_of(book: Bindings, taken: Taken) -> list[str]:
+    """Names of the bindings in ``book`` as a cycle reports them that has just ``taken`` some: new, re-used, then those
+    that were there, Scheduled before Bound."""
+    anew = {*taken.created, *taken.patched}
+    before = (name for state in (SCHEDULED, BOUND) for name in book.in_state(state))
+    return [*taken.created, *taken.patched, *(name for name in before if name not in anew)]

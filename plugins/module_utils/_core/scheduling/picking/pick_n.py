@@ -13,9 +13,9 @@ from ..profile import Profile
 from ..reasons import BEST
 from ..request import SchedulingRequest
 from ..topology_spread import TopologySpread
-from .bindings import Bindings, Pick
+from .bindings import Bindings, Pick, Taken
 from .decisions import CycleView, from_bindings
-from .ending import PickResult, in_order
+from .ending import PickResult, order_of
 from .ranking import Ranking
 
 
@@ -29,7 +29,8 @@ class CycleFailed(Exception):
 
 
 def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
-    """Lower the number of holders to N, or raise it to N as far as clusters pass."""
+    """Lower the number of holders in ``book`` to N, or raise it to N as far as clusters pass. FleetError
+    ``missing-field`` without N; CycleFailed where upstream fails."""
     wanted = asked.policy.number_of_clusters
     if wanted is None:
         where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.numberOfClusters"
@@ -43,11 +44,12 @@ def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
             cycle += 1
     except FleetError as error:
         raise CycleFailed(cycle, error) from error
+    order = order_of(book, state.taken)
     return PickResult(
-        selected=from_bindings(book, state.order),
-        count=len(state.order),
+        selected=from_bindings(book, order),
+        count=len(order),
         wanted=wanted,
-        fulfilled=len(state.order) >= wanted,
+        fulfilled=len(order) >= wanted,
         look=state.look,
         findings=(*state.profile.findings, *state.preferred.findings, *_beyond_repair(state.look)),
         cycles=cycle,
@@ -107,7 +109,8 @@ def _pick(cluster: str, score: ClusterScore) -> Pick:
 
 
 class _Round:
-    """Successive cycles over one fleet: what depends on clusters alone is worked out once."""
+    """Successive cycles over one fleet: what depends on clusters alone is worked out once. ``held`` are the clusters of
+    current bindings, as a bit set."""
 
     def __init__(self, asked: SchedulingRequest, book: Bindings) -> None:
         self.asked, self.book = asked, book
@@ -116,14 +119,15 @@ class _Round:
         keys = tuple(one.topology_key for one in asked.constraints)
         self.topology = asked.index.topology(keys) if keys else None
         self.sticky = book.clusters(book.obsolete)
-        self.ranking = self._rank(book.clusters(book.current))
-        self.order: list[str] = []
+        self.held = book.clusters(book.current)
+        self.ranking = self._rank(self.held)
+        self.taken = Taken((), ())
         self.look: CycleView | None = None
 
     def take(self, wanted: int) -> bool:
         """One cycle; True if it was the last."""
         asked, book, index = self.asked, self.book, self.asked.index
-        held = book.clusters(book.current)
+        held = self.held
         self._forget_stickiness(held)
         spread = TopologySpread.of(index, asked.constraints, held) if asked.constraints else None
         if asked.upstream:
@@ -136,9 +140,11 @@ class _Round:
             if best is None:
                 break
             picks.append(_pick(*best))
-        self.order = in_order(book, picks)
+        self.taken = book.take(picks)
+        anew = (*self.taken.created, *self.taken.patched)
+        self.held |= book.clusters(anew)
         self.look = CycleView(index, self.profile, self.ranking, spread)
-        return not (missing > batch and len(self.order) - (wanted - missing) == batch)
+        return not (missing > batch and len(anew) == batch)
 
     def _forget_stickiness(self, held: int) -> None:
         """Upstream unschedules obsolete bindings after the first batch, and with that forgets whom it prefers."""

@@ -14,23 +14,14 @@ from ...objects.updates.run_status import (
     UpdateRunStatus,
     UpdateStageStatus,
 )
-from ...schema.codec import encode
 from ...schema.meta import Condition
-from ...values.canonical import canonical_json
+from ...schema.record_size import LIMIT, REASON, TRIMMED, size_of
 from ...values.update_states import COMPLETED, SKIPPED
 
-LIMIT = 1_258_291
-"""1.2 MiB; a request of more than 1.5 MiB is refused by etcd, and the spec has to fit in as well."""
-TRIMMED = "StatusTrimmed"
 _ENDED = (COMPLETED, SKIPPED)
 _SHORT = 80
 
 Shorten = Callable[[MemberUpdateStatus], MemberUpdateStatus]
-
-
-def size_of(status: UpdateRunStatus) -> int:
-    """Bytes of the status as JSON."""
-    return len(canonical_json(encode(status)))
 
 
 def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> UpdateRunStatus:
@@ -52,7 +43,7 @@ def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> UpdateRunStatus:
 
 def _conditions(status: UpdateRunStatus) -> tuple[Condition, ...]:
     message = "details of members were left out to keep the status small; states and operations are complete"
-    told = Condition(type=TRIMMED, status="True", reason="TooLarge", message=message)
+    told = Condition(type=TRIMMED, status="True", reason=REASON, message=message)
     return (*(each for each in status.conditions if each.type != TRIMMED), told)
 
 

@@ -110,8 +110,5 @@ def _apart(pairs: t.Collection[tuple[str, str]], made: t.Callable[[int], str]) -
 
 
 def index_of(snapshot: str) -> int:
-    """What a member calls its snapshot counts as the first where it names no index."""
-    try:
-        return snapshot_index(snapshot)
-    except ValueError:
-        return 0
+    """The index in the name of a snapshot, 0 where there is none: what a member calls its snapshot may be anything."""
+    return max(snapshot_index(snapshot), 0)

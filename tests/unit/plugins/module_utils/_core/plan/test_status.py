@@ -252,6 +252,14 @@ def test_a_kept_cluster_that_cannot_be_read_is_shown_as_it_is() -> None:
     assert of_cluster(found, "a")["Applied"] == ("Unknown", "ApplyPending")
 
 
+def test_a_named_cluster_that_is_kept_unread_is_not_counted_as_found() -> None:
+    known = placed(pick_fixed("a", "b"), facts("a", "b"))
+    fleet = facts(cluster("a", heard=SILENT), "b")
+    made = plan(wanted({**pick_fixed("a", "b"), "tolerations": [{"operator": "Exists"}]}), fleet, known)
+    (message, *_rest) = [each.message for each in status(made, outcome("b")).conditions]
+    assert message == ("found 1 of 2 clusters that the policy asks for; 1 more keep it, since they could not be read")
+
+
 DRIFT = FieldDrift("/data/a", "1", {"b": [True, None]}, ("kubectl-edit",))
 DRIFTED = (
     MemberStep(id=NAMESPACE, action=UNCHANGED),

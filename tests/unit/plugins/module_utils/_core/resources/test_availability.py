@@ -12,6 +12,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.avail
     NOT_TRACKABLE,
     NOT_YET,
     availability,
+    lacking,
 )
 
 Manifest = dict[str, t.Any]
@@ -161,3 +162,4 @@ def test_disruption_budgets(conditions: list[Manifest] | None, expected: str) ->
 def test_what_tells_something_else_than_its_kind_does_is_not_available(group: str, kind: str, part: Manifest) -> None:
     live = {"metadata": {"generation": 1}, "spec": {}, **part}
     assert availability(group, kind, live) in (NOT_YET, AVAILABLE if kind == "DaemonSet" else NOT_YET)
+    assert lacking(group, kind, live).startswith(("has ", "is not "))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import typing as t
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.cleaning import cleaned
 
 
@@ -103,9 +104,17 @@ def test_rules_of_an_aggregated_role_belong_to_the_control_plane() -> None:
     assert "rules" in cleaned(role)
 
 
-def test_a_manifest_of_a_wrong_shape_is_left_to_the_server() -> None:
-    odd = {"apiVersion": "v1", "kind": "Service", "metadata": [], "spec": "text"}
-    assert cleaned(odd) == odd
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"kind": "Service", "metadata": [], "spec": "text"},
+        {"kind": "Service", "spec": {"ports": 5}},
+        {"kind": "Secret", "data": "abc", "stringData": {"a": "b"}},
+        {"kind": "Secret", "data": ["abc"], "stringData": {"a": "b"}},
+    ],
+)
+def test_a_manifest_of_a_wrong_shape_is_left_to_the_server(odd: dict[str, t.Any]) -> None:
+    assert cleaned({"apiVersion": "v1", **odd}) == {"apiVersion": "v1", **odd}
 
 
 def test_keys_that_yaml_reads_as_numbers_or_truths_are_texts() -> None:

@@ -9,12 +9,14 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.snapshots import (
     PART_LIMIT,
     dropped,
+    is_snapshot_of,
     next_index,
     parts,
     policy_hash,
     policy_snapshot_name,
     resource_hash,
     resource_snapshot_name,
+    snapshot_index,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.canonical import canonical_json
 
@@ -34,6 +36,21 @@ def test_content_makes_a_new_resource_snapshot_and_its_order_does_not_d4_60() ->
 def test_names() -> None:
     assert policy_snapshot_name("web", 0) == "web-0"
     assert [resource_snapshot_name("web", 2, part) for part in range(3)] == ["web-2-snapshot", "web-2-0", "web-2-1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [("web-0", 0), ("web-12-snapshot", 12), ("a-1-2", 2), ("web", -1), ("web-x-snapshot", -1), ("web-" + "9" * 70, -1)],
+)
+def test_whatever_a_snapshot_is_called_has_an_index_or_none(name: str, index: int) -> None:
+    assert snapshot_index(name) == index
+
+
+@pytest.mark.parametrize("name", ["web-0", "web-7-snapshot"])
+def test_a_name_is_that_of_a_snapshot_of_its_placement(name: str) -> None:
+    assert is_snapshot_of("web", name)
+    assert not is_snapshot_of("db", name) and not is_snapshot_of("we", name)
+    assert not is_snapshot_of("web", "web-07-snapshot") and not is_snapshot_of("web", "web-snapshot")
 
 
 def test_indices_start_at_zero_and_go_up() -> None:

@@ -85,3 +85,9 @@ def test_a_missing_value_scores_nothing_and_moves_no_extreme_D1_40():
 def test_spelling_never_leads_beyond_the_weight():
     found = column(a="300m", b="0.3", c="0.1")
     assert scores(found, DESCENDING, 50) == (50, 50, 0)
+
+
+def test_numbers_beyond_all_bounds_are_far_away_and_nothing_else():
+    """A member may report anything."""
+    assert scores(column(a="1e400", b="5", c="-1e400"), DESCENDING, 50) == (50, 25, 0)
+    assert scores(column(a="1e308", b="-1e308", c="0e400"), ASCENDING, 50) == (0, 50, 25)

@@ -18,7 +18,11 @@ def test_a_value_is_shown_as_it_is() -> None:
 
 
 def test_a_secret_is_shown_by_its_length() -> None:
-    assert shown({"a": "Y2FuYXJ5"}, masked=True) == {"a": "<masked, 6 bytes>"}
+    assert shown({"a": "Y2FuYXJ5", "b": None}, masked=True) == {"a": "<masked, 6 bytes>", "b": None}
+    deep: t.Any = "canary"
+    for _level in range(600):
+        deep = {"a": deep}
+    assert "canary" not in str(shown(deep, masked=True))
 
 
 def test_what_nobody_reads_is_left_out() -> None:

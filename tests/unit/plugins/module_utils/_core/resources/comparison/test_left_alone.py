@@ -63,6 +63,7 @@ def test_paths_are_read_as_drift_shows_them(text: str, paths: list[t.Any]) -> No
     [
         "",
         " , ",
+        "\x0b",
         7,
         "/spec/replicas",
         ".spec.containers[0].image",
@@ -78,6 +79,10 @@ def test_paths_are_read_as_drift_shows_them(text: str, paths: list[t.Any]) -> No
 def test_anything_else_is_refused(text: t.Any) -> None:
     with pytest.raises(ValueError):
         ignored(wanted(text))
+
+
+def test_many_paths_cost_what_they_are_long() -> None:
+    assert len(ignored(wanted(", ".join(["spec.replicas"] * 50_000)))) == 50_000
 
 
 def test_a_new_object_gets_all_of_its_manifest() -> None:

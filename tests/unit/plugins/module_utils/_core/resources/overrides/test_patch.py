@@ -50,6 +50,8 @@ def test_a_patch_shares_nothing_with_its_result() -> None:
         (("replace", "/spec/args/-"), "a list of 2 and '-' no place", "for add"),
         (("remove", "/spec/args/-1"), "a list of 2 and '-1' no place", "from 0"),
         (("remove", "/spec/args/x"), "a list of 2", ""),
+        (("replace", "/spec/args/\u00b2/a"), "as /spec/args/\u00b2 is not there", ""),
+        (("replace", f"/spec/args/{'9' * 5000}/a"), "is not there", ""),
         (("add", "/spec/replicas/x"), "as /spec/replicas is neither an object nor a list", ""),
         (("replace", "/spec/replicas/x/y"), "as /spec/replicas/x is not there", ""),
     ],

@@ -74,6 +74,13 @@ def test_a_state_that_is_not_remembered_is_told_by_the_resources_held(resources,
     assert decide(pick_n(1), fleet("a"), held, upstream=True).error.code == "state-not-remembered"
 
 
+def test_a_state_that_no_binding_has_is_not_remembered():
+    held = binding("a", "Unscheduled", annotations={PREVIOUS_STATE: "Nonsense"}, resources="web-0-snapshot")
+    outcome = decide(pick_n(1), fleet("a"), held)
+    assert (outcome.bindings[0].spec.state, picked(outcome)) == ("Bound", ["a"])
+    assert [finding.code for finding in outcome.findings] == ["state-not-remembered"]
+
+
 def test_unscheduling_keeps_other_annotations_but_not_upstream():
     held = binding("a", annotations={"mine": "1"})
     kept = decide(pick_n(0), fleet("a"), held).bindings[0].metadata.annotations

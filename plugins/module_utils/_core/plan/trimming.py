@@ -1,0 +1,106 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Keeping the status of a placement and of a binding below the size that an API server takes."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+from datetime import datetime
+
+from ..objects.placements.binding import BindingStatus
+from ..objects.placements.cluster_resource_placement import (
+    PatchDetail,
+    PerClusterPlacementStatus,
+    PlacementStatus,
+)
+from ..schema.meta import find_condition, next_condition
+from ..schema.record_size import LIMIT, REASON, TRIMMED, size_of
+
+Told = t.TypeVar("Told", PerClusterPlacementStatus, BindingStatus)
+# How much of what differs is told, until it fits: characters of a value, fields of an object, objects of a cluster.
+_DETAILS = ((1_000, 100, 100), (80, 20, 20), (80, 3, 5), (0, 0, 0))
+# One binding has this part of the limit: a rollout writes all of them.
+_OF_BINDING = 8
+_MOST_OBJECTS = 1_000
+# The message of the condition, which is not known before the rows are.
+_FOR_WORDS = 200
+
+
+def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime) -> PlacementStatus:
+    """The status in at most ``LIMIT`` bytes of JSON, with the condition StatusTrimmed if something was left out; the
+    condition has the transition time of that in ``previous``.
+
+    First the details of what failed, drifted or differs go, then the rows of clusters that are as they should be, from
+    the end, then other rows, then selected objects beyond the first thousand. Conditions of the placement stay.
+    """
+    if size_of(status) <= LIMIT:
+        return status
+
+    def saying(what: str) -> PlacementStatus:
+        row = ("True", REASON, f"left out to keep the status small: {what}")
+        told = next_condition(find_condition(previous.conditions, TRIMMED), TRIMMED, row, now, generation)
+        return replace(status, conditions=(*status.conditions, told))
+
+    for most in _DETAILS:
+        rows = tuple(_with_less(each, most) for each in status.placement_statuses)
+        out = replace(saying("details of objects that failed, drifted or differ"), placement_statuses=rows)
+        if size_of(out) <= LIMIT:
+            return out
+    bare = replace(out, placement_statuses=(), selected_resources=status.selected_resources[:_MOST_OBJECTS])
+    kept = _fitting(rows, LIMIT - _FOR_WORDS - size_of(bare))
+    words = f"{len(rows) - len(kept)} of {len(rows)} clusters, first of those that are as they should be"
+    return replace(bare, placement_statuses=kept, conditions=saying(words).conditions)
+
+
+def trimmed_binding(status: BindingStatus) -> BindingStatus:
+    """The status with as many details of objects as a part of the limit takes; its conditions stay."""
+    if not (status.failed_placements or status.drifted_placements or status.diffed_placements):
+        return status
+    for most in _DETAILS:
+        if size_of(status) <= LIMIT // _OF_BINDING:
+            break
+        status = _with_less(status, most)
+    return status
+
+
+def _with_less(told: Told, most: tuple[int, int, int]) -> Told:
+    characters, fields, objects = most
+
+    def cut(details: tuple[PatchDetail, ...]) -> tuple[PatchDetail, ...]:
+        return tuple(
+            replace(
+                each,
+                value_in_member=_shortened(each.value_in_member, characters),
+                value_in_hub=_shortened(each.value_in_hub, characters),
+            )
+            for each in details[:fields]
+        )
+
+    return replace(
+        told,
+        failed_placements=told.failed_placements[:objects],
+        drifted_placements=tuple(
+            replace(each, observed_drifts=cut(each.observed_drifts)) for each in told.drifted_placements[:objects]
+        ),
+        diffed_placements=tuple(
+            replace(each, observed_diffs=cut(each.observed_diffs)) for each in told.diffed_placements[:objects]
+        ),
+    )
+
+
+def _shortened(text: str, most: int) -> str:
+    return f"{text[:most]}..." if len(text) > most + 3 else text
+
+
+def _fitting(rows: tuple[PerClusterPlacementStatus, ...], room: int) -> tuple[PerClusterPlacementStatus, ...]:
+    """As many rows as fit into ``room`` bytes, in their order; those that are not as they should be go first."""
+    well = [all(each.status == "True" for each in row.conditions) for row in rows]
+    chosen = set()
+    for position in sorted(range(len(rows)), key=lambda each: (well[each], each)):
+        room -= size_of(rows[position]) + 1
+        if room < 0:
+            break
+        chosen.add(position)
+    return tuple(row for position, row in enumerate(rows) if position in chosen)

@@ -1,0 +1,21 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""How large a status may be so that an API server takes it, and what says that something was left out of it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..values.canonical import canonical_json
+from .codec import encode
+
+LIMIT = 1_258_291
+"""1.2 MiB; a request of more than 1.5 MiB is refused by etcd, and the spec has to fit in as well."""
+TRIMMED = "StatusTrimmed"
+REASON = "TooLarge"
+
+
+def size_of(part: t.Any) -> int:
+    """Bytes of an object, or a part of one, as JSON."""
+    return len(canonical_json(encode(part)))
