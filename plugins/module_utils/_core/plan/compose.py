@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ..errors import Problem
+from ..errors import FleetError, Problem
 from ..objects.clusters.member_cluster import MemberCluster
 from ..objects.identity import ObjectId, ObjectKey
 from ..objects.overrides.override import Override
@@ -22,6 +22,7 @@ from ..objects.placements.binding import (
 )
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot, PolicySnapshotSpec
+from ..resources.applyset import too_many
 from ..resources.history import RolledBack
 from ..resources.snapshots import policy_hash, resource_hash, snapshot_index
 from ..rollout.content import (
@@ -132,10 +133,13 @@ def compose(
     """The plan of ``wanted`` over ``known``; nothing is written. Eligibility is judged at the facts' instant, their age
     at ``now``, both aware.
 
-    Brakes that stop it are told in the plan and not raised. FleetError where overrides cannot be carried out, with all
-    that is wrong with them, and as of ``schedule``.
+    Brakes that stop it are told in the plan and not raised. FleetError ``too-many-objects``; where overrides cannot be
+    carried out, with all that is wrong with them; and as of ``schedule``.
     """
     placement = wanted.placement
+    many = too_many(str(placement.key), [each.id for each in wanted.objects])
+    if many:
+        raise FleetError.of([many])
     policy, policy_new = policy_snapshot_of(placement, known.policy_snapshot)
     contents_hash = resource_hash([each.hash for each in wanted.objects])
     contents_new = not wanted.deleting and contents_hash != known.resource_hash

@@ -82,8 +82,11 @@ class _Trouble:
 
 def placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None) -> Rendered:
     """A manifest as members get it: cleaned, and sealed and hashed for the records. Without a key its hash does not
-    cover what Secrets hold. FleetError ``unnamed-object``, ``not-json``."""
+    cover what Secrets hold. FleetError ``unnamed-object``, ``not-json``, ``object-too-large``."""
     clean = cleaned(manifest)
+    large = _too_large(identify(clean), clean)
+    if large:
+        raise FleetError.of([large])
     hidden = sealed(clean, sealing.key, sealing.source) if sealing.key else without_values(clean)
     return Rendered(id=identify(clean), hash=object_hash(hidden), manifest=clean, sealed=hidden, origin=origin)
 
@@ -181,11 +184,16 @@ def _unplaceable(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
     if identify(manifest) != each:
         yield Problem("override-identity", f"{each} is another object")
         return
-    yield from (one for one in (refusal(each, manifest), stops_cluster(each, manifest)) if one)
+    found = (refusal(each, manifest), stops_cluster(each, manifest), _too_large(each, manifest))
+    yield from (one for one in found if one)
+
+
+def _too_large(each: ObjectId, manifest: Manifest) -> Problem | None:
     size = len(canonical_json(manifest))
-    if size > MOST_BYTES:
-        message = f"{each} has {size} bytes, and no API server keeps more than {MOST_BYTES} of an object"
-        yield Problem("object-too-large", message, hint="split it")
+    if size <= MOST_BYTES:
+        return None
+    message = f"{each} has {size} bytes, and no API server keeps more than {MOST_BYTES} of an object"
+    return Problem("object-too-large", message, str(each), "split it")
 
 
 def _are_texts(value: t.Any) -> bool:

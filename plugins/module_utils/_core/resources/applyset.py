@@ -16,6 +16,7 @@ import re
 import typing as t
 from dataclasses import dataclass, replace
 
+from ..errors import Problem
 from ..objects.identity import (
     NAMESPACE,
     ObjectId,
@@ -36,6 +37,10 @@ PART_OF_LABEL = "applyset.kubernetes.io/part-of"
 TOOLING = "applyset.kubernetes.io/tooling"
 GROUP_KINDS = "applyset.kubernetes.io/contains-group-kinds"
 NAMESPACES = "applyset.kubernetes.io/additional-namespaces"
+# Of the 1 MiB that a ConfigMap takes, what is left beside the rest of the parent.
+MOST_INVENTORY = 1_000_000
+# As many as fit, however long their names are.
+_SURELY_FEW = 700
 RECORD = ("policySnapshot", "policyHash", "resourceSnapshot", "resourceHash", "decision")
 # Groups, versions, kinds and namespaces; hashes.
 _WORD, _HASH = re.compile(r"[A-Za-z0-9.-]{1,253}"), re.compile(r"[A-Za-z0-9]{1,128}")
@@ -130,6 +135,21 @@ def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
             ),
         },
     }
+
+
+def too_many(placement: str, objects: t.Sequence[ObjectId]) -> Problem | None:
+    """A Problem ``too-many-objects`` where the parent could not list all that a member is to keep; None else."""
+    if len(objects) <= _SURELY_FEW:
+        return None
+    entries = tuple(InventoryEntry(id=each, hash="0" * 64) for each in objects)
+    size = len(parent_manifest(ApplySet(placement=placement, uid="", inventory=entries))["data"]["inventory"].encode())
+    if size <= MOST_INVENTORY:
+        return None
+    message = (
+        f"the list of {len(objects)} objects, which each member keeps in a ConfigMap, has {size} bytes, and at most "
+        f"{MOST_INVENTORY} fit"
+    )
+    return Problem("too-many-objects", message, placement, "share them out to several placements")
 
 
 def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:

@@ -24,6 +24,7 @@ from ..objects.selectable import (
     Secrets,
     is_reserved_namespace,
     kind_refusal,
+    malformed_metadata,
     refusal,
     stops_cluster,
 )
@@ -248,10 +249,7 @@ def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
         return
     stops = stops_cluster(each, manifest)
     picking.problems += [stops] if stops else []
-    for key in ("labels", "annotations"):
-        if not isinstance(metadata_of(manifest).get(key) or {}, t.Mapping):
-            message = f"{key} map keys to texts, and here they are something else"
-            picking.problems.append(Problem("malformed-metadata", message, f"{each} metadata.{key}"))
+    picking.problems += malformed_metadata(each, manifest)
     first = picking.picked.setdefault(each, index)
     if first != index:
         message = f"{each} is selected by spec.resourceSelectors[{first}] already"

@@ -8,13 +8,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import UNSCHEDULED
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.rollout_strategy import (
     ApplyStrategy,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits, older_source
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import RecordedState
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan, Rendered
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
     EXTRA,
@@ -320,3 +322,17 @@ def test_a_placement_that_only_reports_deletes_nothing() -> None:
     only = replace(wish, placement=replace(wish.placement, spec=replace(wish.placement.spec, strategy=strategy)))
     assert plan(only, fleet, known).clusters[0].leaving == ()
     assert plan(wish, fleet, known).clusters[0].prune == (CONFIG,)
+
+
+def test_more_objects_than_a_member_can_list_are_refused_with_the_way_out() -> None:
+    def many(count: int) -> tuple[Rendered, ...]:
+        return tuple(
+            Rendered(id=ObjectId("", "v1", "ConfigMap", "shop", f"c{each:05}"), manifest={}, hash="h")
+            for each in range(count)
+        )
+
+    assert plan(wanted(objects=many(7_000)), facts("a")).objects
+    with pytest.raises(FleetError) as refused:
+        plan(wanted(objects=many(10_000)), facts("a"))
+    (problem,) = refused.value.problems
+    assert problem.code == "too-many-objects" and "10000 objects" in problem.message and "several" in problem.hint

@@ -340,3 +340,10 @@ def test_what_one_cluster_gets_is_shown_without_what_secrets_hold() -> None:
     ]
     assert shown["leftOut"] == [{"apiVersion": "v1", "object": "ConfigMap shop/other"}]
     assert [each.partition("-")[0] for each in shown["overrides"]] == ["shop/web", "shop/z"]
+
+
+def test_an_object_that_no_server_keeps_is_refused_before_anything_is_done() -> None:
+    large = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "x" * 1_600_000}}
+    with pytest.raises(FleetError) as refused:
+        placed(large, Sealing())
+    assert [(each.code, each.where) for each in refused.value.problems] == [("object-too-large", "ConfigMap a")]
