@@ -28,7 +28,8 @@ def run(*skipped: str) -> None:
 
 
 def copy() -> Path:
-    """The files under version control, and those that will be, in a real folder of the name that ansible-test wants.
+    """The files that are published, of those under version control or soon to be, in a real folder of the name that
+    ansible-test wants. Tests are not among them.
 
     ansible-test resolves links, so the link that serves everything else does not do.
     """
@@ -43,7 +44,7 @@ def copy() -> Path:
     )
     if listed.returncode:
         raise StepFailed(f"git ls-files: {listed.stderr.strip()}")
-    for name in sorted(set(listed.stdout.split("\0")) - {""}):
+    for name in sorted(each for each in set(listed.stdout.split("\0")) if each and not each.startswith("tests/")):
         source = ROOT / name
         if source.is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)

@@ -45,6 +45,8 @@ OURS = "/api/v1/namespaces/gitops-fleet"
 PARENTS = f"{OURS}/configmaps"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/gitops-fleet/leases"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
+# What a cluster does by itself.
+OF_CLUSTERS = ("kwok/", "kube-controller-manager/", "kube-scheduler/")
 ASKING = ("selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews")
 
 # An apply that waits for nobody: what a rollout waits for is in its report.
@@ -92,8 +94,8 @@ class Server:
         for line in self._logged(start)[: end - start].splitlines():
             event = json.loads(line)
             about = event.get("objectRef") or {}
-            simulated = str(event.get("userAgent", "")).startswith("kwok/")
-            ours = not simulated and not str(event["user"].get("username", "")).startswith("system:apiserver")
+            itself = str(event.get("userAgent", "")).startswith(OF_CLUSTERS)
+            ours = not itself and not str(event["user"].get("username", "")).startswith("system:apiserver")
             if event["verb"] in WRITES and ours and about.get("resource") not in (*ASKING, *but):
                 seen.append(f"{event['verb']} {about.get('resource')} {about.get('namespace')}/{about.get('name')}")
 

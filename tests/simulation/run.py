@@ -58,7 +58,7 @@ def simulations(runs: int, seed: int) -> tuple[Counter[str], list[str]]:
     place = MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
     # Each simulation leaves threads of killed processes behind, which end with the worker.
     pool = multiprocessing.get_context("fork").Pool(maxtasksperchild=50)
-    with tempfile.TemporaryDirectory(prefix="simulated-", dir=place) as folder, pool:
+    with pool, tempfile.TemporaryDirectory(prefix="simulated-", dir=place) as folder:
         for found, why in pool.imap_unordered(partial(counted, folder), range(seed, seed + runs)):
             total += found
             wrong += [why] if why else []

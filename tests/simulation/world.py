@@ -286,7 +286,7 @@ class World:
             if member.version_at(now) == TARGET or work.upgrade_type == NODE_IMAGE_ONLY:
                 yield f"{work.operation} upgrades a control plane for nothing"
             return
-        pool = next(each for each in member.pools if each.name == work.pool)
+        (pool,) = (each for each in member.pools if each.name == work.pool)
         if work.upgrade_type == CONTROL_PLANE_ONLY or not lacking(work, pool, member.pool_changes, now):
             yield f"{work.operation} replaces nodes for nothing"
         beyond = work.target and KubeVersion.parse(work.target) > KubeVersion.parse(member.version_at(now))

@@ -172,8 +172,8 @@ def test_staged_runs_and_rotations_are_drawn_and_told(
     browser.settled()
     pictured(browser, f"{name}-{width}-{'dark' if dark else 'light'}")
     rows = [
-        " ".join(str(bar[key]) for key in ("what", "name", "state", "why"))
-        for bar in report.data["runs"][place]["bars"]
+        " ".join(str(each[key]) for key in ("what", "name", "state", "why"))
+        for each in report.data["runs"][place]["bars"]
     ]
     told = "\n".join([text_of(browser, "#runs .content"), *rows])
     assert [word for word in seen if word not in told] == []

@@ -13,6 +13,7 @@ from ..objects.clusters.node_rotation import NodeRotation
 from ..objects.updates.run_status import UpdateStatus
 from ..values.instants import SECONDS, write_time
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING, RUNNING
+from ..windows.clocks import shifted
 from .runs import NODE, ROTATION, RUN, WAIT, WAVE, Bar, RunChart
 
 NOT_BEGUN = "not begun"
@@ -23,7 +24,7 @@ def rotation_chart(rotation: NodeRotation, state: RotationState) -> RunChart:
     status, counts = rotation.status, state.counts
     phase = status.phase or NOT_STARTED
     waves = sorted({each.wave for each in state.nodes if each.wave})
-    bars = [bar for number in waves for bar in _wave(number, state)]
+    bars = [each for number in waves for each in _wave(number, state)]
     waiting = [each for each in state.nodes if not each.wave]
     if waiting:
         bars.append(Bar(what=WAVE, name=NOT_BEGUN, depth=1, status=_status(_common(waiting), (), ())))
@@ -56,7 +57,7 @@ def _wave(number: int, state: RotationState) -> t.Iterator[Bar]:
     yield Bar(what=WAVE, name=str(number), depth=1, status=status, why=size)
     yield from map(_node, nodes)
     if last and state.wave.ended_at and state.settings.soak and not state.done:
-        due = state.wave.ended_at + timedelta(seconds=state.settings.soak)
+        due = shifted(state.wave.ended_at, timedelta(seconds=state.settings.soak))
         pause = UpdateStatus(state=PENDING, start_time=state.wave.ended_at)
         yield Bar(what=WAIT, name=f"{state.settings.soak} s", depth=1, status=pause, due=due)
 

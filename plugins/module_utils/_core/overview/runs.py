@@ -22,6 +22,7 @@ from ..objects.updates.update_run import UpdateRun
 from ..updates.run import Members
 from ..values.instants import SECONDS, write_time
 from ..values.update_states import COMPLETED, PENDING, SKIPPED
+from ..windows.clocks import shifted
 from ..windows.spans import Spans, cut
 
 RUN, STAGE, GROUP, MEMBER, GATE, WAIT = "run", "stage", "group", "member", "gate", "wait"
@@ -105,8 +106,8 @@ def run_chart(
     ends = [each.status.completed_time for each in status.members] + [status.status.completed_time]
     starts = [each.status.start_time for each in status.members] + [status.status.start_time]
     last = forecast.run.end.p90 or forecast.run.end.p50 if forecast else None
-    begin = min((each for each in starts if each), default=now) - BESIDE
-    until = max([now, *(each for each in (*ends, last) if each)]) + BESIDE
+    begin = shifted(min((each for each in starts if each), default=now), -BESIDE)
+    until = shifted(max([now, *(each for each in (*ends, last) if each)]), BESIDE)
     drawing = _Drawing(
         stages={each.name: each for each in forecast.stages} if forecast else {},
         members={each.name: each for each in forecast.members} if forecast else {},

@@ -45,6 +45,7 @@ from ..rollout.staged.standing import SUCCEEDED as DONE
 from ..schema.meta import Condition, find_condition
 from ..values.duration import as_timedelta
 from ..values.update_states import COMPLETED, PENDING, SKIPPED
+from ..windows.clocks import shifted
 from .runs import GATE, MEMBER, RUN, STAGE, STAGED_RUN, WAIT, Bar, RunChart
 
 LEAVING = "leaving"
@@ -67,9 +68,9 @@ def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) ->
     strategy = status.staged_update_strategy_snapshot
     configs = strategy.stages if strategy else ()
     bars = [
-        bar
+        each
         for number, stage in enumerate(status.stages_status)
-        for bar in _stage(stage, configs[number] if number < len(configs) else None, approvers)
+        for each in _stage(stage, configs[number] if number < len(configs) else None, approvers)
     ]
     deletion = status.deletion_stage_status
     if deletion is not None and deletion.clusters:
@@ -143,7 +144,7 @@ def _wait(task: StageTaskStatus, config: StageConfig | None, since: datetime | N
     if found.status == TRUE:
         return Bar(what=WAIT, name=name, depth=2, status=_status(COMPLETED, since, _when(found)))
     begun, length = _when(found), _length(waits)
-    due = begun + length if begun and length else None
+    due = shifted(begun, length) if begun and length else None
     return Bar(what=WAIT, name=name, depth=2, status=_status(PENDING, begun, None), due=due)
 
 

@@ -42,7 +42,7 @@ def shown(chart: RunChart) -> list[tuple[str, str, str]]:
     return [(each.what, each.name, each.status.state) for each in chart.bars]
 
 
-def bar(chart: RunChart, name: str) -> Bar:
+def bar_of(chart: RunChart, name: str) -> Bar:
     (found,) = (each for each in chart.bars if each.name == name)
     return found
 
@@ -74,8 +74,8 @@ def test_a_run_over_time() -> None:
         ("stage", "leaving", "NotStarted"),
         ("member", "d", "NotStarted"),
     ]
-    assert minutes(bar(chart, "a")) == (0, 5) and minutes(bar(chart, "canary")) == (0, None)
-    assert bar(chart, "10m").due == NOW + timedelta(minutes=15) and minutes(bar(chart, "10m")) == (5, None)
+    assert minutes(bar_of(chart, "a")) == (0, 5) and minutes(bar_of(chart, "canary")) == (0, None)
+    assert bar_of(chart, "10m").due == NOW + timedelta(minutes=15) and minutes(bar_of(chart, "10m")) == (5, None)
 
     game.after(minutes=10).steps()
     asked = next(each for each in staged_chart(game.run, {}).bars if each.what == "gate")
@@ -84,10 +84,10 @@ def test_a_run_over_time() -> None:
     game.after(minutes=5).report("b").steps()
     game.after(minutes=5).report("c", status="False", reason="NotAvailable").steps()
     chart = staged_chart(game.run, {asked.name: "anna"})
-    gate = bar(chart, asked.name)
+    gate = bar_of(chart, asked.name)
     assert (gate.status.state, gate.why, minutes(gate)) == ("Completed", "completed by anna", (15, 45))
-    assert minutes(bar(chart, "10m")) == (5, 15) and bar(chart, "10m").status.state == "Completed"
-    assert {name: bar(chart, name).status.state for name in "bc"} == {"b": "Succeeded", "c": "Running"}
+    assert minutes(bar_of(chart, "10m")) == (5, 15) and bar_of(chart, "10m").status.state == "Completed"
+    assert {name: bar_of(chart, name).status.state for name in "bc"} == {"b": "Succeeded", "c": "Running"}
 
     game.after(minutes=5).report("c").steps()
     game.vanish("d").steps()

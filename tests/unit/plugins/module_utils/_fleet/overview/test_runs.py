@@ -105,7 +105,7 @@ def test_staged_runs_of_both_kinds_with_who_approved(records: SqliteRecords) -> 
         kept(records, f"{prefix}ApprovalRequest", f"{name}-yes", request, {"conditions": [signed]}, namespace)
     charts, problems = staged_charts(records)
     assert not problems and {each.name for each in charts} == {"one", "shop/two", "three"}
-    told = {each.name: bar.why for each in charts for bar in each.bars if bar.what == "gate"}
+    told = {chart.name: each.why for chart in charts for each in chart.bars if each.what == "gate"}
     assert told == {"one": "completed by anna", "shop/two": "completed by anna", "three": ""}
 
 
