@@ -17,9 +17,8 @@ class ActionModule(Verb):
         refuse_unwritable(options["dest"])
         found = rights(options["purpose"], options["subject"], options["kinds"], options["resources"])
         text = as_yaml(found)
-        if options["dest"]:
+        if options["dest"] and not run.check_mode:
             write_file(options["dest"], text)
-        else:
-            for line in text.splitlines():
-                run.say(line)
+        for line in () if options["dest"] else text.splitlines():
+            run.say(line)
         return Answer(changed=False, data={"manifests": found, "yaml": text})

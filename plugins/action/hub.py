@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.environments.hub import CREATED, installed
+from ..module_utils._fleet.environments.hub import installed
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -24,9 +24,7 @@ class ActionModule(Verb):
                 "updated": list(outcome.updated),
                 "unchanged": list(outcome.unchanged),
                 "policies": dict(outcome.policies),
+                "namespace": outcome.namespace,
             },
-            diff=[
-                {"before": "", "after": f"{name}\n", "before_header": name}
-                for name in (*outcome.created, *(name for name, what in outcome.policies.items() if what == CREATED))
-            ],
+            diff=[{"before": "", "after": f"{name}\n", "before_header": name} for name in outcome.new],
         )

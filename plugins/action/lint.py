@@ -32,12 +32,17 @@ class ActionModule(Verb):
         for line in lines:
             run.say(line)
         document = findings_json(*numbers) | {"mended": [each.as_dict() for each in linted.mended]}
-        for path, content in ((options["write_json"], document), (options["write_sarif"], sarif(linted.remarks))):
-            if path:
-                write_file(path, json.dumps(plain_json(content), indent=1) + "\n")
+        if options["write_json"]:
+            _write(options["write_json"], document)
+        if options["write_sarif"]:
+            _write(options["write_sarif"], sarif(linted.remarks))
         data = {**document, "table": lines}
         if not linted.fails(options["strict"]):
             return Answer(changed=False, data=data)
         worst = next(level for level in ("error", "warning") if level_counts(linted.remarks)[level])
         code = next(each.code for each in linted.remarks if each.level == worst)
         return Answer(changed=False, outcome="failed", code=code, message=findings_summary(*numbers), data=data)
+
+
+def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
+    write_file(path, json.dumps(plain_json(content), indent=1) + "\n")

@@ -90,7 +90,7 @@ def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
         forget_unreachable=options["forget_unreachable"],
         max_removals=removal_limit(options["max_removals"], "max_removals"),
         prune_kinds=tuple(options["prune_kinds"]),
-        patience=max(0, options["removal_timeout"]),
+        patience=options["removal_timeout"],
     )
     outcome = leave(session, wish, write=not check)
     data = {

@@ -57,8 +57,6 @@ class ActionModule(Verb):
 
 
 def _wish(options: dict[str, t.Any], run: Run) -> RotationWish:
-    if options["max_idle"] < 0:
-        raise FleetError("bad-option", f"{options['max_idle']} is less than 0", "max_idle")
     limit = options["time_limit"]
     return RotationWish(
         replacement=ReplacementWish(

@@ -74,13 +74,13 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         limits=brake_limits(options),
         ways=ApplyOptions(
             prune_kinds=tuple(options["prune_kinds"]),
-            patience=max(0, options["removal_timeout"]),
+            patience=options["removal_timeout"],
             validate=options["validate"] == "server",
             threads=options["threads"],
             workers=options["workers"],
             rollout=RolloutOptions(
-                time_limit=None if options["time_limit"] is None else timedelta(seconds=max(0, options["time_limit"])),
-                max_idle=timedelta(seconds=max(0, options["max_idle"])),
+                time_limit=None if options["time_limit"] is None else timedelta(seconds=options["time_limit"]),
+                max_idle=timedelta(seconds=options["max_idle"]),
                 applied_only=options["readiness"] == "applied",
                 to_the_end=options["wait"],
             ),

@@ -28,7 +28,7 @@ class ActionModule(Verb):
             clusters=tuple(dict.fromkeys(options["clusters"] or ())),
             ways=ApplyOptions(
                 prune_kinds=tuple(options["prune_kinds"]),
-                patience=max(0, options["removal_timeout"]),
+                patience=options["removal_timeout"],
             ),
             timeout=options["timeout"],
             write=not run.check_mode,

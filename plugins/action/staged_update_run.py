@@ -6,7 +6,6 @@ from __future__ import annotations
 import typing as t
 from datetime import timedelta
 
-from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.given import run_meant
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import brake_limits, removal_limit
@@ -41,8 +40,6 @@ class ActionModule(Verb):
 
 
 def _wish(options: dict[str, t.Any]) -> StagedOptions:
-    if options["max_idle"] < 0:
-        raise FleetError("bad-option", f"{options['max_idle']} is less than 0", "max_idle")
     limit = options["time_limit"]
     rollout = RolloutOptions(
         time_limit=timedelta(seconds=limit) if limit else None, max_idle=timedelta(seconds=options["max_idle"])
@@ -50,7 +47,7 @@ def _wish(options: dict[str, t.Any]) -> StagedOptions:
     ways = ApplyOptions(
         prune_kinds=tuple(options["prune_kinds"]),
         unplanned=removal_limit(options["max_object_removals"], "max_object_removals"),
-        patience=max(0, options["removal_timeout"]),
+        patience=options["removal_timeout"],
         threads=options["threads"],
         rollout=rollout,
     )

@@ -6,7 +6,6 @@ from __future__ import annotations
 import typing as t
 from datetime import timedelta
 
-from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.conductor.executor import Pace
 from ..module_utils._fleet.given import keep, run_meant
 from ..module_utils._fleet.session import Session
@@ -106,8 +105,6 @@ def _conducted(session: Session, name: str, given: UpdateManifests, options: dic
 
 def _wish(options: dict[str, t.Any]) -> ConductOptions:
     limit = options["time_limit"]
-    if options["max_idle"] < 0:
-        raise FleetError("bad-option", f"{options['max_idle']} is less than 0", "max_idle")
     return ConductOptions(
         drivers=options["drivers"],
         operations=options["operations"] or "",

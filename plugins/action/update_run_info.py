@@ -36,7 +36,7 @@ class ActionModule(Verb):
             held = lease.holder if lease and not lease.expired(now) else ""
             data = as_data(Outcome(run=one, changed=False)) | {"waits_for": waits_for(one), "conducted_by": held}
             found.append(data | {"tree": run_text(one)} | _told(ahead.get(one.name), options))
-        if options["write_calendar"]:
+        if options["write_calendar"] and not run.check_mode:
             kept = {name: each.appointments for name, each in ahead.items()}
             write_file(options["write_calendar"], icalendar(kept, now))
         for line in (line for each in found for line in (*each["tree"], *each.get("table", ()))):

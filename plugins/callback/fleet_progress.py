@@ -80,6 +80,9 @@ class CallbackModule(CallbackBase):
         self._end()
         self._ours = str(task.resolved_action or task.action).startswith(OURS)
 
+    def v2_playbook_on_handler_task_start(self, task: t.Any) -> None:
+        self.v2_playbook_on_task_start(task, is_conditional=False)
+
     def v2_runner_on_ok(self, result: t.Any) -> None:
         self._end()
 

@@ -60,6 +60,7 @@ keyed_groups:
 import os
 import sys
 import typing as t
+from dataclasses import fields
 
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
@@ -74,6 +75,7 @@ NEEDED = ("project_dir", "stack", "backend_url")
 PATHS = ("project_dir", "home", "passphrase_file")
 FILES = "file://"
 ABSENT = ("no-such-stack", "no-such-output")
+FIELDS = frozenset(each.name for each in fields(InventoryHost))
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
@@ -90,7 +92,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         key = self.get_cache_key(path)
         kept = self.get_option("cache") and cache
         rows = self._cache.get(key) if kept else None
-        if rows is None:
+        if not _are_hosts(rows):
             try:
                 rows = [vars(each) for each in self._hosts(path)]
             except FleetError as error:
@@ -104,10 +106,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         stack = self.get_option("stack")
         if not stack:
             return recorded_hosts(self.get_option("records") or {}, os.environ)
-        problems = [
-            Problem("bad-option", f"there is no option {key!r}", "stack") for key in stack if key not in OF_STACKS
-        ]
-        problems += [Problem("bad-option", f"{key} is missing", "stack") for key in NEEDED if not stack.get(key)]
+        problems = tuple(_problems(stack))
         if problems:
             raise FleetError.of(problems)
         folder = os.path.dirname(os.path.abspath(path))
@@ -137,3 +136,19 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         self._set_composite_vars(self.get_option("compose"), facts, host.name, strict=strict)
         self._add_host_to_composed_groups(self.get_option("groups"), facts, host.name, strict=strict)
         self._add_host_to_keyed_groups(self.get_option("keyed_groups"), facts, host.name, strict=strict)
+
+
+def _are_hosts(rows: t.Any) -> bool:
+    """Whether that was cached by a release that knows of hosts what this one does."""
+    return isinstance(rows, list) and all(isinstance(row, dict) and row.keys() == FIELDS for row in rows)
+
+
+def _problems(stack: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
+    for key in (key for key in stack if key not in OF_STACKS):
+        yield Problem("bad-option", f"there is no option {key!r:.80}", "stack")
+    for key in NEEDED:
+        if not stack.get(key):
+            yield Problem("bad-option", f"{key} is missing", "stack")
+    for key in OF_STACKS:
+        if key != "allow_absent" and not isinstance(stack.get(key) or "", str):
+            yield Problem("bad-option", f"{key} is no text", "stack", "put it in quotes")

@@ -63,4 +63,8 @@ policies:
     - C(not served) if the API server is too old for them (Kubernetes 1.30); approvals are not verified then.
   returned: success
   type: dict
+namespace:
+  description: C(created) or C(unchanged), for the namespace of leases.
+  returned: success
+  type: str
 """

@@ -14,7 +14,7 @@ description:
   - Does by hand what no budget of nodes holds back, on one member. In check mode it tells how many nodes would be
     replaced or gone, which, and what holds their pods.
   - Nodes are drained through the eviction API first and replaced as by M(gitops.fleet.node_rotation); one that is not
-    empty in time is let go again.
+    empty in time is let go again. What cannot be replaced so is refused before anything is done.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -52,7 +52,7 @@ options:
   patches:
     description:
       - NodePools, AKSNodeClasses and EC2NodeClasses, whole or only what is to change, with C(apiVersion), C(kind) and
-        C(metadata.name).
+        C(metadata.name). What C(kubectl) keeps of a manifest in an annotation is left out.
     type: list
     elements: dict
     default: []
@@ -116,7 +116,9 @@ replaced:
   returned: success
   type: int
 patches:
-  description: What is written to objects, by their path, as merge patches, without C(userData).
+  description:
+    - What is written to objects, by their path, as merge patches, without C(userData). Of annotations only the values
+      of Karpenter's and ours are told.
   returned: success
   type: dict
 unconfirmed:

@@ -251,6 +251,7 @@ options:
   operations:
     description:
       - Folder that holds a folder for every upgrade, with its output and its result. Has to be kept from run to run.
+      - What has ended is removed 90 days after a run was told of the end.
       - The default is C(gitops-fleet/operations) in C(XDG_STATE_HOME) or C(~/.local/state).
     type: path
   events:

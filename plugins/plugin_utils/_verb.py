@@ -48,6 +48,7 @@ AT_LEAST_ONE = (
     "lost_after",
     "approval_expires",
 )
+AT_LEAST_ZERO = ("max_idle", "removal_timeout")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +140,7 @@ class Verb(ActionBase):
         try:
             check_extra_variables(self._task.get_path() or "", self._loader)
             _checked, options = self.validate_argument_spec(spec, **self.RULES)
-            _refuse_less_than_one(options)
+            _refuse_too_small(options)
             on_hub = (options.get("records") or {}).get("type") == "hub"
             check_libraries({**self.libraries(options), **(SERVERS if on_hub else {})})
         except AnsibleActionFail as error:
@@ -243,11 +244,12 @@ def _options(documented: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return spec
 
 
-def _refuse_less_than_one(options: t.Mapping[str, t.Any]) -> None:
-    """Without a thread, or a second to wait, nothing would ever be done."""
-    low = [name for name in AT_LEAST_ONE if isinstance(options.get(name), int) and options[name] < 1]
+def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
+    """Without a thread, or a second to wait, nothing would ever be done; and nobody waits for less than no time."""
+    least = dict.fromkeys(AT_LEAST_ONE, 1) | dict.fromkeys(AT_LEAST_ZERO, 0)
+    low = [name for name in least if isinstance(options.get(name), int) and options[name] < least[name]]
     if low:
-        raise FleetError.of(Problem("bad-option", f"{options[name]} is less than 1", name) for name in low)
+        raise FleetError.of(Problem("bad-option", f"{options[name]} is less than {least[name]}", name) for name in low)
 
 
 def _plain(value: t.Any) -> t.Any:

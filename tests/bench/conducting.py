@@ -34,7 +34,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     OperationProgress,
     Work,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import intent_reference
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.leases import holder_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
@@ -117,7 +117,7 @@ def main(folder: Path) -> None:
     )
     works = Executor(drivers, versions, Pace(interval=0.5))
     limits = RunLimits(holder=session.holder)
-    conduct_run(session, "run", sight, works, told, limits, lambda: here(folder / "operations"))
+    conduct_run(session, "run", sight, works, told, limits, lambda: intent_reference(folder / "operations"))
 
 
 def bench_resume_1000() -> list[Row]:

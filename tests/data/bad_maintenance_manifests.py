@@ -57,6 +57,11 @@ BAD_MAINTENANCE: tuple[Row, ...] = (
         rotation({"schedule": "0 0 30 2 *", "duration": "1h"}),
         ("unreadable-schedule spec.budgets[0].schedule",),
     ),
+    Row(
+        "a budget for a reason in lower case",
+        rotation({"reasons": ["drifted"]}),
+        ("not-one-of spec.budgets[0].reasons[0]",),
+    ),
     Row("a rotation without a limit", rotation(budgets=[]), ("too-few-items spec.budgets",)),
     Row("days of age", rotation(due={"olderThan": "30d"}), ("wrong-form spec.due.olderThan",)),
     Row("no wave at all", rotation(pace={"firstWave": 0}), ("out-of-range spec.pace.firstWave",)),

@@ -250,6 +250,21 @@ BAD_ENVELOPES: tuple[Row, ...] = (
         envelope(a=inner("Namespace", "kube-system", "v1")),
         ("enveloped-never-placed data[a]",),
     ),
+    Row(
+        "labels in an envelope that are no texts",
+        resource_envelope(a={**config(), "metadata": {**config()["metadata"], "labels": {"a": ["b"]}}}),
+        ("malformed-metadata data[a]",),
+    ),
+    Row(
+        "a webhook in an envelope that could stop a cluster",
+        envelope(
+            a={
+                **inner("ValidatingWebhookConfiguration", "gate", "admissionregistration.k8s.io/v1"),
+                "webhooks": [{"name": "gate.example.org", "rules": [{"apiGroups": ["*"], "resources": ["*"]}]}],
+            }
+        ),
+        ("stops-cluster data[a]",),
+    ),
     Row("an envelope in an envelope", envelope(a=envelope(b=inner())), ("enveloped-never-placed data[a]",)),
     Row(
         "an envelope in no namespace",

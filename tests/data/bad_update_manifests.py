@@ -331,6 +331,11 @@ BAD_UPDATES: tuple[Row, ...] = (
             f"images-missing {IMAGES}.customNodeImageVersions",
         ),
     ),
+    Row(
+        "a budget for a reason in lower case",
+        update_run(nodePools={"budgets": [{"reasons": ["Drifted", "empty"]}]}),
+        ("not-one-of spec.nodePools.budgets[0].reasons[1]",),
+    ),
     # gates as objects
     Row(
         "an approval with a time",

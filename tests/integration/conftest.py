@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import established, install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install, not_established
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
@@ -97,7 +97,7 @@ def hub_server(hub: LocalOutcome) -> Server:
     names = [f"{each.plural}.{each.group}" for each in KINDS.values()]
     install(server.client, write=True)
     end = time.monotonic() + 300
-    while established(server.client, names) or not all(_served(server, each.path()) for each in KINDS.values()):
+    while not_established(server.client, names) or not all(_served(server, each.path()) for each in KINDS.values()):
         assert time.monotonic() < end, "the kinds are not served in time"
         time.sleep(0.1)
     return server

@@ -27,6 +27,7 @@ case "$1 $2" in
     echo "$4" >> "$0.names"
     test -e "$0.broken" && { echo "no space left" >&2; exit 1; }
     echo kubeconfig > "$8" ;;
+  "export kubeconfig") echo again > "$6" ;;
   "delete cluster") grep -v "^$4\\$" "$0.names" > "$0.kept"; mv "$0.kept" "$0.names" ;;
 esac
 """
@@ -64,7 +65,9 @@ def test_its_configuration_has_a_fixed_port_on_loopback_and_an_image_for_each_no
     assert document["networking"] == {"apiServerAddress": "127.0.0.1", "apiServerPort": 30002}
     assert [each["role"] for each in document["nodes"]] == ["control-plane", "worker", "worker"]
     assert {each["image"] for each in document["nodes"]} == {IMAGE}
-    assert "--kubeconfig" in spec.create() and "--kubeconfig" in spec.delete(), "that of the user is left alone"
+    assert all(
+        "--kubeconfig" in each for each in (spec.create_command(), spec.delete_command(), spec.export_command())
+    ), "that of the user is left alone"
 
 
 def test_from_its_making_to_its_end(kind: Path, wanted):
@@ -87,6 +90,20 @@ def test_from_its_making_to_its_end(kind: Path, wanted):
     provider.delete(made.id, outs)
     provider.delete(made.id, outs)
     assert names(kind) == [] and list(Path(wanted["kubeconfig"]).parent.iterdir()) == []
+
+
+def test_a_kubeconfig_that_was_lost_is_written_again_and_the_cluster_stays(kind: Path, wanted):
+    provider = KindClusterProvider()
+    made = provider.create(wanted)
+    Path(wanted["kubeconfig"]).unlink()
+    found = provider.diff(made.id, made.outs, wanted)
+    assert (found.changes, found.replaces) == (True, [])
+    kind.with_name("kind.log").unlink()
+    assert provider.update(made.id, made.outs, wanted).outs == made.outs
+    assert Path(wanted["kubeconfig"]).read_text() == "again\n"
+    assert Path(wanted["kubeconfig"]).stat().st_mode & 0o777 == 0o600
+    assert "cluster " not in kind.with_name("kind.log").read_text()
+    assert provider.diff(made.id, made.outs, wanted).changes is False
 
 
 def test_what_a_killed_run_began_is_made_anew_and_a_cluster_of_others_is_left(kind: Path, wanted):

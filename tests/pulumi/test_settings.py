@@ -134,6 +134,61 @@ def test_an_unknown_backend_is_refused_with_those_there_are():
     assert refused.value.where == "backend" and "local, kind, existing" in refused.value.hint
 
 
+@pytest.mark.parametrize("kind", ["nodes", "labels"])
+@pytest.mark.parametrize("labels", [{"x": 1}, {"x": None}, {5: "a"}, {"x": ["a"]}])
+def test_labels_are_texts(kind, labels):
+    member = {"name": "m1", "profile": "fleet", **({"labels": labels} if kind == "labels" else {})}
+    member |= {"nodes": [{"labels": labels}]} if kind == "nodes" else {}
+    where = "members[0].labels" if kind == "labels" else "members[0].nodes[0].labels"
+    assert problems(members=[member], tokenDays=1) == {where: "bad-config"}
+
+
+def test_a_field_that_has_no_text_for_a_name_is_told():
+    assert problems(members=[{"name": "m1", 5: "a"}]) == {"members[0]": "unknown-field"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ({}, "missing-field"),
+        ({"api_version": "v1"}, "missing-field"),
+        ({"kind": "Web"}, "missing-field"),
+        ({"api_version": "example.org/v1", "kind": "Web"}, "unknown-kind"),
+    ],
+)
+def test_kinds_that_logins_could_not_be_given_are_told_before_anything_is_made(kind, code):
+    assert problems(placedKinds=[{"api_version": "v1", "kind": "Pod"}, kind]) == {"placedKinds[1]": code}
+
+
+@pytest.mark.parametrize("ports", ["abc", "21000", "5-9", "22000-21000", "21000-99999"])
+def test_ports_are_a_range(ports):
+    assert problems(ports=ports) == {"ports": "bad-port-range"}
+
+
+def test_what_would_be_made_twice_under_one_name_is_told():
+    twice = [{"name": "web", "spec": WEB}] * 2
+    assert problems(applications=twice) == {"applications[1].name": "duplicate-object"}
+    strategy = {"name": "s", "spec": {"strategy": {"stages": [{"name": "one", "groups": [{"name": "g"}]}]}}}
+    assert problems(updateStrategies=[strategy] * 3).keys() == {f"updateStrategies[{number}].name" for number in (1, 2)}
+    pool = {"name": "general", "spec": {}}
+    found = problems(members=[{"name": "m1", "node_pools": [pool, pool], "node_classes": [pool, pool]}])
+    assert found["members[0].node_pools[1].name"] == found["members[0].node_classes[1].name"] == "duplicate-object"
+
+
+@pytest.mark.parametrize("kubeconfig", ["~nobody-of-that-name/config", "~nobody\0/config"])
+def test_a_home_that_nobody_has_is_told(kubeconfig):
+    found = problems(backend="existing", hub={"name": "hub", "kubeconfig": kubeconfig}, members=[])
+    assert found == {"hub.kubeconfig": "bad-config"}
+
+
+def test_a_stack_is_called_so_that_labels_can_name_it():
+    raw = {"hub": {"name": "hub"}, "members": []}
+    assert read_settings("s" * 63, Path("/folder"), raw).stack == "s" * 63
+    with pytest.raises(FleetError) as refused:
+        read_settings("s" * 64, Path("/folder"), raw)
+    assert (refused.value.code, refused.value.where) == ("bad-config", "stack")
+
+
 @pytest.mark.parametrize("raw", [None, "hub", 5, []])
 def test_a_hub_is_needed(raw):
     assert problems(hub=raw) == {"hub": "bad-config"}

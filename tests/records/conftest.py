@@ -11,11 +11,11 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import NAMESPACE
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import read_list
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN
-from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import NAMESPACE
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import NAMESPACE, HubRecords
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import NAMESPACE
+from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from records_places import Place, member

@@ -31,7 +31,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     STOPPED,
     TERMINAL,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import busy
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import operation_in_flight
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import Which, complete
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import gates_of
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
@@ -228,7 +228,7 @@ def simulated(path: Path, kind: str, seed: int) -> World:
         world.people = nobody
         world.time.run_for(300)
         # A mark that a frozen process left behind holds nobody up: no run stands for it.
-        held = [busy(world.records, each) for each in world.records.list("FleetMember")]
+        held = [operation_in_flight(world.records, each) for each in world.records.list("FleetMember")]
         assert not any(held), f"{held} hold members"
         found = [each for each in scenario.broken(world) if "still marked" not in each]
         found += unfinished_below_completed(world.state())

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
     ClusterResourceBinding,
 )
@@ -34,6 +34,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.availability import AVAILABLE, NOT_YET
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.budget import limits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import loop
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Conductor, Ending, RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_journal import BindingJournal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rollout import RolloutSteering
@@ -129,6 +130,8 @@ class Course:
             "unavailablePeriodSeconds": draw.choice([0, 30]),
         }
         self.index, self.hash = -1, ""
+        self.said: list[str] = []
+        self.unreachable = 0
 
     def plan(self, version: str) -> PlacementPlan:
         strategy = {"type": "RollingUpdate", "rollingUpdate": self.rolling}
@@ -155,11 +158,12 @@ class Course:
         plan = self.plan(version)
 
         def reach(clusters: t.Container[str], write: bool) -> dict[str, MemberOutcome]:
+            self.records(write)
             return {name: self.answer(name, version, write) for name in self.world.members if name in clusters}
 
         known = {each["spec"]["targetCluster"] for each in self.shelf.documents.values()}
         looked = {name: self.answer(name, version, False) for name in known}
-        steering = RolloutSteering(plan, reach, looked, lambda _line: None, str, self.world.now)
+        steering = RolloutSteering(plan, reach, looked, self.said.append, str, self.world.now)
         lease = t.cast(t.Any, SimpleNamespace(epoch=1))
         journal = BindingJournal(t.cast(t.Any, self.shelf), lease, lambda: None, plan, dict(self.shelf.documents))
         journal.note(lambda state: steering.taken_up(state, self.world.now))
@@ -173,8 +177,15 @@ class Course:
             if steering.idle:
                 self.world.now += timedelta(seconds=1)
             else:
-                steering.wait(0)
+                conductor.wait(0)
         raise AssertionError("the rollout neither ends nor waits")
+
+    def records(self, write: bool) -> None:
+        """As whoever begins a wave reads them."""
+        if write and self.unreachable:
+            self.unreachable -= 1
+            self.world.now += timedelta(seconds=10)
+            raise FleetError("unreachable", "connection refused", "hub")
 
     def answer(self, name: str, version: str, write: bool) -> MemberOutcome:
         world, held = self.world, self.world.members[name].holds
@@ -262,3 +273,48 @@ def test_a_cluster_that_always_refuses_ends_the_wait() -> None:
     assert course.conducted("2").why == "waiting"
     assert course.world.now - begun < timedelta(minutes=5)
     assert [each.holds for each in course.world.members.values()] == ["1", "1", "1"]
+
+
+def test_records_out_of_reach_as_a_wave_begins_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was to be written is written once they answer, and told once."""
+    monkeypatch.setattr(loop, "POLL", 0.0)
+    course = Course(0)
+    course.world.members = {name: Member() for name in ("c0", "c1", "c2")}
+    course.rolling = {"maxUnavailable": 1}
+    course.conducted("1")
+    course.world.now += timedelta(hours=1)
+    course.said.clear()
+    course.unreachable = 3
+    assert course.conducted("2").why == "settled"
+    assert [each.holds for each in course.world.members.values()] == ["2", "2", "2"]
+    waves = [each for each in course.said if "wave" in each]
+    assert waves == [f"web: wave {number}: c{number - 1}" for number in (1, 2, 3)]
+
+
+def test_records_out_of_reach_for_longer_than_a_lease_lasts_end_the_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "POLL", 0.0)
+    course = Course(0)
+    course.unreachable = 100
+    begun = course.world.now
+    with pytest.raises(FleetError) as ended:
+        course.conducted("1")
+    assert ended.value.code == "unreachable"
+    assert timedelta(seconds=loop.LEASE_SECONDS) <= course.world.now - begun < timedelta(seconds=2 * loop.LEASE_SECONDS)
+
+
+def test_the_answers_of_a_wave_are_one_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each goes over all bindings: one for each answer would take a minute for ten thousand clusters."""
+    counts: list[tuple[int, int]] = []
+    real = RolloutSteering.record
+
+    def record(steering: RolloutSteering, state: t.Any, now: datetime) -> t.Iterator[t.Any]:
+        answers, changes = len(steering._news), list(real(steering, state, now))
+        counts.append((answers, len(changes)))
+        yield from changes
+
+    monkeypatch.setattr(RolloutSteering, "record", record)
+    course = Course(0)
+    course.world.members = {f"c{number}": Member() for number in range(9)}
+    course.rolling = {"maxUnavailable": "100%"}
+    course.conducted("1")
+    assert max(answers for answers, _changes in counts) == 9 and max(changes for _answers, changes in counts) == 1

@@ -14,6 +14,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
     ClusterResourceBinding,
 )
@@ -35,6 +36,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
     approval_request,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import loop
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Conductor, Ending, RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_journal import BindingJournal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_news import holds_wanted
@@ -54,7 +56,16 @@ Document = dict[str, t.Any]
 
 
 class Shelf(rollouts.Shelf):
-    """Bindings and the run, as records keep them."""
+    """Bindings and the run, as records keep them. ``refuses`` are how many writes of answers are not taken."""
+
+    refuses: int = 0
+
+    def _kept(self, record: Document, generation: int) -> Document:
+        told = (record.get("status") or {}).get("conditions") or () if record["kind"].endswith("Binding") else ()
+        if self.refuses and any(each["type"] == "Applied" for each in told):
+            self.refuses -= 1
+            raise FleetError("unreachable", "connection refused", "hub")
+        return super()._kept(record, generation)
 
     def get(self, _kind: str, name: str) -> Document | None:
         return self.documents.get(name)
@@ -141,6 +152,7 @@ class Course(rollouts.Course):
         plan = self.run_plan(version)
 
         def reach(clusters: t.Container[str], write: bool) -> dict[str, MemberOutcome]:
+            self.records(write)
             rows = {each.cluster: each.change for each in plan.clusters}
             found = [name for name in rows if name in clusters]
             return {name: self.told(name, version, write, leaving=rows[name] == LOST) for name in found}
@@ -168,7 +180,7 @@ class Course(rollouts.Course):
             if steering.idle:
                 self.world.now += timedelta(seconds=3)
             else:
-                steering.wait(0)
+                conductor.wait(0)
         raise AssertionError("the run neither ends nor waits")
 
     def told(self, name: str, version: str, write: bool, *, leaving: bool) -> MemberOutcome:
@@ -297,6 +309,49 @@ def test_killed_at_every_write_the_end_is_the_same() -> None:
         if writes >= 0:
             break
     assert writes > 10
+
+
+@pytest.mark.parametrize("what", ["nothing", "as a wave begins", "as answers are stored"])
+def test_records_out_of_reach_for_a_moment_end_nothing_and_lose_no_answer(
+    monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """What the members said is in the records in the end, as if nothing had been."""
+    monkeypatch.setattr(loop, "POLL", 0.0)
+    course = Course(3)
+    course.rings = dict.fromkeys(course.rings, "a")
+    course.stages = [staged_made.stage("a", {"ring": "a"}, maxConcurrency="100%")]
+    course.answer = _honest(course)  # type: ignore[method-assign]
+    course.begin("0")
+    course.unreachable = 2 if what == "as a wave begins" else 0
+    course.shelf.refuses = 1 if what == "as answers are stored" else 0
+    ending, _lines = course.carried("0")
+    assert state_of(ending.state.run) == "Succeeded" and ending.changed
+    assert sorted(course.given) == sorted((name, "0") for name in course.world.members)
+    for name in course.world.members:
+        told = course.shelf.documents[f"web-{name}"]["status"]["conditions"]
+        assert {each["type"]: each["status"] for each in told}.get("Available") == "True", (name, told)
+
+
+def test_all_that_happens_in_a_turn_goes_over_the_bindings_once_or_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once for what was answered and once for what begins, however many clusters that is."""
+    passes: list[object] = []
+    real = BindingJournal.note
+
+    def note(journal: BindingJournal, change: t.Any) -> None:
+        passes.append(change)
+        real(journal, change)
+
+    monkeypatch.setattr(BindingJournal, "note", note)
+    course = Course(3)
+    for name in [f"more-{number}" for number in range(30)]:
+        course.world.members[name] = rollouts.Member()
+        course.bind(name, "Scheduled")
+    course.rings = dict.fromkeys(course.world.members, "a")
+    course.stages = [staged_made.stage("a", {"ring": "a"}, maxConcurrency="100%")]
+    course.answer = _honest(course)  # type: ignore[method-assign]
+    course.begin("0")
+    ending, _lines = course.carried("0")
+    assert state_of(ending.state.run) == "Succeeded" and len(passes) < 6
 
 
 def _honest(course: Course) -> t.Callable[[str, str, bool], MemberOutcome]:

@@ -10,7 +10,7 @@ import random
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import LEASE_SECONDS as CLAIM_SECONDS
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import busy
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import operation_in_flight
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.processes import AFTER, BEFORE, Hook, Point, Process
@@ -56,7 +56,7 @@ def test_a_frozen_one_is_replaced_and_its_next_write_fails(new_path, many):
             had_nothing_to_write = isinstance(frozen.result, RunEnding) and frozen.result.why == "settled"
             assert had_nothing_to_write or getattr(frozen.result, "code", "") == "lease-lost", what
             world.time.run_for(CLAIM_SECONDS)
-            marks = [each for each in world.records.list("FleetMember") if busy(world.records, each)]
+            marks = [each for each in world.records.list("FleetMember") if operation_in_flight(world.records, each)]
             assert marks == [] and [each for each in scenario.broken(world) if "still marked" not in each] == [], what
             assert scenario.states(world) == {**scenario.STATES, "q-2": world.row("q-2").state}, what
         world.close()

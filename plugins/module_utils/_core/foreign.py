@@ -52,6 +52,15 @@ def in_lines(text: str, most: int = TEXT) -> str:
     return f"\n{FURTHER}".join(in_line(each.removeprefix(FURTHER), most) for each in (first, *further))
 
 
+def written(value: t.Any, most: int = 40) -> str:
+    """A value of any type as Python writes it, for a sentence: the first ``most`` characters. Python writes no number
+    of thousands of digits."""
+    try:
+        return repr(value)[:most]
+    except (ValueError, RecursionError):
+        return "(too large to be shown)"
+
+
 def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
     """A copy of JSON data, of which every text may be printed, by a callback of Ansible for example.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import typing as t
 from collections import Counter
@@ -35,9 +36,10 @@ def facts_file(path: str, now: datetime) -> FactsSnapshot:
 
 def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
     """A JSON file's content. FleetError with the code ``missing`` where it cannot be read, with ``invalid`` where it is
-    no JSON, or has NaN or a key twice. ``hint`` is how to get one that is missing."""
+    no JSON, or has NaN, a number without end or a key twice. ``hint`` is how to get one that is missing."""
     try:
-        return json.loads(read_file(path, MAX_JSON), parse_constant=_no_number, object_pairs_hook=_unrepeated)
+        content = read_file(path, MAX_JSON)
+        return json.loads(content, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_unrepeated)
     except OSError as error:
         raise FleetError(missing, f"the file cannot be read: {error.strerror}", path, hint) from None
     except (ValueError, RecursionError) as error:
@@ -47,6 +49,11 @@ def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
 
 def _no_number(name: str) -> t.NoReturn:
     raise ValueError(f"there is no number {name}")
+
+
+def _finite(text: str) -> float:
+    found = float(text)
+    return found if math.isfinite(found) else _no_number(f"{text:.20}")
 
 
 def _unrepeated(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:

@@ -115,7 +115,7 @@ def keep(records: Records, given: t.Iterable[Named], write: bool) -> bool:
         body = {"apiVersion": each.api_version, "kind": each.kind, "spec": encode(each.spec)}
         metadata = _metadata(each)
         stored = records.get(each.kind, record_name({"metadata": metadata}))
-        if stored is not None and stored["spec"] == body["spec"]:
+        if stored is not None and stored.get("spec") == body["spec"]:
             continue
         changed = True
         if write and stored is None:

@@ -29,11 +29,13 @@ def in_processes(shares: t.Sequence[t.Callable[[], T]]) -> list[T | FleetError]:
 
     Answers must be made of what ``pickle`` knows. In place of a later share that raises stands a FleetError,
     ``worker-lost`` if its process ended without an answer; what the first raises is raised. Then, or if this process
-    ends in whatever way, the others end at once.
+    ends in whatever way, the others end at once. FleetError ``no-workers`` if not all can be started: then nothing is
+    done.
     """
-    alive, keeps_alive = os.pipe()
+    alive = keeps_alive = -1
     workers: list[tuple[int, int]] = []
     try:
+        alive, keeps_alive = _pipe()
         workers.extend(_forked(share, alive, keeps_alive) for share in shares[1:])
         os.close(alive)
         alive = -1
@@ -50,11 +52,13 @@ def in_processes(shares: t.Sequence[t.Callable[[], T]]) -> list[T | FleetError]:
 
 def _forked(share: t.Callable[[], t.Any], alive: int, keeps_alive: int) -> tuple[int, int]:
     """The process, and where its answer can be read."""
-    reads, writes = os.pipe()
-    with warnings.catch_warnings():
-        # Of threads that are not there any more in the new process: it uses nothing that they could hold.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
+    reads, writes = _pipe()
+    try:
+        pid = fork()
+    except OSError as error:
+        os.close(reads)
+        os.close(writes)
+        raise no_workers(error) from error
     if pid:
         os.close(writes)
         return pid, reads
@@ -65,7 +69,7 @@ def _forked(share: t.Callable[[], t.Any], alive: int, keeps_alive: int) -> tuple
             signal.signal(each, signal.SIG_DFL)
         threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
         with os.fdopen(writes, "wb") as answer:
-            answer.write(pickle.dumps(_done(share)))
+            answer.write(_done(share))
     finally:
         os._exit(0)  # nothing of what the other process has begun is ended here
 
@@ -76,13 +80,33 @@ def _end_with(alive: int) -> None:
     os._exit(1)
 
 
-def _done(share: t.Callable[[], t.Any]) -> t.Any:
+def fork() -> int:
+    """As ``os.fork``. Of threads that are not there any more in the new process Python warns: it is to use nothing that
+    they could hold."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def no_workers(error: OSError) -> FleetError:
+    """``no-workers``: what a process needs cannot be had."""
+    return FleetError("no-workers", f"no process can be started: {error.strerror}", "workers", "ask for fewer")
+
+
+def _pipe() -> tuple[int, int]:
     try:
-        return share()
+        return os.pipe()
+    except OSError as error:
+        raise no_workers(error) from error
+
+
+def _done(share: t.Callable[[], t.Any]) -> bytes:
+    try:
+        return pickle.dumps(share())
     except FleetError as error:
-        return _Refused(error.problems)
+        return pickle.dumps(_Refused(error.problems))
     except BaseException as error:  # noqa: BLE001  # told by the process that waits for the answer
-        return _Refused(fault(error).problems)
+        return pickle.dumps(_Refused(fault(error).problems))
 
 
 class _Refused(tuple[t.Any, ...]):

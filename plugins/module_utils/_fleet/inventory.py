@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import typing as t
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 
 from .._core.errors import FleetError, Problem
@@ -68,14 +69,17 @@ def hosts_of_output(value: t.Any, where: str = "") -> tuple[InventoryHost, ...]:
             "bad-inventory", text, where, "name an output of pulumi/environments; update the older of both"
         )
     members = value.get("members")
+    found = members if isinstance(members, list) else []
     rows: list[tuple[str, str, t.Any]] = [("hub", "hub", value.get("hub"))]
-    rows += [
-        (f"members[{number}]", "member", row) for number, row in enumerate(members if isinstance(members, list) else ())
-    ]
+    rows += [(f"members[{number}]", "member", row) for number, row in enumerate(found)]
     problems = [problem for place, _role, row in rows for problem in _problems(row, f"{where} {place}".strip())]
-    names = [row["name"] for _place, _role, row in rows if isinstance(row, dict) and row.get("name")]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    problems += [Problem("bad-inventory", f"{name!r} is there twice", where) for name in twice]
+    if found is not members and members is not None:
+        problems.append(Problem("bad-inventory", f"{members!r:.80} is no list of clusters", f"{where} members".strip()))
+    names = Counter(
+        row["name"] for _place, _role, row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)
+    )
+    twice = sorted(name for name, count in names.items() if name and count > 1)
+    problems += [Problem("bad-inventory", f"{name!r:.80} is there twice", where) for name in twice]
     if problems:
         raise FleetError.of(problems)
     environment = str(value.get("environment") or "")

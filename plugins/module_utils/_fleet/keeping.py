@@ -79,12 +79,6 @@ class Keeper:
                 self._open_until(now + self._seconds * 2 / 3)
             return lease
 
-    @property
-    def lost(self) -> FleetError | None:
-        """FleetError ``lease-lost`` once a lease is known to be lost, else None. Of what ``told`` says it knows
-        nothing."""
-        return self._lost
-
     def check(self) -> None:
         """FleetError ``lease-lost`` or ``interrupted`` if there is to be no further write."""
         self.check_leases()

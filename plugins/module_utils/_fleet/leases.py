@@ -17,7 +17,8 @@ from .._store.records import Lease, Records
 
 UNKNOWN = "00000000"
 SKEW = timedelta(minutes=10)
-_HOLDER = re.compile(r".*:(?P<pid>\d+)#(?P<machine>[0-9a-f]{8})-(?P<started>\d+)")
+# Numbers as a kernel has them.
+_HOLDER = re.compile(r".*:(?P<pid>[0-9]{1,10})#(?P<machine>[0-9a-f]{8})-(?P<started>[0-9]{1,20})")
 
 
 def holder_name(environ: t.Mapping[str, str]) -> str:
@@ -33,8 +34,10 @@ def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
     try:
         return records.acquire(name, holder, seconds)
     except FleetError as error:
+        if error.code != "lease-held":
+            raise
         held = next((each for each in records.leases() if each.name == name), None)
-        if error.code != "lease-held" or held is None or not has_ended(held.holder):
+        if held is None or not has_ended(held.holder):
             raise
     try:
         records.release(held)
@@ -60,7 +63,7 @@ def leaving_members(records: Records) -> dict[str, str]:
     }
 
 
-def is_leaving(member: str, holder: str) -> Problem:
+def leaving_problem(member: str, holder: str) -> Problem:
     """The problem ``member-leaving``, why nothing is written to a member that ``holder`` lets go. Nothing is asked."""
     message = f"{holder} is letting it go; nothing is written to it"
     return Problem("member-leaving", message, member, "run again when it is gone")

@@ -46,7 +46,7 @@ class PermitPage:
         """From now on nothing is permitted, for good."""
         self._cells[_STOPPED] = 1.0
 
-    def lives(self) -> None:
+    def beat(self) -> None:
         """Gives a sign of life of the holder: ``ALIVE`` seconds after the last one nothing is permitted."""
         self._cells[_ALIVE_UNTIL] = self._clock() + ALIVE
 

@@ -9,8 +9,7 @@ import typing as t
 
 from .._core.errors import FleetError, Problem
 from .._core.objects.kinds import KIND_OF
-from .._core.objects.reading import judge
-from .._core.schema.checking import Check, check_object
+from .._core.objects.reading import judge, judge_status
 from .._core.schema.codec import decode
 from .._core.schema.fields import fields_of
 from .._core.schema.rules import Found
@@ -47,12 +46,34 @@ def recorded(cls: type[T], document: Record) -> T:
     )
 
 
+def decoded(cls: type[T], document: Record) -> T:
+    """The object as it is recorded, not judged by the rules for manifests. FleetError ``record-damaged`` as of
+    ``recorded`` for a document of another structure, which a hub with other definitions than ours lets in."""
+    try:
+        return decode(cls, document)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        named = KIND_OF.get(str(document.get("kind")))
+        return recorded(named.cls if named and issubclass(named.cls, cls) else cls, document)
+
+
+def all_decoded(cls: type[T], documents: t.Iterable[Record]) -> dict[str, T]:
+    """As ``decoded``, by name; the problems of all documents at once."""
+    found: dict[str, T] = {}
+    problems: list[Problem] = []
+    for each in documents:
+        try:
+            found[record_name(each)] = decoded(cls, each)
+        except FleetError as error:
+            problems += error.problems
+    if problems:
+        raise FleetError.of(problems)
+    return found
+
+
 def _problems(cls: type, document: Record) -> list[Found]:
-    """The status is a record, and may be large: its fields are checked and no more."""
+    """The status is a record, and may be large: it is judged beside the rest."""
     status = next((each for each in fields_of(cls) if each.json == "status"), None)
     if status is None or document.get("status") is None:
         return list(judge(document).problems)
-    check = Check()
-    check_object(check, status.shape.cls, document["status"], "status")
-    found = [each for each in check.problems if each.code != _WORDS]
+    found = [each for each in judge_status(status.shape.cls, document["status"]) if each.code != _WORDS]
     return [*judge({key: each for key, each in document.items() if key != "status"}).problems, *found]

@@ -1,15 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who we are on a server, what we may do there, and whether it is ready."""
+"""Who we are on a server, and whether it is ready."""
 
 from __future__ import annotations
 
 import re
-import typing as t
 from dataclasses import dataclass
 
-from .._core.errors import FleetError
 from .._core.foreign import in_line
 from .._core.values.kube_version import KubeVersion
 from .._core.values.parts import mapping, name, text
@@ -17,7 +15,6 @@ from .client import KubeClient
 from .documents import unusable_answer
 from .errors import ApiError
 from .login.known_secrets import SHOWN
-from .parallel import in_parallel
 
 _CHECK = re.compile(r"\[-\]([A-Za-z0-9_./-]{1,100})(?: |$)")
 _MOST_CHECKS, _LONGEST_VERSION = 100, 100
@@ -30,23 +27,6 @@ class User:
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
-
-
-@dataclass(frozen=True, order=True)
-class AccessRule:
-    """One thing to be allowed: a verb on a resource, or on a ``path`` that is no resource (``/readyz``)."""
-
-    verb: str
-    resource: str = ""
-    group: str = ""
-    namespace: str = ""
-    name: str = ""
-    path: str = ""
-
-    def __str__(self) -> str:
-        what = self.path or (f"{self.resource}.{self.group}" if self.group else self.resource)
-        place = f" in namespace {self.namespace}" if self.namespace else ""
-        return f"{self.verb} {what}{'/' + self.name if self.name else ''}{place}"
 
 
 @dataclass(frozen=True)
@@ -75,43 +55,6 @@ def who_am_i(client: KubeClient) -> User:
         return User(told[0], tuple(told[2:]), told[1])
     except ValueError as error:
         raise unusable_answer(f"POST {path}", str(error), client) from None
-
-
-def missing(client: KubeClient, rules: t.Iterable[AccessRule]) -> tuple[AccessRule, ...]:
-    """Those rules that the account lacks, in the order given, each once; by SelfSubjectAccessReview. ApiError if one
-    of them cannot be asked for."""
-    asked = tuple(dict.fromkeys(rules))
-    answers = in_parallel({str(number): _ask(client, rule) for number, rule in enumerate(asked)}, threads=8)
-    for answer in answers.values():
-        if isinstance(answer, FleetError):
-            raise answer
-    return tuple(rule for number, rule in enumerate(asked) if not answers[str(number)])
-
-
-def _ask(client: KubeClient, rule: AccessRule) -> t.Callable[[], bool]:
-    if rule.path:
-        spec: dict[str, t.Any] = {"nonResourceAttributes": {"verb": rule.verb, "path": rule.path}}
-    else:
-        resource, _slash, subresource = rule.resource.partition("/")
-        attributes = {
-            "verb": rule.verb,
-            "group": rule.group,
-            "resource": resource,
-            "subresource": subresource,
-            "namespace": rule.namespace,
-            "name": rule.name,
-        }
-        spec = {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
-    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec}
-
-    def ask() -> bool:
-        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-        try:
-            return mapping(client.post(path, review), "status").get("allowed") is True
-        except ValueError as error:
-            raise unusable_answer(f"POST {path}", str(error), client) from None
-
-    return ask
 
 
 def ready(client: KubeClient) -> ServerReadiness:

@@ -5,6 +5,7 @@
 
 A whole answer is held in memory as bytes and once more as JSON, so both are bounded: unpacked, an answer has at most
 32 MiB and three million JSON values (some 300 MB in the worst case), an error 1 MiB. Lists come in pages of any size.
+An object is at most 200 levels deep, as a manifest in a file is: what goes through it level by level comes to an end.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 ANSWER_BYTES, ERROR_BYTES = 32 << 20, 1 << 20
+MAX_DEPTH = 200
 _PIECE, _MOST_VALUES = 1 << 16, 3_000_000
 _LONGEST_WAIT = 1e9
 
@@ -55,7 +57,7 @@ class Answer:
 
     @property
     def document(self) -> dict[str, t.Any] | None:
-        """The JSON object in it, None if there is none; TooLarge if it has too many values."""
+        """The JSON object in it, None if there is none or it is nested too deep; TooLarge if it has too many values."""
         return _document(self.data)
 
 
@@ -108,7 +110,8 @@ def _body(response: t.Any, most: int) -> bytes:
 
 
 def _document(data: bytes) -> dict[str, t.Any] | None:
-    if data.count(b",") + data.count(b"[") + data.count(b"{") > _MOST_VALUES:
+    containers = data.count(b"[") + data.count(b"{")
+    if data.count(b",") + containers > _MOST_VALUES:
         raise TooLarge(f"has more than {_MOST_VALUES} values")
     try:
         document = json.loads(data.decode(), parse_constant=_refuse, parse_float=_finite)
@@ -116,7 +119,22 @@ def _document(data: bytes) -> dict[str, t.Any] | None:
             json.dumps(document, ensure_ascii=False).encode()  # half of a pair is no text
     except (ValueError, RecursionError):
         return None
-    return document if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        return None
+    # Objects in lists are looked at by who uses more of them than their names: see ``an_object``.
+    is_list = str(document.get("kind")).endswith("List")
+    return None if not is_list and containers > MAX_DEPTH and is_too_deep(document) else document
+
+
+def is_too_deep(document: t.Mapping[str, t.Any]) -> bool:
+    """Whether it has more than ``MAX_DEPTH`` levels."""
+    level: list[t.Any] = [document]
+    for _depth in range(MAX_DEPTH):
+        parts = (part for each in level for part in (each.values() if isinstance(each, dict) else each))
+        level = [part for part in parts if isinstance(part, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
 def _refuse(constant: str) -> t.NoReturn:

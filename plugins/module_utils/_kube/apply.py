@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._core.resources.applyset import MANAGER
 from .client import KubeClient
 from .discovery import resource_for
 from .errors import ApiError
 from .paths import object_path
-
-MANAGER = "gitops-fleet"
 
 
 def apply_object(

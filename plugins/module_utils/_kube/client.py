@@ -25,6 +25,7 @@ from .answers import (
 )
 from .errors import ApiError, from_status
 from .login.connection import Connection, Credential, bearer
+from .login.connection_notes import USES
 from .login.expiry import certificate_ends, token_ends
 from .login.known_secrets import (
     SHOWN,
@@ -33,10 +34,10 @@ from .login.known_secrets import (
     secrets_of,
 )
 from .login.tls import tls_context
-from .login.uses import USES
 
 JSON = "application/json"
 _SAFE = ("GET", "HEAD")
+_DEFINING = ("/apis/apiextensions.k8s.io/", "/apis/apiregistration.k8s.io/")
 _TRIES = 3
 _MOST_WAITS = 100
 # Seconds after which the server's clock is looked at again.
@@ -95,6 +96,7 @@ class KubeClient:
         self.ahead: timedelta | None = None
         self._timed = -_TIMED_AGAIN
         self.discovered: t.Any = None  # kept by discovery.py, as is the lock
+        self.definitions = 0  # how often we have written what defines kinds
         self.discovery_lock = threading.Lock()
 
     @property
@@ -200,6 +202,8 @@ class KubeClient:
             answer, error = None, None
             try:
                 answer = self._once(method, target, data, content_type or JSON, accept, credential)
+                if method not in _SAFE and path.startswith(_DEFINING):
+                    self.definitions += 1
                 if answer.status < 300 or answer.status in expect:
                     return answer
                 error = self._error(answer, f"{method} {path}", body, credential)
@@ -227,7 +231,7 @@ class KubeClient:
         except TooLarge as error:
             raise self._too_large(error, request) from None
         if document is None:
-            raise self._bad(f"the answer to {request} is not a whole JSON object", answer)
+            raise self._bad(f"the answer to {request} is not a whole JSON object, or has too many levels", answer)
         if document.get("kind") == "Status" and document.get("status") == "Failure":
             raise self._bad(f"the answer to {request} is a failure with status {answer.status}", answer)
         return document

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from .documents import unusable_answer
 from .errors import ApiError
 from .paths import BUILT_IN, Resource
 
+_MISSED = 1.0  # seconds
 _AGGREGATED = f"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON}"
 
 
@@ -33,25 +35,45 @@ class Discovered:
     lists: tuple[Resource, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What was found when ``definitions`` writes of ours had defined kinds; what is not in it is taken to be missing
+    ``until`` then, by the monotonic clock."""
+
+    found: Discovered
+    definitions: int
+    until: float
+
+
+def _asked_again(client: KubeClient, known: _Known | None) -> _Known:
+    with client.discovery_lock:
+        now: _Known | None = client.discovered
+        definitions = client.definitions
+        if now is not None and now.definitions == definitions:
+            others_asked = now is not known
+            if others_asked or time.monotonic() < now.until:
+                return now
+        fresh = _Known(discover(client), definitions, time.monotonic() + _MISSED)
+        client.discovered = fresh
+        return fresh
+
+
 def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     """The resource of a kind on this server.
 
-    Built-in kinds are known without asking. All others are read once per client, and again at each miss, since a CRD
-    may have come. ApiError ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot tell now.
+    Built-in kinds are known without asking. All others are read once per client, and again at a miss, since a CRD may
+    have come: at once where this client has written one since, otherwise a second later at the soonest. ApiError
+    ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot tell now.
     """
     key = (api_version, kind)
     if key in BUILT_IN:
         return BUILT_IN[key]
-    known: Discovered | None = client.discovered
-    if known is not None and key in known.resources:
-        return known.resources[key]
-    with client.discovery_lock:
-        if client.discovered is known:  # nobody else has asked since we looked
-            client.discovered = discover(client)
-        known = client.discovered
-    if key in known.resources:
-        return known.resources[key]
-    if api_version in known.stale:
+    known: _Known | None = client.discovered
+    if known is None or key not in known.found.resources:
+        known = _asked_again(client, known)
+    if key in known.found.resources:
+        return known.found.resources[key]
+    if api_version in known.found.stale:
         away = f"the API server behind {api_version} does not answer, so {kind} is not known at present"
         raise ApiError("server-error", away, client.server_name, "see kubectl get apiservices")
     unknown = f"this cluster has no kind {kind} in {api_version}"

@@ -17,6 +17,7 @@ from .._core.values.parts import (
     text,
     texts,
 )
+from .answers import MAX_DEPTH, is_too_deep
 from .client import KubeClient
 from .errors import ApiError
 
@@ -30,11 +31,14 @@ def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
 
 
 def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
-    """The document itself, once it was looked at: it has name, uid and resourceVersion, and its metadata are of their
-    types. ApiError ``bad-answer`` for anything else; ``request`` is method and path, for the message."""
+    """The document itself, once it was looked at: it has name, uid and resourceVersion, its metadata are of their
+    types, and it is not too deep. ApiError ``bad-answer`` for anything else; ``request`` (method and path) is for the
+    message."""
     try:
         if not isinstance(document, dict):
             raise ValueError("it is no map")
+        if is_too_deep(document):
+            raise ValueError(f"it has more than {MAX_DEPTH} levels")
         _check_metadata(document)
         check_managed_fields(document)
     except ValueError as error:

@@ -26,9 +26,13 @@ _KINDS = (
 
 
 def with_home(path: str, environ: t.Mapping[str, str]) -> str:
-    """The path with its ``~`` replaced by the home that ``environ`` names, by that of this account if it names none."""
+    """The path with its ``~`` replaced by the home that ``environ`` names, by that of this account if it names none.
+    What no file can be called stays as it is: whoever opens it says so."""
     home = environ.get("HOME")
-    return f"{home}{path[1:]}" if home and path.startswith("~/") else os.path.expanduser(path)
+    try:
+        return f"{home}{path[1:]}" if home and path.startswith("~/") else os.path.expanduser(path)
+    except ValueError:
+        return path
 
 
 def read_file(path: Path, most: int) -> bytes:

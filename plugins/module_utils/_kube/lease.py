@@ -5,18 +5,20 @@
 
 ``leaseTransitions`` is the epoch: each acquisition adds one, and a writer whose epoch is behind has lost the lock.
 Every write names the resourceVersion it builds on, so of two at once one fails. Times in the Lease are the API
-server's, taken from its Date header: clocks of runners are never compared with one another.
+server's, taken from its Date header: clocks of runners are never compared with one another. Whatever stands in a Lease
+may have been written by somebody else: nothing in it is trusted to have a form.
 """
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
 from .._core.values.instants import MICROSECONDS, parse_time, write_time
 from .client import KubeClient
+from .documents import an_object, unusable_answer
 from .errors import ApiError
 from .paths import BUILT_IN
 
@@ -24,6 +26,9 @@ from .paths import BUILT_IN
 # servers behind one address may differ by some seconds.
 SKEW = timedelta(seconds=30)
 _RESOURCE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
+_ATTEMPTS = 8
+_LARGEST = 2**31 - 1  # API servers take 32 bits
+Document = dict[str, t.Any]
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,40 @@ class Sighting:
     epoch: int
     resource_version: str
     since: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaseForm:
+    """What stands in a Lease, as far as it has a form: texts are empty and numbers 0 where it has none."""
+
+    holder: str
+    epoch: int
+    seconds: int
+    acquired: datetime | None
+    renewed: datetime | None
+
+
+def lease_form(document: t.Mapping[str, t.Any]) -> LeaseForm:
+    """That of a Lease that the server sent."""
+    spec = mapping_in(document, "spec")
+    return LeaseForm(
+        holder=str(spec.get("holderIdentity") or ""),
+        epoch=whole_number(spec.get("leaseTransitions")),
+        seconds=whole_number(spec.get("leaseDurationSeconds")),
+        acquired=moment(spec.get("acquireTime")),
+        renewed=moment(spec.get("renewTime")),
+    )
+
+
+def mapping_in(document: t.Mapping[str, t.Any], key: str) -> Document:
+    """The map at the key; an empty one for anything else."""
+    found = document.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def whole_number(value: t.Any) -> int:
+    """As 32 bits have it, which is what API servers take; 0 for what is none."""
+    return min(max(value, 0), _LARGEST) if isinstance(value, int) else 0
 
 
 class LeaseHeld(FleetError):
@@ -73,47 +112,46 @@ def acquire(
     its holder has not renewed it for its time to live as we watched, or if its last renewal is older than that and 30 s
     more by the server's clock. Otherwise LeaseHeld.
     """
-    path = _RESOURCE.path(namespace, name)
-    try:
-        answer = client.send("GET", path)
-        current = client.decode(answer, f"GET {path}")
-    except ApiError as error:
-        if error.code != "not-found":
-            raise
-        return _create(client, namespace, name, holder, ttl, now)
-    server_now = answer.date or now
-    spec = current.get("spec") or {}
-    _refuse_if_held(client, current, holder, now, server_now, sighting)
-    epoch = int(spec.get("leaseTransitions") or 0) + 1
-    body = {**current, "spec": _spec(holder, ttl, epoch, server_now, server_now)}
-    try:
-        return _lease(client.put(path, body))
-    except ApiError as error:
-        if error.code != "conflict":
-            raise
-    _refuse_if_held(client, client.get(path), holder, now, server_now, None)
-    raise _held(client, name, Sighting("", epoch, "", now), "someone else was faster")
+    path, epoch = _RESOURCE.path(namespace, name), 0
+    for _attempt in range(_ATTEMPTS):
+        try:
+            answer = client.send("GET", path)
+            current = an_object(client.decode(answer, f"GET {path}"), f"GET {path}", client)
+        except ApiError as error:
+            if error.code != "not-found":
+                raise
+            return _create(client, namespace, name, holder, ttl, now)
+        server_now = answer.date or now
+        _refuse_if_held(client, current, holder, now, server_now, sighting)
+        epoch = lease_form(current).epoch + 1
+        body = {**current, "spec": _spec(holder, ttl, epoch, server_now, server_now)}
+        try:
+            return _lease(client, client.put(path, body), f"PUT {path}")
+        except ApiError as error:
+            if error.code != "conflict":
+                raise
+    raise _held(client, name, Sighting("", epoch, "", now), "others keep changing it")
 
 
 def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
     """The lease, renewed for its time from the server's clock. FleetError ``lease-lost`` if another has it, or it was
     deleted: nothing is to be written after that. ApiError for what the request meets."""
     path = _RESOURCE.path(lease.namespace, lease.name)
-    for _attempt in range(2):
+    for attempt in range(1, _ATTEMPTS + 1):
         try:
             answer = client.send("GET", path)
             current = client.decode(answer, f"GET {path}")
             _refuse_if_lost(client, current, lease)
             # Dates are whole seconds; a second renewal within one must still be seen by those who watch.
             renewed = max(answer.date or lease.renewed, lease.renewed + timedelta(microseconds=1))
-            spec = {**current["spec"], "renewTime": micro(renewed)}
-            return _lease(client.put(path, {**current, "spec": spec}))
+            spec = {**mapping_in(current, "spec"), "renewTime": micro(renewed)}
+            return _lease(client, client.put(path, {**current, "spec": spec}), f"PUT {path}")
         except ApiError as error:
             if error.code == "not-found":
                 raise _lost(client, lease, "nobody, for it was deleted") from None
-            if error.code != "conflict":
+            if error.code != "conflict" or attempt == _ATTEMPTS:
                 raise
-    raise _lost(client, lease, "another")
+    raise AssertionError("the loop returns or raises")
 
 
 def release(client: KubeClient, lease: KubeLease) -> bool:
@@ -123,7 +161,7 @@ def release(client: KubeClient, lease: KubeLease) -> bool:
     try:
         current = client.get(path)
         _refuse_if_lost(client, current, lease)
-        client.put(path, {**current, "spec": {**current["spec"], "holderIdentity": ""}})
+        client.put(path, {**current, "spec": {**mapping_in(current, "spec"), "holderIdentity": ""}})
     except FleetError as error:
         if error.code in ("lease-lost", "conflict", "not-found"):
             return False
@@ -139,14 +177,15 @@ def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int
         "metadata": {"name": name, "namespace": namespace},
         "spec": _spec(holder, ttl, 1, server_now, server_now),
     }
+    path, one = _RESOURCE.path(namespace), _RESOURCE.path(namespace, name)
     try:
-        return _lease(client.post(_RESOURCE.path(namespace), body))
+        return _lease(client, client.post(path, body), f"POST {path}")
     except ApiError as error:
         if error.code != "already-exists":
             raise
-    current = client.get(_RESOURCE.path(namespace, name))
+    current = an_object(client.get(one), f"GET {one}", client)
     _refuse_if_held(client, current, holder, now, server_now, None)
-    return _lease(current)  # our own, made by a request whose answer was lost
+    return _lease(client, current, f"GET {one}")  # our own, made by a request whose answer was lost
 
 
 def _refuse_if_held(
@@ -157,14 +196,11 @@ def _refuse_if_held(
     server_now: datetime,
     sighting: Sighting | None,
 ) -> None:
-    spec = current.get("spec") or {}
-    other = str(spec.get("holderIdentity") or "")
-    if not other or other == holder:
+    form = lease_form(current)
+    if form.holder in ("", holder):
         return
-    other = client.hide(other)
-    ttl = timedelta(seconds=int(spec.get("leaseDurationSeconds") or 0))
-    renewed = moment(spec.get("renewTime"))
-    version, epoch = current["metadata"]["resourceVersion"], int(spec.get("leaseTransitions") or 0)
+    other, epoch, renewed = client.hide(form.holder), form.epoch, form.renewed
+    ttl, version = timedelta(seconds=form.seconds), current["metadata"]["resourceVersion"]
     same = sighting is not None and sighting.resource_version == version
     seen = sighting if sighting is not None and same else Sighting(other, epoch, version, now)
     watched = now - seen.since >= ttl and same
@@ -180,11 +216,9 @@ def _held(client: KubeClient, name: str, sighting: Sighting, why: str) -> LeaseH
 
 
 def _refuse_if_lost(client: KubeClient, current: t.Mapping[str, t.Any], lease: KubeLease) -> None:
-    spec = current.get("spec") or {}
-    if spec.get("holderIdentity") != lease.holder or spec.get("leaseTransitions") != lease.epoch:
-        raise _lost(
-            client, lease, f"{spec.get('holderIdentity') or 'nobody'} with epoch {spec.get('leaseTransitions')}"
-        )
+    form = lease_form(current)
+    if (form.holder, form.epoch) != (lease.holder, lease.epoch):
+        raise _lost(client, lease, f"{client.hide(form.holder) or 'nobody'} with epoch {form.epoch}")
 
 
 def _lost(client: KubeClient, lease: KubeLease, by: str) -> FleetError:
@@ -202,15 +236,18 @@ def _spec(holder: str, ttl: int, epoch: int, acquired: datetime, renewed: dateti
     }
 
 
-def _lease(document: t.Mapping[str, t.Any]) -> KubeLease:
-    spec, metadata = document["spec"], document["metadata"]
+def _lease(client: KubeClient, document: Document, request: str) -> KubeLease:
+    """A Lease that is ours; ApiError ``bad-answer`` for one that nobody holds, or that was never renewed."""
+    metadata, form = an_object(document, request, client)["metadata"], lease_form(document)
+    if not form.holder or form.renewed is None:
+        raise unusable_answer(request, "it is no Lease that is held", client)
     return KubeLease(
-        namespace=metadata["namespace"],
+        namespace=str(metadata.get("namespace") or ""),
         name=metadata["name"],
-        holder=spec["holderIdentity"],
-        epoch=spec["leaseTransitions"],
-        ttl=spec["leaseDurationSeconds"],
-        renewed=moment(spec["renewTime"]) or datetime.min.replace(tzinfo=UTC),
+        holder=form.holder,
+        epoch=form.epoch,
+        ttl=form.seconds,
+        renewed=form.renewed,
         resource_version=metadata["resourceVersion"],
     )
 

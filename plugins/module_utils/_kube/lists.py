@@ -19,6 +19,7 @@ Item = dict[str, t.Any]
 _METADATA = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
 # A list of 500 objects a page, read within the time that one go may take. What is kept whole is bounded in memory too.
 LIST_SECONDS, LIST_BYTES, _MOST_PAGES = 600.0, 256 << 20, 10_000
+_PAGE = 500
 _LONGEST_TOKEN = 16_384
 
 
@@ -54,7 +55,7 @@ def list_objects(
     path: str,
     label_selector: str = "",
     field_selector: str = "",
-    limit: int = 500,
+    limit: int = _PAGE,
     metadata_only: bool = False,
     kind: str = "",
 ) -> t.Iterator[Item]:
@@ -75,7 +76,7 @@ def list_pages(
     path: str,
     label_selector: str = "",
     field_selector: str = "",
-    limit: int = 500,
+    limit: int = _PAGE,
     metadata_only: bool = False,
     kind: str = "",
 ) -> t.Iterator[list[Item]]:
@@ -90,12 +91,12 @@ def read_list(
     path: str,
     label_selector: str = "",
     field_selector: str = "",
-    limit: int = 500,
+    limit: int = _PAGE,
     metadata_only: bool = False,
     kind: str = "",
 ) -> Listing[Item]:
     """The whole list, of at most 256 MiB (else ApiError ``too-large``). One that grows too old while it is read is read
-    again in a single page, as by client-go."""
+    again in a single page, as by client-go, or in pages if that is too large."""
     wanted = _Wanted(client, path, label_selector, field_selector, metadata_only, kind)
     return _whole(wanted, limit, lambda item: item, None)
 
@@ -104,7 +105,7 @@ def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: 
     """The whole list, of each object only what ``make`` makes of it: objects are not kept. ``make`` may raise
     ValueError for an object that is not what it should be: ApiError ``bad-answer``. More than ``most_items`` are
     ``too-large``."""
-    return _whole(_Wanted(client, path, kind=kind), 500, make, most_items)
+    return _whole(_Wanted(client, path, kind=kind), _PAGE, make, most_items)
 
 
 def _whole(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_items: int | None) -> Listing[T]:
@@ -134,7 +135,8 @@ def _listing(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_item
 
 
 def _pages(wanted: _Wanted, limit: int) -> t.Iterator[tuple[Item, int]]:
-    """Pages with their sizes in bytes; smaller ones are asked for where objects are large."""
+    """Pages with their sizes in bytes; smaller ones are asked for where objects are large, and any where one page for
+    all (a ``limit`` of 0) is too large."""
     query: dict[str, str | int | bool] = {}
     if limit:
         query["limit"] = limit
@@ -163,10 +165,10 @@ def _page(wanted: _Wanted, query: dict[str, str | int | bool]) -> tuple[Item, in
         try:
             return wanted.client.sized("GET", wanted.path, query=query, accept=accept)
         except ApiError as error:
-            limit = int(query.get("limit", 1))
-            if error.code != "too-large" or limit <= 1:
+            limit = int(query.get("limit", 0))
+            if error.code != "too-large" or limit == 1:
                 raise
-            query["limit"] = max(1, limit // 10)
+            query["limit"] = max(1, limit // 10) if limit else _PAGE
 
 
 def _next(page: Item, wanted: _Wanted) -> str:

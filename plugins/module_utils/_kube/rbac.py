@@ -14,7 +14,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from .access import AccessRule
+from .._core.objects.identity import NAMESPACE
 from .paths import BUILT_IN, Resource
 
 _API = "rbac.authorization.k8s.io/v1"
@@ -63,7 +63,7 @@ class Subject:
 
 
 def read_only_manifests(
-    subject: Subject, kinds: t.Iterable[Resource] = (), namespace: str = "gitops-fleet"
+    subject: Subject, kinds: t.Iterable[Resource] = (), namespace: str = NAMESPACE
 ) -> tuple[Manifest, ...]:
     """Roles for facts, plans and check mode: nodes, pods and the budgets over them, namespaces (``kube-system`` tells a
     cluster from all others), ``/readyz``, ``/version`` and the placed kinds.
@@ -78,9 +78,7 @@ def read_only_manifests(
     )
 
 
-def apply_manifests(
-    subject: Subject, kinds: t.Iterable[Resource], namespace: str = "gitops-fleet"
-) -> tuple[Manifest, ...]:
+def apply_manifests(subject: Subject, kinds: t.Iterable[Resource], namespace: str = NAMESPACE) -> tuple[Manifest, ...]:
     """Roles for applying and pruning ``kinds``, with what is read for it.
 
     Namespaces are made but not deleted unless they are among the kinds. The ApplySet parents are ConfigMaps in
@@ -100,7 +98,7 @@ def apply_manifests(
     )
 
 
-def node_manifests(subject: Subject, namespace: str = "gitops-fleet") -> tuple[Manifest, ...]:
+def node_manifests(subject: Subject, namespace: str = NAMESPACE) -> tuple[Manifest, ...]:
     """Roles for disrupting nodes: what is read for it, cordons and deletions of nodes, evictions, NodeClaims,
     NodePools, and the node classes of Azure and AWS.
 
@@ -142,7 +140,7 @@ def role_manifests(
 ) -> tuple[Manifest, ...]:
     """Roles, named for ``name``, with grants ``everywhere`` in a cluster and ``inside`` namespaces of it, by their
     names; of these ``gitops-fleet`` comes with the roles."""
-    made: list[Manifest] = [_home("gitops-fleet")] if "gitops-fleet" in inside else []
+    made: list[Manifest] = [_home(NAMESPACE)] if NAMESPACE in inside else []
     rules = [each.as_rule() for each in everywhere]
     made += _cluster_role(f"gitops-fleet-{name}-{subject.mark}", rules, subject) if rules else ()
     for namespace, grants in inside.items():
@@ -154,22 +152,6 @@ def role_manifests(
 def _home(namespace: str) -> Manifest:
     labels = {"app.kubernetes.io/managed-by": "gitops.fleet"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
-
-
-def rules_of(manifests: t.Iterable[Manifest]) -> tuple[AccessRule, ...]:
-    """What these roles grant, one by one, names of objects left out: to be asked for by ``access.missing``."""
-    found = []
-    for manifest in manifests:
-        namespace = manifest["metadata"].get("namespace", "")
-        for rule in manifest.get("rules", ()):
-            for verb in rule["verbs"]:
-                found += [AccessRule(verb, path=path) for path in rule.get("nonResourceURLs", ())]
-                found += [
-                    AccessRule(verb, resource, group, namespace)
-                    for group in rule.get("apiGroups", ())
-                    for resource in rule.get("resources", ())
-                ]
-    return tuple(dict.fromkeys(found))
 
 
 def _resource_rules(kinds: t.Iterable[Resource], verbs: t.Sequence[str]) -> list[Manifest]:

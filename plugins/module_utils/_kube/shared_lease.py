@@ -22,7 +22,14 @@ from .._core.values.duration import span_words
 from .apply import delete_object
 from .client import KubeClient
 from .errors import ApiError
-from .lease import SKEW, micro, moment
+from .lease import (
+    SKEW,
+    lease_form,
+    mapping_in,
+    micro,
+    moment,
+    whole_number,
+)
 from .paths import BUILT_IN
 
 OWNER, WORKERS = "gitops.fleet/owner", "gitops.fleet/workers"
@@ -125,7 +132,7 @@ def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
             current, seen, now = _look(client, one)
             if not _is_ours(seen, lease):
                 break
-            spec = {**_mapping(current.get("spec")), "renewTime": micro(now)}
+            spec = {**mapping_in(current, "spec"), "renewTime": micro(now)}
             written = client.put(one, {**current, "spec": spec})
             return _held(written, lease.namespace, lease.name, lease.worker, lease.seconds)
         except ApiError as error:
@@ -173,21 +180,21 @@ def _look(client: KubeClient, path: str) -> tuple[Document, _Seen, datetime]:
 
 
 def _seen(current: Document) -> _Seen:
-    metadata, spec = _mapping(current.get("metadata")), _mapping(current.get("spec"))
-    annotations = _mapping(metadata.get("annotations"))
+    metadata, form = mapping_in(current, "metadata"), lease_form(current)
+    annotations = mapping_in(metadata, "annotations")
     created = moment(metadata.get("creationTimestamp"))
     try:
         workers = _mapping(json.loads(str(annotations.get(WORKERS))))
     except (ValueError, RecursionError):
         workers = {}
     return _Seen(
-        holder=str(spec.get("holderIdentity") or "")[:_SHOWN],
+        holder=form.holder[:_SHOWN],
         owner=str(annotations.get(OWNER) or ""),
         workers={task: _mapping(each) for task, each in workers.items()},
-        seconds=_number(spec.get("leaseDurationSeconds")),
-        epoch=_number(spec.get("leaseTransitions")),
-        since=moment(spec.get("acquireTime")) or created,
-        renewed=moment(spec.get("renewTime")) or created,
+        seconds=form.seconds,
+        epoch=form.epoch,
+        since=form.acquired or created,
+        renewed=form.renewed or created,
         resource_version=str(metadata.get("resourceVersion") or ""),
     )
 
@@ -231,16 +238,16 @@ def _document(
 
 def _without(current: Document, workers: t.Mapping[str, Document]) -> Document:
     """The Lease with these workers only, under the name of one of them."""
-    metadata, spec = _mapping(current.get("metadata")), _mapping(current.get("spec"))
-    annotations = {**_mapping(metadata.get("annotations")), WORKERS: json.dumps(workers, sort_keys=True)}
+    metadata, spec = mapping_in(current, "metadata"), mapping_in(current, "spec")
+    annotations = {**mapping_in(metadata, "annotations"), WORKERS: json.dumps(workers, sort_keys=True)}
     text = str(next(iter(workers.values())).get("text") or "another worker of the same records")
-    new = {"holderIdentity": text, "leaseDurationSeconds": _longest(workers, _number(spec.get("leaseDurationSeconds")))}
+    new = {"holderIdentity": text, "leaseDurationSeconds": _longest(workers, lease_form(current).seconds)}
     return {"metadata": {"annotations": annotations}, "spec": {**spec, **new}}
 
 
 def _on(current: Document, new: Document) -> Document:
     """The new content under the resourceVersion that was read: of two who write at once one is refused."""
-    return {**current, **new, "metadata": {**_mapping(current.get("metadata")), **new["metadata"]}}
+    return {**current, **new, "metadata": {**mapping_in(current, "metadata"), **new["metadata"]}}
 
 
 def _held(document: Document, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
@@ -258,13 +265,8 @@ def _held(document: Document, namespace: str, name: str, worker: Worker, seconds
 
 def _longest(workers: t.Mapping[str, Document], otherwise: int) -> int:
     """Seconds for which the longest of them is waited for; ``otherwise`` for one that does not say."""
-    return max(_number(each.get("seconds", otherwise)) for each in workers.values())
+    return max(whole_number(each.get("seconds", otherwise)) for each in workers.values())
 
 
 def _mapping(value: t.Any) -> Document:
     return value if isinstance(value, dict) else {}
-
-
-def _number(value: t.Any) -> int:
-    """As 32 bits have it, which is what API servers take."""
-    return min(max(value, 0), 2**31 - 1) if isinstance(value, int) else 0

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from .._core.errors import FleetError
 from .errors import ApiError
 from .login.connection import Connection, without_userinfo
-from .login.uses import USES
+from .login.connection_notes import USES
 
 try:
     import urllib3
@@ -36,7 +36,7 @@ def pool(connection: Connection, context: ssl.SSLContext | None, size: int) -> t
     options: dict[str, t.Any] = {"maxsize": size, "retries": False}
     if context is not None:
         options["ssl_context"] = context
-        if connection.insecure:  # people are told by ``uses``: by name, and once
+        if connection.insecure:  # people are told by ``USES``: by name, and once
             urllib3.disable_warnings(failures.InsecureRequestWarning)
         if connection.tls_server_name:
             options["server_hostname"] = connection.tls_server_name
@@ -107,7 +107,8 @@ def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
     headers = None
     if proxy.username is not None:
         headers = urllib3.make_headers(proxy_basic_auth=f"{unquote(proxy.username)}:{unquote(proxy.password or '')}")
-    manager = urllib3.ProxyManager(without_userinfo(connection.proxy), proxy_headers=headers, **options)
+    place = proxy._replace(netloc=proxy.netloc.rpartition("@")[2]).geturl()
+    manager = urllib3.ProxyManager(place, proxy_headers=headers, **options)
     return manager.connection_from_url(connection.server)
 
 

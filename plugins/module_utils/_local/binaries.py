@@ -26,8 +26,8 @@ from pathlib import Path
 from .._core.errors import FleetError, Problem
 from .._core.values.kube_version import KubeVersion
 from .compile_progress import FORMAT, CompileProgress
-from .kept_builds import fault, write_manifest
-from .locks import locked, make_folder
+from .kept_builds import build_fault, write_manifest
+from .locks import locked, make_folder, writing
 from .private import own_folder
 from .progress_note import noted, passed_on
 from .recipes import (
@@ -41,7 +41,7 @@ from .recipes import (
     matches,
     recipe,
 )
-from .released.offers import ReleaseOffer, offer, resting, take
+from .released.offers import ReleaseOffer, install_release, offer, resting
 
 Say = t.Callable[[str], None]
 # Of the compiler and its target: what changes the bytes of a binary.
@@ -123,7 +123,7 @@ def provide(
     Release files come before a build, unless there are none, or the variable ``FLEET_RELEASES`` is ``off``.
     """
     root, names = cache or cache_root(), one.names if names is None else names
-    if root.exists():
+    if os.path.exists(root):
         own_folder(root)
     places = places_of(one, root)
     kept = usable(places, names)
@@ -171,7 +171,7 @@ def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path 
         (places.built, places.go, "built"),
         (places.offered.folder if places.offered else None, None, "downloaded"),
     ):
-        why = "" if folder is None else fault(one, folder, go, names)
+        why = "" if folder is None else build_fault(one, folder, go, names)
         if why is None:
             return folder
         if why:
@@ -180,7 +180,7 @@ def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path 
 
 
 def _got(places: Places, names: t.Collection[str], say: Say) -> Path:
-    if places.offered is not None and take(places.offered, say):
+    if places.offered is not None and install_release(places.offered, say):
         return places.offered.folder
     if places.built is None or places.go is None:
         return _any_build(places.recipe, places.root, names, resting(places.offered) if places.offered else "")
@@ -196,11 +196,12 @@ def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None
     for part in one.parts:
         for name, package in part.programs.items():
             _compile(part, name, package, making / name, say)
-    _copy_shipped(one, making)
-    _copy_scripts(one, making)
-    write_manifest(one, making, go)
-    shutil.rmtree(folder, ignore_errors=True)
-    making.rename(folder)
+    with writing(folder.parent):
+        _copy_shipped(one, making)
+        _copy_scripts(one, making)
+        write_manifest(one, making, go)
+        shutil.rmtree(folder, ignore_errors=True)
+        making.rename(folder)
 
 
 def _compile(one: Recipe, name: str, package: str, target: Path, say: Say) -> None:
@@ -243,7 +244,7 @@ def _any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: s
     hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
     damaged: list[Problem] = []
     for folder in sorted(root.glob(f"{one.product}-{one.version}-*")):
-        why = fault(one, folder, None, names)
+        why = build_fault(one, folder, None, names)
         if why is None:
             return folder
         damaged.append(Problem("damaged-binary", f"{folder} must not be used: {why}", hint=hint))
@@ -261,12 +262,21 @@ def _go_facts() -> dict[str, str] | None:
     """None if there is no Go."""
     if shutil.which("go") is None:
         return None
-    done = subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
-        ["go", "env", "-json", *_GO_FACTS], capture_output=True, text=True, env=_environment(), check=False
-    )
-    if done.returncode != 0:
+    try:
+        done = subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
+            ["go", "env", "-json", *_GO_FACTS],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=_environment(),
+            check=False,
+        )
+        facts = json.loads(done.stdout) if done.returncode == 0 else None
+    except (OSError, ValueError) as error:
+        raise FleetError("go-missing", f"the go command does not work: {error}") from None
+    if not isinstance(facts, dict):
         raise FleetError("go-missing", f"the go command does not work: {_last_lines(done.stderr, 3)}")
-    return {name: str(value) for name, value in json.loads(done.stdout).items()}
+    return {name: str(value) for name, value in facts.items()}
 
 
 def _environment() -> dict[str, str]:
@@ -335,18 +345,21 @@ def _ask_version(path: Path, _mtime_ns: int) -> str:
     arguments = ["version", "--client"] if path.name == "kubectl" else ["--version"]
     try:
         done = subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
-            [str(path), *arguments], capture_output=True, text=True, timeout=30, check=False
+            [str(path), *arguments], capture_output=True, text=True, errors="replace", timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise FleetError("missing-binary", f"{path} does not tell its version: {error}") from None
     told = _VERSION.search(done.stdout)
-    if told is None:
+    version = told[1].rstrip(".+-") if told else ""
+    try:
+        KubeVersion.parse(version)
+    except ValueError:
         raise FleetError(
             "missing-binary",
             f"{path} does not tell its version",
             hint="stamp it when it is built: an unstamped one takes itself for v0.0.0",
-        )
-    return told[1]
+        ) from None
+    return version
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -21,7 +21,7 @@ except ImportError:
     x509 = None  # type: ignore[assignment]
 
 from .._core.errors import FleetError
-from .locks import make_folder
+from .locks import make_folder, writing
 from .private import write_private
 
 VALID_FOR = timedelta(days=3650)
@@ -69,7 +69,7 @@ def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after:
     """Fill ``folder``: CA (``ca``), each identity, and the pair that signs service account tokens (``sa.key, sa.pub``).
 
     Does nothing if the folder is there: it is written beside and renamed, so it is whole or not there.
-    ``not_after`` ends all certificates but the CA's; ten years by default.
+    ``not_after`` ends all certificates but the CA's; ten years by default. FleetError ``unwritable-folder``.
     """
     if folder.is_dir():
         return
@@ -78,25 +78,26 @@ def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after:
     making = folder.with_name(f".{folder.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     make_folder(making, 0o700)
-    _make_ca(making, cluster, began)
-    for identity in _IDENTITIES:
-        sign(making, identity, began, not_after)
-    _make_service_account_keys(making)
-    making.rename(folder)
+    with writing(folder.parent):
+        _make_ca(making, cluster, began)
+        for identity in _IDENTITIES:
+            sign(making, identity, began, not_after)
+        _make_service_account_keys(making)
+        making.rename(folder)
 
 
 def sign(
     folder: Path, identity: CertificateIdentity, now: datetime | None = None, not_after: datetime | None = None
 ) -> tuple[Path, Path]:
     """Writes a new key (mode 0600) and its certificate by the CA of ``folder`` there; the paths, certificate first.
-    Instants are aware; it ends after ten years by default."""
+    Instants are aware; it ends after ten years by default. FleetError ``state-unreadable`` for a CA that is damaged,
+    ``unwritable-folder``."""
     _need_library()
     began = (now or datetime.now(UTC)) - _BACKDATED
     ends = not_after or began + VALID_FOR
     if ends <= began:
         began = ends - timedelta(days=1)  # wanted by tests: expired before it was made
-    authority = x509.load_pem_x509_certificate((folder / "ca.crt").read_bytes())
-    authority_key = serialization.load_pem_private_key((folder / "ca.key").read_bytes(), None)
+    authority, authority_key = _authority(folder)
     key = ec.generate_private_key(ec.SECP256R1())
     builder = (
         _builder(_subject(identity), authority.subject, key, began, ends)
@@ -107,9 +108,25 @@ def sign(
         builder = builder.add_extension(x509.SubjectAlternativeName(_serving_names()), critical=False)
     certificate = builder.sign(t.cast("ec.EllipticCurvePrivateKey", authority_key), hashes.SHA256())
     paths = folder / f"{identity.file}.crt", folder / f"{identity.file}.key"
-    write_private(paths[1], _pem_of_key(key))
-    write_private(paths[0], certificate.public_bytes(serialization.Encoding.PEM), 0o644)
+    with writing(folder):
+        write_private(paths[1], _pem_of_key(key))
+        write_private(paths[0], certificate.public_bytes(serialization.Encoding.PEM), 0o644)
     return paths
+
+
+def _authority(folder: Path) -> tuple[t.Any, t.Any]:
+    """The CA's certificate and key."""
+    try:
+        certificate = x509.load_pem_x509_certificate((folder / "ca.crt").read_bytes())
+        return certificate, serialization.load_pem_private_key((folder / "ca.key").read_bytes(), None)
+    except (OSError, ValueError, TypeError):
+        raise unreadable_keys(folder) from None
+
+
+def unreadable_keys(folder: Path) -> FleetError:
+    """The error for keys in ``folder`` that are gone, or damaged."""
+    text = f"keys or certificates in {folder} are gone, or cannot be read"
+    return FleetError("state-unreadable", text, hint="make the cluster absent and present again")
 
 
 def _make_ca(folder: Path, cluster: str, now: datetime) -> None:

@@ -122,7 +122,7 @@ def upgraded(
         _refuse_step(spec, before, find(PROFILES[spec.profile], version, binaries_dir, cache, build=False))
         binaries = find(PROFILES[spec.profile], version, binaries_dir, cache, say)
         newer = binaries["kube-apiserver"].version
-        intent = upgrades.intend(folder, operation, f"v{state.version}", f"v{newer}")
+        intent = upgrades.intend(folder, f"v{state.version}", f"v{newer}")
 
         def noted(started: str) -> None:
             if intent is not None and f"v{started}" == intent.after:
@@ -176,7 +176,11 @@ def status(root: Path | None, name: str) -> ClusterStatus:
     """What is true now, read from processes and the API server; changes nothing, never fails for a broken cluster."""
     root = _root(root)
     folder = states.cluster_dir(root, name)
-    if not folder.is_dir():
+    try:
+        there = folder.is_dir()
+    except OSError:
+        return ClusterStatus(name, "incomplete")
+    if not there:
         return ClusterStatus(name, "absent")
     state = _load_any(folder)
     if state is None:

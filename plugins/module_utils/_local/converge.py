@@ -26,6 +26,7 @@ from .components import (
 )
 from .control_plane import Component
 from .kubeconfigs import has_keys, write_kubeconfig, write_merged
+from .locks import writing
 from .ports import PortRange
 from .private import write_private
 from .spec import ClusterSpec, TokenUser
@@ -40,11 +41,15 @@ _COMPONENT_LOGINS = ("controller-manager", "scheduler", "kwok")
 
 
 def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
-    """What the cluster was asked to be, but for its nodes (which an upgrade leaves alone), at another version."""
-    rows = [row for path in folder.glob("tokens-*.csv") for row in csv.reader(path.read_text("utf-8").splitlines())]
-    tokens = (TokenUser(row[0], row[1], tuple(row[3].split(",")) if row[3] else ()) for row in rows)
-    audit = audit_policy(folder).exists()
-    return ClusterSpec(state.name, version, profile=state.profile, audit=audit, tokens=tuple(tokens))
+    """What the cluster was asked to be, but for its nodes (which an upgrade leaves alone), at another version.
+    FleetError ``state-unreadable``."""
+    try:
+        rows = [row for path in folder.glob("tokens-*.csv") for row in csv.reader(path.read_text("utf-8").splitlines())]
+        tokens = tuple(TokenUser(row[0], row[1], tuple(row[3].split(",")) if row[3] else ()) for row in rows)
+    except (OSError, ValueError, IndexError, csv.Error):
+        text = f"what users the cluster has cannot be read in {folder}"
+        raise FleetError("state-unreadable", text, state.name, "make the cluster present with them again") from None
+    return ClusterSpec(state.name, version, profile=state.profile, audit=audit_policy(folder).exists(), tokens=tokens)
 
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
@@ -201,12 +206,13 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
     for login in logins:
         write_kubeconfig(folder / f"{login}.kubeconfig", spec.name, state.server, pki, CertificateIdentity(login, ""))
     named = files(folder, _options(spec, binaries))
-    for path, content in named.items():
-        write_private(path, content)
-    # What is there tells later how the cluster was asked for.
-    for old in (*folder.glob("tokens-*.csv"), audit_policy(folder)):
-        if old not in named:
-            old.unlink(missing_ok=True)
+    with writing(folder):
+        for path, content in named.items():
+            write_private(path, content)
+        # What is there tells later how the cluster was asked for.
+        for old in (*folder.glob("tokens-*.csv"), audit_policy(folder)):
+            if old not in named:
+                old.unlink(missing_ok=True)
     return write_kubeconfig(folder / "kubeconfig", spec.name, state.server, pki)
 
 

@@ -79,7 +79,7 @@ def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, st
     (folder / _MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
-def fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[str]) -> str | None:
+def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[str]) -> str | None:
     """Why a build must not be used; empty if there is no build, None if nothing is wrong with it.
 
     Of its binaries only ``names`` are looked at; ``go`` is None where there is no compiler to compare with. A file that

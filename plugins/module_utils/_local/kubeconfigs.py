@@ -6,18 +6,18 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import typing as t
-from datetime import datetime
 from pathlib import Path
 
-from .certificates import ADMIN, CertificateIdentity, sign
+from .certificates import ADMIN, CertificateIdentity, unreadable_keys
+from .locks import writing
 from .private import write_private
 
 
 def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity: CertificateIdentity = ADMIN) -> bool:
-    """Write (mode 0600) if that changes anything, and tell whether it did. Keys are embedded: the file can be moved."""
+    """Write (mode 0600) if that changes anything, and tell whether it did. Keys are embedded: the file can be moved.
+    FleetError ``state-unreadable`` for keys that are gone, ``unwritable-folder``."""
     return _write(path, [_entry(context, server, pki, identity)], context)
 
 
@@ -30,25 +30,6 @@ def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> boo
 def has_keys(pki: Path) -> bool:
     """Whether the admin can log in with what is there: a cluster that is being made has its keys one by one."""
     return all((pki / file).is_file() for file in ("ca.crt", f"{ADMIN.file}.crt", f"{ADMIN.file}.key"))
-
-
-def client_kubeconfig(
-    cluster_dir: Path, user: str, groups: t.Iterable[str] = (), not_after: datetime | None = None
-) -> Path:
-    """A kubeconfig for a further user of a cluster, made in its folder; permissions come from RBAC alone.
-
-    Repeated for the same user, groups and end it gives the same file with a fresh key.
-    """
-    groups = tuple(groups)
-    digest = hashlib.sha256(json.dumps([user, groups, str(not_after)]).encode()).hexdigest()[:12]
-    state = json.loads((cluster_dir / "state.json").read_text(encoding="utf-8"))
-    identity = CertificateIdentity(f"client-{digest}", user, groups)
-    pki = cluster_dir / "pki"
-    sign(pki, identity, not_after=not_after)
-    path = cluster_dir / f"kubeconfig-{digest}"
-    server = f"https://127.0.0.1:{state['ports']['kube-apiserver']}"
-    write_kubeconfig(path, state["name"], server, pki, identity)
-    return path
 
 
 def _entry(name: str, server: str, pki: Path, identity: CertificateIdentity) -> dict[str, t.Any]:
@@ -72,11 +53,15 @@ def _write(path: Path, entries: list[dict[str, t.Any]], current: str) -> bool:
         "current-context": current,
     }
     content = (json.dumps(document, indent=2) + "\n").encode()
-    if path.is_file() and path.read_bytes() == content:
-        return False
-    write_private(path, content)
+    with writing(path.parent):
+        if path.is_file() and path.read_bytes() == content:
+            return False
+        write_private(path, content)
     return True
 
 
 def _data(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode()
+    try:
+        return base64.b64encode(path.read_bytes()).decode()
+    except OSError:
+        raise unreadable_keys(path.parent) from None

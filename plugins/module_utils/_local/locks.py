@@ -45,19 +45,24 @@ def locked(
 
 def make_folder(path: Path, mode: int = 0o755) -> Path:
     """Make ``path`` and its parents; FleetError ``unwritable-folder``."""
-    try:
+    with writing(path):
         path.mkdir(mode=mode, parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(path, error) from None
     return path
+
+
+@contextlib.contextmanager
+def writing(folder: Path) -> t.Iterator[None]:
+    """What cannot be written within, into ``folder`` or below it, is FleetError ``unwritable-folder``."""
+    try:
+        yield
+    except OSError as error:
+        raise _unwritable(folder, error) from None
 
 
 def _opened(path: Path) -> int:
     make_folder(path.parent)
-    try:
+    with writing(path.parent):
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise _unwritable(path.parent, error) from None
 
 
 def _take(
@@ -88,6 +93,6 @@ def _take(
 
 
 def _unwritable(path: Path, error: OSError) -> FleetError:
-    return FleetError(
-        "unwritable-folder", f"{path} cannot be written: {error.strerror}", hint="give a folder that you may write to"
-    )
+    why = error.strerror or type(error).__name__
+    hint = "give a folder that you may write to"
+    return FleetError("unwritable-folder", f"{path} cannot be written: {why}", hint=hint)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .._kube.client import KubeClient
 from .._kube.lists import read_list
-from .spec import ClusterSpec, NodesSpec
+from .spec import LONGEST_NAME, ClusterSpec, NodesSpec, node_name
 
 Node = dict[str, t.Any]
 
@@ -65,7 +65,8 @@ def successor(node: Node, version: str, image: str) -> Node:
     which is always the same for the same node. Empty ``version`` and ``image`` are those of the old one."""
     metadata, status = node["metadata"], node.get("status") or {}
     place, old = _place_of(node), metadata["name"]
-    name = f"{place}-{hashlib.sha256(str(metadata['uid']).encode()).hexdigest()[:5]}"
+    own = hashlib.sha256(str(metadata["uid"]).encode()).hexdigest()[:5]
+    name = f"{place[: LONGEST_NAME - len(own) - 1].rstrip('-')}-{own}"
     labels = {**(metadata.get("labels") or {}), "kubernetes.io/hostname": name}
     info = {**(status.get("nodeInfo") or {})}
     info |= {key: value for key, value in (("kubeletVersion", version), ("osImage", image)) if value}
@@ -121,7 +122,7 @@ def _shape_of(node: Node) -> str:
 
 
 def _node(spec: ClusterSpec, pool: NodesSpec, number: int, cluster_version: str) -> Node:
-    name = f"{spec.name}-{pool.pool}-{number}"
+    name = node_name(spec.name, pool, number)
     labels = {
         **pool.labels,
         "kubernetes.io/arch": "amd64",

@@ -19,6 +19,9 @@ from .state import name_problem
 _VERSION = re.compile(r"v?1\.[0-9]{1,3}(\.[0-9]{1,3})?")
 _AGE = re.compile(r"([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?")
 _MAX_NODES = 5000
+LONGEST_NAME = 63  # of a node, for it is the value of a label of its own
+# What would end a field of the line, or the line, in which the API server reads users.
+_OF_LINES = re.compile(r'["\r\n\x00]')
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,11 @@ class ClusterSpec:
     tokens: tuple[TokenUser, ...] = ()
 
 
+def node_name(cluster: str, pool: NodesSpec, number: int) -> str:
+    """The name of one of the pool's nodes, which are numbered from 0 on."""
+    return f"{cluster}-{pool.pool}-{number}"
+
+
 def refuse_bad(spec: ClusterSpec) -> None:
     """Raise FleetError with all that is wrong in ``spec``."""
     problems = tuple(_problems(spec))
@@ -96,12 +104,8 @@ def _problems(spec: ClusterSpec) -> t.Iterator[Problem]:
     if label_value_problem(spec.region):
         yield problem("bad-label", label_value_problem(spec.region) or "", "region")
     for number, token in enumerate(spec.tokens):
-        if not token.token or not token.user or any(mark in token.token for mark in ' ,"\n'):
-            yield problem(
-                "bad-token",
-                "a token user needs a name and a token without blanks, commas and quotes",
-                f"tokens[{number}]",
-            )
+        if _token_problem(token):
+            yield problem("bad-token", _token_problem(token), f"tokens[{number}]")
     pools = [pool.pool for pool in spec.nodes]
     for number, pool in enumerate(spec.nodes):
         path = f"nodes[{number}]"
@@ -109,6 +113,23 @@ def _problems(spec: ClusterSpec) -> t.Iterator[Problem]:
             yield problem("duplicate-pool", f"pool {pool.pool!r} is there twice", f"{path}.pool")
         for part, code, message in _pool_problems(pool):
             yield problem(code, message, f"{path}.{part}")
+        longest = len(node_name(spec.name, pool, max(pool.count - 1, 0)))
+        if longest > LONGEST_NAME and not name_problem(spec.name) and not name_problem(pool.pool):
+            text = f"names of its nodes would have {longest} characters, and {LONGEST_NAME} are the most"
+            yield problem("bad-name", text, f"{path}.pool", "give the cluster or the pool a shorter name")
+
+
+def _token_problem(token: TokenUser) -> str:
+    """Why the user cannot stand in the token file, whose fields and lines others must not begin; empty if it can."""
+    if not token.token or not token.user or any(mark in token.token for mark in " ,"):
+        return "a token user needs a name and a token without blanks, commas and quotes"
+    if any(map(_OF_LINES.search, (token.token, token.user, *token.groups))):
+        return "neither token nor user nor groups may hold quotes or line breaks"
+    return "the name of a group holds no comma, and is not empty" if not all(map(_is_group, token.groups)) else ""
+
+
+def _is_group(name: str) -> bool:
+    return bool(name) and "," not in name
 
 
 def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
@@ -132,11 +153,13 @@ def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
             yield "version", "bad-version", str(error)
     values = {"zone": pool.zone, "instance_type": pool.instance_type}
     for key, value in {**values, **{f"labels[{key}]": value for key, value in pool.labels.items()}}.items():
-        if label_value_problem(value):
-            yield key, "bad-label", label_value_problem(value) or ""
+        why = label_value_problem(value) if isinstance(value, str) else f"{value!r:.80} is not text: put it in quotes"
+        if why:
+            yield key, "bad-label", why
     for key in pool.labels:
-        if label_key_problem(key):
-            yield "labels", "bad-label", label_key_problem(key) or ""
+        why = label_key_problem(key) if isinstance(key, str) else f"{key!r:.80} is not text: put it in quotes"
+        if why:
+            yield "labels", "bad-label", why
 
 
 def refuse_bad_step(name: str, current: str, wanted: str) -> None:

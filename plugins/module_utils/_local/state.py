@@ -15,7 +15,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from .._core.errors import FleetError
-from .locks import locked, make_folder
+from .._core.values.kube_version import KubeVersion
+from .components import PROFILES
+from .locks import locked, make_folder, writing
 from .ports import PortRange, reserve, reserve_one
 from .private import write_private
 from .processes import ProcessId
@@ -77,10 +79,14 @@ def cluster_dir(root: Path, name: str) -> Path:
 
 
 def cluster_names(root: Path) -> tuple[str, ...]:
-    """Names, sorted, of all clusters that have a folder below ``root``: complete, half made or damaged."""
-    if not root.is_dir():
+    """Names, sorted, of all clusters that have a folder below ``root``: complete, half made or damaged. FleetError
+    ``state-unreadable`` where that cannot be looked at."""
+    try:
+        return tuple(sorted(each.name for each in os.scandir(root) if each.is_dir() and not name_problem(each.name)))
+    except (FileNotFoundError, NotADirectoryError):
         return ()
-    return tuple(sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not name_problem(entry.name)))
+    except OSError as error:
+        raise FleetError("state-unreadable", f"{root} cannot be read: {error.strerror}") from None
 
 
 def load(folder: Path) -> State | None:
@@ -100,18 +106,33 @@ def load(folder: Path) -> State | None:
             for name, row in document.pop("processes").items()
         }
         del document["schema"]
-        return State(**document, processes=processes)
+        return _judged(State(**document, processes=processes))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise FleetError("state-unreadable", f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FleetError(
             "state-unreadable",
             f"{path} is not the state of a local cluster",
             where=folder.name,
             hint="make the cluster absent and present again",
         ) from None
+
+
+def _judged(state: State) -> State:
+    """ValueError for what no state of a cluster has in it."""
+    texts = (state.version, *(part for each in state.processes.values() for part in (each.version, each.id.started)))
+    numbers = (*state.ports.values(), *(each.id.pid for each in state.processes.values()))
+    if not all(isinstance(each, str) for each in texts) or not isinstance(state.ready, bool):
+        raise ValueError("something in it is of another type")
+    if not all(isinstance(each, int) and each > 0 for each in numbers) or "kube-apiserver" not in state.ports:
+        raise ValueError("ports or processes are not numbered")
+    if state.version:
+        KubeVersion.parse(state.version)
+    if name_problem(state.name) or state.profile not in PROFILES or state.wanted not in ("running", "stopped"):
+        raise ValueError("it is of no cluster that there can be here")
+    return state
 
 
 def save(folder: Path, state: State) -> State:
@@ -122,10 +143,8 @@ def save(folder: Path, state: State) -> State:
         name: {"pid": one.id.pid, "started": one.id.started, "version": one.version}
         for name, one in sorted(state.processes.items())
     }
-    try:
+    with writing(folder):
         write_private(folder / "state.json", (json.dumps(document, indent=2, sort_keys=True) + "\n").encode())
-    except OSError as error:
-        raise FleetError("unwritable-folder", f"{folder} cannot be written: {error.strerror}") from None
     return state
 
 

@@ -15,14 +15,14 @@ import json
 import os
 import secrets
 import typing as t
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from pathlib import Path
 
 from .._core.errors import FleetError
 from .._core.values.instants import SECONDS, write_time
 from .._kube.files import open_to_append
-from .locks import locked
+from .locks import locked, writing
 from .private import write_private
 
 LOG = "upgrades.log"
@@ -34,7 +34,6 @@ class Intent:
     """An upgrade that was begun and is not known to be over. Versions as the API server tells them, ``v1.36.3``."""
 
     id: str
-    operation: str
     before: str
     after: str
 
@@ -43,29 +42,42 @@ def pending(folder: Path) -> Intent | None:
     """The intent in a cluster's folder, which an upgrade leaves that was cut short; None if there is none. FleetError
     ``state-unreadable``."""
     try:
-        return Intent(**json.loads((folder / _INTENT).read_text(encoding="utf-8")))
+        found = json.loads((folder / _INTENT).read_text(encoding="utf-8"))
+        named = {each.name: found[each.name] for each in fields(Intent)}
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError) as error:
-        raise FleetError("state-unreadable", f"{folder / _INTENT} cannot be read: {error}") from None
+    except OSError as error:
+        raise _unreadable(folder, str(error.strerror)) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise _unreadable(folder, "it is no intent of ours") from None
+    if not all(isinstance(each, str) for each in named.values()):
+        raise _unreadable(folder, "it is no intent of ours")
+    return Intent(**named)
 
 
-def intend(folder: Path, operation: str, before: str, after: str) -> Intent | None:
+def _unreadable(folder: Path, why: str) -> FleetError:
+    hint = "delete the file, and upgrade the cluster again"
+    return FleetError("state-unreadable", f"{folder / _INTENT} cannot be read: {why}", hint=hint)
+
+
+def intend(folder: Path, before: str, after: str) -> Intent | None:
     """Writes down the intent to go from ``before`` to ``after``, and gives it; one to ``after`` that was cut off
-    earlier is kept instead. None, and nothing is written, if both are the same."""
+    earlier is kept instead. None, and nothing is written, if both are the same. FleetError ``unwritable-folder``."""
     kept = pending(folder)
     if kept is not None and kept.after == after:
         return kept
     if before == after:
         return None
-    intent = Intent(secrets.token_hex(8), operation, before, after)
-    write_private(folder / _INTENT, (json.dumps(asdict(intent)) + "\n").encode())
+    intent = Intent(secrets.token_hex(8), before, after)
+    with writing(folder):
+        write_private(folder / _INTENT, (json.dumps(asdict(intent)) + "\n").encode())
     return intent
 
 
 def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
     """Appends the line (``at, operation, member, from, to, id``) to the log, unless there is one with the intent's id;
-    ``at`` is aware. FleetError ``busy``, ``unwritable-folder``."""
+    ``at`` is aware, and ``operation`` that which brings the upgrade to its end. FleetError ``busy``,
+    ``unwritable-folder``."""
     line = {
         "at": write_time(at, SECONDS),
         "operation": operation,
@@ -74,23 +86,34 @@ def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) 
         "to": intent.after,
         "id": intent.id,
     }
-    with locked(root / ".locks" / "upgrades", timeout=60):
-        if any(found.get("id") == intent.id for found in _lines(root / LOG)):
+    with locked(root / ".locks" / "upgrades", timeout=60), writing(root):
+        written = _written(root / LOG)
+        if any(each.get("id") == intent.id for each in _lines(written)):
             return
+        # What a process that was killed, or a full disk, has left of a line must not swallow this one.
+        begin = "\n" if written and not written.endswith(b"\n") else ""
         with os.fdopen(open_to_append(root / LOG, 0o600), "wb") as file:
-            file.write((json.dumps(line) + "\n").encode())
+            file.write(f"{begin}{json.dumps(line)}\n".encode())
             file.flush()
             os.fsync(file.fileno())
 
 
 def finish(folder: Path) -> None:
-    """The upgrade is over: its intent is deleted."""
-    (folder / _INTENT).unlink(missing_ok=True)
+    """The upgrade is over: its intent is deleted. FleetError ``unwritable-folder``."""
+    with writing(folder):
+        (folder / _INTENT).unlink(missing_ok=True)
 
 
-def _lines(log: Path) -> t.Iterator[dict[str, t.Any]]:
-    if not log.exists():
-        return
-    for line in log.read_bytes().splitlines():
-        with contextlib.suppress(ValueError):
-            yield json.loads(line)
+def _written(log: Path) -> bytes:
+    try:
+        return log.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _lines(written: bytes) -> t.Iterator[dict[str, t.Any]]:
+    for line in written.splitlines():
+        with contextlib.suppress(ValueError, RecursionError):
+            found = json.loads(line)
+            if isinstance(found, dict):
+                yield found

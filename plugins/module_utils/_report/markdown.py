@@ -28,6 +28,8 @@ BREAK = "\u200b"
 CELL = 300
 
 LIMIT = 60_000
+# Of these bytes, what comes before the details takes three quarters at the most.
+SUMMARY, NOTES, BEFORE = LIMIT // 2, LIMIT // 8, LIMIT * 3 // 4
 SHOWN, FEW = 200, 20
 
 
@@ -41,11 +43,10 @@ def plans_markdown(
     lines = ["## Fleet plan", "", *(line for each in first for line in (each, ""))]
     lines += [f"Digest `{digest}`", f"Facts `{facts[:16]}`", ""]
     lines += ["| placement | gained | kept | lost | objects | deleted | stopped by |", "|" + " --- |" * 7]
-    lines += [_summary(plan) for plan in plans[:SHOWN]]
-    if len(plans) > SHOWN:
-        lines.append(f"| {len(plans) - SHOWN} more | | | | | | |")
-    lines += ["", *(f"- note: {escaped(str(finding))}" for finding in findings[:SHOWN])] if findings else []
-    lines += _removals(plans, LIMIT * 3 // 4 - size_of(lines))
+    lines += as_many_as_fit(map(_summary, plans[:SHOWN]), len(plans), SUMMARY, "| {} more | | | | | | |")
+    room, notes = BEFORE - size_of(lines), [str(finding) for finding in findings]
+    going = _removals(plans, room - size_of(notes_markdown(notes, NOTES)))
+    lines += [*notes_markdown(notes, max(NOTES, room - size_of(going))), *going]
     room = LIMIT - size_of(lines)
     for plan in plans:
         section = _section(plan)
@@ -60,6 +61,24 @@ def plans_markdown(
 def size_of(lines: t.Iterable[str]) -> int:
     """Bytes of the lines with their ends."""
     return sum(len(line.encode()) + 1 for line in lines)
+
+
+def as_many_as_fit(lines: t.Iterable[str], total: int, room: int, more: str) -> list[str]:
+    """The first of the ``total`` lines, as many as keep within ``room`` bytes; then how many more there are, in the
+    place of ``{}`` in ``more``."""
+    kept: list[str] = []
+    for line in lines:
+        room -= size_of([line])
+        if room < 0:
+            break
+        kept.append(line)
+    return [*kept, more.format(total - len(kept))] if len(kept) < total else kept
+
+
+def notes_markdown(notes: t.Sequence[str], room: int) -> list[str]:
+    """A line for each note behind an empty one, as many as keep within about ``room`` bytes; nothing without notes."""
+    told = (f"- note: {escaped(each)}" for each in notes[:SHOWN])
+    return ["", *as_many_as_fit(told, len(notes), room, "- {} more notes")] if notes else []
 
 
 def _summary(plan: PlacementPlan) -> str:

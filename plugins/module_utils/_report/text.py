@@ -51,6 +51,7 @@ LOOK_AGAIN = (
     " and changes nothing"
 )
 GAP, ROOM = 2, 24
+INDENT = "  "
 VALUE, CELL = 120, 1_000
 
 
@@ -81,7 +82,7 @@ def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: st
             line += padded(cell, width + GAP)
             if columns_of(cell) > width:
                 place = len(indent) + sum(each + GAP for each in widths[: column + 1])
-                lines += _folded(line.rstrip(), "")
+                lines += folded(line.rstrip())
                 line = " " * place
         first, *more = wrapped(row[-1], columns() - start) or [""]
         lines.append((line + first).rstrip())
@@ -100,29 +101,29 @@ def _widths(widths: list[int], indent: int) -> list[int]:
 
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
     """Who gets the placement, who loses it, who does not get it and why, and what stops it."""
-    lines = _folded(_headline(plan), "")
+    lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
     rows = [_cluster_row(each, outcomes.get(each.cluster)) for each in plan.changes_first]
     if rows:
-        lines += table(("", "CLUSTER", "SCORE", "WHY"), _cut(rows))
+        lines += table(("", "CLUSTER", "SCORE", "WHY"), some(rows))
     if plan.left_out:
         left = [("x", each.cluster, each.rule, each.reason) for each in plan.left_out]
-        lines += table(("", "NOT PICKED", "RULE", "WHY"), _cut(left))
-    lines += [part for line in _object_lines(plan) for part in _folded(line, most=len(line))]
+        lines += table(("", "NOT PICKED", "RULE", "WHY"), some(left))
+    lines += [part for line in _object_lines(plan) for part in folded(line, INDENT, most=len(line))]
     lines += _rendered(plan)
-    lines += [part for line in waves_lines(plan) for part in _folded(line)]
+    lines += [part for line in waves_lines(plan) for part in folded(line, INDENT)]
     for clusters, changed in unseen(plan, outcomes):
-        lines += _folded(f"on {listed(clusters)}, since the last apply:")
-        lines += [part for line in changed for part in _folded(line, "    ")]
+        lines += folded(f"on {listed(clusters)}, since the last apply:", INDENT)
+        lines += [part for line in changed for part in folded(line, "    ")]
     told = _members_lines(outcomes)
     lines += [line for found in told[:SHOWN] for line in found]
     if len(told) > SHOWN:
         lines.append(f"  {len(told) - SHOWN} more members with something to tell")
-    lines += [part for line in reached_lines(plan, outcomes) for part in _folded(line)]
+    lines += [part for line in reached_lines(plan, outcomes) for part in folded(line, INDENT)]
     for brake in plan.brakes:
         if brake.tripped:
             word = "lifted" if brake.lifted else "STOPS"
-            lines += _folded(f"brake {brake.name} {word}: {brake.message}")
+            lines += folded(f"brake {brake.name} {word}: {brake.message}", INDENT)
     return lines + notes_text(plan.findings)
 
 
@@ -152,19 +153,22 @@ def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) 
     return lines + ([LOOK_AGAIN] if far.waiting else [])
 
 
-def folded(text: str, indent: str = "") -> list[str]:
-    """The text in lines that fit ``columns``, each behind ``indent``."""
-    return _folded(text, indent)
+def folded(text: str, indent: str = "", most: int = LINE) -> list[str]:
+    """The text in lines that fit ``columns``, each behind ``indent``, those after the first further in; what is beyond
+    about ``most`` characters is only counted."""
+    return wrapped(in_line(text, most), columns(), indent, indent + "    ") or [""]
 
 
 def some(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The first ``SHOWN`` rows of a long table, and a row that says how many more there are."""
-    return _cut(rows)
+    if len(rows) <= SHOWN:
+        return list(rows)
+    return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
 
 
 def first_text(findings: t.Sequence[Problem]) -> list[str]:
     """Notes that have to be read before the plan: that nothing is recorded."""
-    return [part for each in findings if each.code == NOTHING_RECORDED for part in _folded(f"NOTE: {each}", "")]
+    return [part for each in findings if each.code == NOTHING_RECORDED for part in folded(f"NOTE: {each}")]
 
 
 def notes_text(findings: t.Sequence[Problem]) -> list[str]:
@@ -173,7 +177,7 @@ def notes_text(findings: t.Sequence[Problem]) -> list[str]:
     notes = [f"note: {finding}" for finding in findings[:SHOWN]]
     if len(findings) > SHOWN:
         notes.append(f"{len(findings) - SHOWN} more notes")
-    return [part for note in notes for part in _folded(note)]
+    return [part for note in notes for part in folded(note, INDENT)]
 
 
 def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
@@ -189,21 +193,21 @@ def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
     """Objects that change or drift on one member, or why it could not be read."""
     if outcome.error:
-        return _folded(f"! {replace(outcome.error, where=cluster)}")
+        return folded(f"! {replace(outcome.error, where=cluster)}", INDENT)
     lines = []
     steps = [step for step in outcome.steps if step.action != UNCHANGED]
     for step in steps[:SHOWN]:
-        lines += _folded(f"{cluster}: {step.action} {step.id}" + (f": {step.message}" if step.message else ""))
+        lines += folded(f"{cluster}: {step.action} {step.id}" + (f": {step.message}" if step.message else ""), INDENT)
         lines += _drift_lines(step)
-        lines += [part for line in field_lines(step.changes) for part in _folded(line, "      ")]
+        lines += [part for line in field_lines(step.changes) for part in folded(line, "      ")]
     if len(steps) > SHOWN:
-        lines += _folded(f"{cluster}: {len(steps) - SHOWN} more")
+        lines += folded(f"{cluster}: {len(steps) - SHOWN} more", INDENT)
     told = {step.id for step in outcome.steps if step.message}
     failures = [each for each in outcome.failures if each.id not in told]
     for each in failures[:SHOWN]:
-        lines += _folded(f"! {cluster}: {each.id}: {each.message}")
+        lines += folded(f"! {cluster}: {each.id}: {each.message}", INDENT)
     if len(failures) > SHOWN:
-        lines += _folded(f"! {cluster}: {len(failures) - SHOWN} more")
+        lines += folded(f"! {cluster}: {len(failures) - SHOWN} more", INDENT)
     return lines
 
 
@@ -216,7 +220,7 @@ def facts_text(snapshot: FactsSnapshot) -> list[str]:
     lines = table(header, [_facts_row(snapshot, each, priced) for each in clusters])
     if priced:
         source = f"from {snapshot.prices.text}" if snapshot.prices else "from prices of an earlier capture"
-        lines += _folded(f"costs: {CURRENCY} for an {PERIOD} and one {' or '.join(UNITS.values())}, {source}")
+        lines += folded(f"costs: {CURRENCY} for an {PERIOD} and one {' or '.join(UNITS.values())}, {source}", INDENT)
     return lines
 
 
@@ -271,11 +275,13 @@ def _rendered(plan: PlacementPlan) -> list[str]:
     lines = []
     for clusters, told in rendered_lines(plan, KINDS):
         same = f"the same on {len(clusters)} clusters" if len(clusters) > 1 else "on one cluster"
-        lines += _folded(f"overridden, {same} ({listed(clusters)}):")
-        lines += [part for line in told for part in _folded(line, "    ")]
+        lines += folded(f"overridden, {same} ({listed(clusters)}):", INDENT)
+        lines += [part for line in told for part in folded(line, "    ")]
     others = [each for rendering in plan.renderings[KINDS:] for each in rendering.clusters]
     if others:
-        lines += _folded(f"overridden in other ways on {len(others)} more clusters; render shows what one of them gets")
+        lines += folded(
+            f"overridden in other ways on {len(others)} more clusters; render shows what one of them gets", INDENT
+        )
     return lines
 
 
@@ -299,14 +305,14 @@ def _object_lines(plan: PlacementPlan) -> list[str]:
 def _drift_lines(step: MemberStep) -> list[str]:
     if step.missing:
         text = "differs: it is missing" if step.action == DIFFERS else "drift: it was deleted"
-        return _folded(f"{text} on the member", "      ")
+        return folded(f"{text} on the member", "      ")
     lines = []
     for each in step.drifts[:10]:
         who = ", ".join(each.managers) or "unknown"
         text = f"drift: {each.path} is {_value(each.live)}, placed {_value(each.desired)}, set by {who}"
-        lines += _folded(text, "      ")
+        lines += folded(text, "      ")
     for diff in step.diffs[:10]:
-        lines += _folded(f"differs: {diff.path} is {_value(diff.live)}, wanted {_value(diff.desired)}", "      ")
+        lines += folded(f"differs: {diff.path} is {_value(diff.live)}, wanted {_value(diff.desired)}", "      ")
     more = max(0, len(step.drifts) - 10) + max(0, len(step.diffs) - 10)
     if more:
         lines.append(f"      {more} more fields")
@@ -316,15 +322,3 @@ def _drift_lines(step: MemberStep) -> list[str]:
 def _value(value: t.Any) -> str:
     text = repr(value)
     return text if len(text) <= VALUE else f"{text[:VALUE]}..."
-
-
-def _cut(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The first rows, and how many more there are."""
-    if len(rows) <= SHOWN:
-        return list(rows)
-    return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
-
-
-def _folded(text: str, indent: str = "  ", most: int = LINE) -> list[str]:
-    """Lines that fit; those after the first stand further in."""
-    return wrapped(in_line(text, most), columns(), indent, indent + "    ") or [""]

@@ -11,7 +11,9 @@ import uuid
 from datetime import UTC, datetime
 
 from .._core.errors import FleetError
-from .._core.values.instants import MICROSECONDS, parse_time, write_time
+from .._core.objects.identity import NAMESPACE
+from .._core.resources.applyset import MANAGER
+from .._core.values.instants import MICROSECONDS, write_time
 from .._kube import lease as kube_lease
 from .._kube.client import KubeClient, Query
 from .._kube.errors import ApiError
@@ -32,14 +34,14 @@ from .records import (
     lease_lost,
 )
 
-NAMESPACE = "gitops-fleet"
-_STRICT: Query = {"fieldManager": "gitops-fleet", "fieldValidation": "Strict"}
+_STRICT: Query = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
 _LEASE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
 _SECRET = BUILT_IN["v1", "Secret"]
 _EVENT = BUILT_IN["v1", "Event"]
 # Events about objects without a namespace are kept there by every API server.
 _EVENTS_NAMESPACE = "default"
 _MESSAGE_BYTES = 1024
+_LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 def hub_client(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> KubeClient:
@@ -164,12 +166,7 @@ class HubRecords:
         return Lease(name, holder, taken.epoch, taken.renewed, taken.renewed, seconds)
 
     def renew(self, lease: Lease) -> Lease:
-        try:
-            renewed = kube_lease.renew(self.client, _theirs(lease)).renewed
-        except ApiError as error:
-            if error.code != "not-found":
-                raise
-            raise lease_lost(lease.name, lease.holder, "", self.place) from None
+        renewed = kube_lease.renew(self.client, _theirs(lease)).renewed
         return Lease(lease.name, lease.holder, lease.epoch, lease.acquired, renewed, lease.seconds)
 
     def release(self, lease: Lease) -> None:
@@ -180,8 +177,7 @@ class HubRecords:
         found = read_list(self.client, _LEASE.path(NAMESPACE)).items
         # A hub that is a member too has the lease on the member there, whose name has no dot.
         ours = (each for each in found if "." in each["metadata"]["name"])
-        held = (_ours(document) for document in ours if document["spec"].get("holderIdentity"))
-        return tuple(sorted(held, key=lambda lease: lease.name))
+        return tuple(sorted((each for each in map(_ours, ours) if each.holder), key=lambda lease: lease.name))
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
         about = self.get(kind, name) or {}
@@ -223,7 +219,7 @@ class HubRecords:
             if error.code != "not-found":
                 raise
             return b""
-        return base64.b64decode((document.get("data") or {}).get("value", ""))
+        return self._value(name, kube_lease.mapping_in(document, "data").get("value"))
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
         document = {
@@ -240,6 +236,18 @@ class HubRecords:
                 raise
         return self.secret(name)
 
+    def _value(self, name: str, encoded: t.Any) -> bytes:
+        """What the Secret keeps. FleetError ``record-damaged`` if that is nothing: digests would be without a key."""
+        try:
+            value = base64.b64decode(encoded, validate=True) if isinstance(encoded, str) else b""
+        except ValueError:
+            value = b""
+        if not value:
+            text = f"the Secret {NAMESPACE}/gitops-fleet-{name} has nothing under value, or no base64"
+            hint = "put back what stood there; if nobody has it, delete the Secret, and a new one is made"
+            raise FleetError("record-damaged", text, self.place, hint)
+        return value
+
     def close(self) -> None:
         self.client.close()
 
@@ -254,13 +262,14 @@ class HubRecords:
         if lease is None:
             return
         try:
-            spec = self.client.get(_LEASE.path(NAMESPACE, to_object_name(lease.name))).get("spec") or {}
+            current = self.client.get(_LEASE.path(NAMESPACE, to_object_name(lease.name)))
         except ApiError as error:
             if error.code != "not-found":
                 raise
-            spec = {}
-        if (spec.get("holderIdentity"), spec.get("leaseTransitions")) != (lease.holder, lease.epoch):
-            raise lease_lost(lease.name, lease.holder, str(spec.get("holderIdentity") or ""), self.place)
+            current = {}
+        form = kube_lease.lease_form(current)
+        if (form.holder, form.epoch) != (lease.holder, lease.epoch):
+            raise lease_lost(lease.name, lease.holder, form.holder, self.place)
 
     def _in_namespace(self, attempt: t.Callable[[], T]) -> T:
         """``attempt``, and once more after the namespace was made, if it was that which was not found."""
@@ -327,31 +336,25 @@ def _theirs(lease: Lease) -> kube_lease.KubeLease:
 
 
 def _ours(document: t.Mapping[str, t.Any]) -> Lease:
-    spec = document["spec"]
+    form = kube_lease.lease_form(document)
     return Lease(
         name=from_object_name(document["metadata"]["name"]),
-        holder=spec["holderIdentity"],
-        epoch=int(spec.get("leaseTransitions") or 0),
-        acquired=_moment(spec.get("acquireTime")),
-        renewed=_moment(spec.get("renewTime")),
-        seconds=int(spec.get("leaseDurationSeconds") or 0),
+        holder=form.holder,
+        epoch=form.epoch,
+        acquired=form.acquired or _LONG_AGO,
+        renewed=form.renewed or _LONG_AGO,
+        seconds=form.seconds,
     )
 
 
 def _event(document: t.Mapping[str, t.Any]) -> Event:
-    about = document["involvedObject"]
+    """Anybody who may write Events there can write one that looks like ours."""
+    about = kube_lease.mapping_in(document, "involvedObject")
     return Event(
-        about["kind"],
+        str(about.get("kind") or ""),
         record_name({"metadata": about}),
-        document.get("type", ""),
-        document.get("reason", ""),
-        document.get("message", ""),
-        _moment(document.get("eventTime")),
+        str(document.get("type") or ""),
+        str(document.get("reason") or ""),
+        str(document.get("message") or ""),
+        kube_lease.moment(document.get("eventTime")) or _LONG_AGO,
     )
-
-
-def _moment(text: t.Any) -> datetime:
-    try:
-        return parse_time(str(text))
-    except ValueError:
-        return datetime.fromtimestamp(0, UTC)

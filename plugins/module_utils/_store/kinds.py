@@ -15,6 +15,7 @@ import typing as t
 from .._core.errors import FleetError
 from .._core.objects.kinds import KIND_OF
 from .._core.objects.kinds import KINDS as KNOWN
+from .._core.values.selector import DNS_LABEL, DNS_SUBDOMAIN
 from .._kube.paths import Resource
 
 # Resources to place, which lie on the hub without being records.
@@ -28,8 +29,7 @@ def resource_of(kind: str) -> Resource:
 
 
 KINDS: t.Mapping[str, Resource] = {each.kind: resource_of(each.kind) for each in KNOWN if each.kind not in _PLACED}
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL, _SUBDOMAIN = re.compile(DNS_LABEL), re.compile(DNS_SUBDOMAIN)
 
 
 def stored_resource(kind: str) -> Resource:
@@ -60,6 +60,11 @@ def is_name(name: str) -> bool:
     return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
 
 
+def is_label(name: str) -> bool:
+    """Whether this is a DNS label (RFC 1123), as names of namespaces are."""
+    return len(name) <= 63 and _LABEL.fullmatch(name) is not None
+
+
 def record_name(record: t.Mapping[str, t.Any]) -> str:
     """``name``, or ``namespace/name`` of a record with a namespace: what it is called among those of its kind."""
     metadata = record.get("metadata") or {}
@@ -73,5 +78,4 @@ def namespace_and_name(kind: str, name: str) -> tuple[str, str] | None:
     namespace, slash, own = name.rpartition("/")
     if bool(slash) != stored_resource(kind).namespaced or not is_name(own):
         return None
-    fine = not slash or (len(namespace) <= 63 and _LABEL.fullmatch(namespace))
-    return (namespace, own) if fine else None
+    return (namespace, own) if not slash or is_label(namespace) else None

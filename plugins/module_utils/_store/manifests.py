@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +12,7 @@ from pathlib import Path
 from .._core.errors import FleetError, Problem
 from .._core.objects.service_json import manifests_of
 from .documents_in_files import Document, read_documents
-from .kinds import is_name
-
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+from .kinds import is_label, is_name
 
 
 @dataclass(frozen=True)
@@ -26,6 +23,11 @@ class Manifest:
     where: str
     path: str
     _place: Document | None = field(repr=False, default=None, compare=False)
+
+    @property
+    def of_manifest(self) -> bool:
+        """Whether it stands in its file so; else it was made of what Azure prints."""
+        return self._place is not None
 
     def where_of(self, field_path: str) -> str:
         """``file:line`` of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is there."""
@@ -84,24 +86,26 @@ def _identity_problems(manifest: Manifest) -> t.Iterator[Problem]:
     }
     for name, value in values.items():
         if value in (None, ""):
-            hint = "generateName makes another object each time: write a name" if "generateName" in metadata else ""
-            yield Problem(
-                "missing-field", f"{name} is missing", manifest.where_of(name), hint if "name" in name else ""
-            )
+            hint = _name_hint(manifest, metadata) if "name" in name else ""
+            yield Problem("missing-field", f"{name} is missing", manifest.where_of(name), hint)
         elif not isinstance(value, str):
             yield Problem("bad-name", f"{name} is not text", manifest.where_of(name), "quote it")
     if isinstance(values["metadata.name"], str) and values["metadata.name"]:
         yield from _name_problems(manifest, values["metadata.name"], str(values["apiVersion"]))
     namespace = metadata.get("namespace")
-    if namespace not in (None, "") and not (
-        isinstance(namespace, str) and len(namespace) <= 63 and _LABEL.fullmatch(namespace)
-    ):
+    if namespace not in (None, "") and not (isinstance(namespace, str) and is_label(namespace)):
         yield Problem(
             "bad-name",
             "metadata.namespace is not the name of a namespace",
             manifest.where_of("metadata.namespace"),
             "lower-case letters, digits and -, at most 63 characters",
         )
+
+
+def _name_hint(manifest: Manifest, metadata: t.Mapping[str, t.Any]) -> str:
+    if not manifest.of_manifest:
+        return "keep the id and the name that the service prints: they tell what this is"
+    return "generateName makes another object each time: write a name" if "generateName" in metadata else ""
 
 
 def _name_problems(manifest: Manifest, name: str, api_version: str) -> t.Iterator[Problem]:

@@ -36,7 +36,7 @@ class Lease:
 
     def expired(self, now: datetime) -> bool:
         """Whether its seconds are over, so that anybody may take it."""
-        return now >= self.renewed + timedelta(seconds=self.seconds)
+        return now - self.renewed >= timedelta(seconds=self.seconds)
 
 
 @dataclass(frozen=True)

@@ -37,14 +37,6 @@ def source_revision(folder: str | Path, environ: t.Mapping[str, str] | None = No
     return text if _COMMIT.fullmatch(text) else ""
 
 
-def is_dirty(folder: str | Path, environ: t.Mapping[str, str] | None = None) -> bool | None:
-    """Whether the folder differs from the commit, files that Git does not know included; None if unknown."""
-    answer = _git(
-        folder, environ, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all", "--", "."
-    )
-    return bool(answer.stdout) if answer and answer.returncode == 0 else None
-
-
 def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str, str] | None = None) -> bool | None:
     """Whether ``new`` is ``old`` or was built on it. None if unknown: a commit that this clone does not hold (a shallow
     one, or history that was rewritten and collected)."""

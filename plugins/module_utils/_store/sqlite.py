@@ -197,7 +197,7 @@ class SqliteRecords:
 
     def _secret(self, connection: sqlite3.Connection, name: str) -> bytes:
         row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"secret/{name}",)).fetchone()
-        if row is not None and not isinstance(row[0], bytes):
+        if row is not None and (not isinstance(row[0], bytes) or not row[0]):
             raise damaged(f"what is kept as {name} is damaged", self.place)
         return row[0] if row else b""
 

@@ -169,15 +169,22 @@ class _Builder:
     def _end(self, _event: t.Any) -> None:
         done = self._stack.pop()
         for source in done.merged:
-            for key in source.keys() - done.value.keys():
+            lines, texts = self._lines[id(source)], self._texts.get(id(source), {})
+            for key in [key for key in source if key not in done.value]:
                 done.value[key] = source[key]
-                done.lines[key] = self._lines[id(source)][key]
-                if key in (texts := self._texts.get(id(source), {})):
+                done.lines[key] = lines[key]
+                if key in texts:
                     done.texts[key] = texts[key]
-        self._lines[id(done.value)] = done.lines
-        if done.texts:
-            self._texts[id(done.value)] = done.texts
+        self._place(done.value, done.lines, done.texts)
         self._add(done.value, done.line, done.anchor)
+
+    def _place(self, value: t.Any, lines: dict[str | int, int], texts: dict[str | int, str] | None) -> None:
+        """Notes where a value stands. Its ``id`` may be that of one that was merged and is gone."""
+        self._lines[id(value)] = lines
+        if texts:
+            self._texts[id(value)] = texts
+        else:
+            self._texts.pop(id(value), None)
 
     def _scalar(self, event: t.Any) -> None:
         line, text = event.start_mark.line + 1, event.value
@@ -227,9 +234,7 @@ class _Builder:
             copied = {key: self._copy(item) for key, item in value.items()}
         else:
             copied = [self._copy(item) for item in value]
-        self._lines[id(copied)] = self._lines[id(value)]
-        if id(value) in self._texts:
-            self._texts[id(copied)] = self._texts[id(value)]
+        self._place(copied, self._lines[id(value)], self._texts.get(id(value)))
         return copied
 
     def _add(self, value: t.Any, line: int, anchor: str | None) -> None:

@@ -16,7 +16,7 @@ from .engine_gone import end_with_engine
 Properties = dict[str, t.Any]
 _INPUTS = ("kubeconfig", "context", "skip_unreachable")
 _TOLD = ("version", "labels")
-_AWAY = ("unreachable", "timeout", "unavailable")
+_AWAY = ("unreachable", "timeout", "server-error")
 
 
 class ExistingClusterProvider(ResourceProvider):

@@ -46,7 +46,8 @@ class KindClusterProvider(ResourceProvider):
         return CheckResult(news, [])
 
     def diff(self, _id: str, olds: Properties, news: Properties) -> DiffResult:
-        """One that is gone is made again without a refresh. Its port is free only when the old one has gone."""
+        """One that is gone, or its kubeconfig, is made again without a refresh. Its port is free only when the old one
+        has gone."""
         replaces = [name for name in _INPUTS if olds.get(name) != news.get(name)]
         gone = news["name"] not in _names() or not Path(news["kubeconfig"]).is_file()
         return DiffResult(changes=bool(replaces) or gone, replaces=replaces, delete_before_replace=True)
@@ -58,14 +59,13 @@ class KindClusterProvider(ResourceProvider):
         return ReadResult(id_ if props["name"] in _names() else "", dict(props))
 
     def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
-        """Makes it anew, empty: what is left of it is deleted first."""
+        """Makes one that is gone anew, empty. Of one that is there only the kubeconfig is written again."""
         spec = _spec(news)
-        if spec.name in _names():
-            _run(spec.delete())
-        return UpdateResult(_made(spec))
+        whole = spec.name in _names() and not _mark(spec).exists()
+        return UpdateResult(_exported(spec) if whole else _made(spec))
 
     def delete(self, _id: str, props: Properties) -> None:
-        _run(_spec(props).delete())
+        _run(_spec(props).delete_command())
         Path(props["kubeconfig"]).unlink(missing_ok=True)
 
 
@@ -87,24 +87,40 @@ def _spec(props: Properties) -> KindSpec:
 
 def _made(spec: KindSpec) -> Properties:
     """A mark beside the kubeconfig says that a cluster of that name is ours, and not whole: its maker was killed."""
-    place = Path(spec.kubeconfig)
-    mark = place.with_name(f".{place.name}.making")
+    place, mark = Path(spec.kubeconfig), _mark(spec)
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if spec.name in _names():
         if not mark.exists():
             raise RuntimeError(
                 f"there is a kind cluster {spec.name} that is not of this stack: delete it, or rename ours"
             )
-        _run(spec.delete())
+        _run(spec.delete_command())
     mark.touch()
     try:
-        _run(spec.create(), spec.configuration())
+        _run(spec.create_command(), spec.configuration())
     except RuntimeError:
-        _run(spec.delete())
+        _run(spec.delete_command())
         mark.unlink()
         raise
     place.chmod(0o600)
     mark.unlink()
+    return _outputs(spec)
+
+
+def _exported(spec: KindSpec) -> Properties:
+    place = Path(spec.kubeconfig)
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _run(spec.export_command())
+    place.chmod(0o600)
+    return _outputs(spec)
+
+
+def _mark(spec: KindSpec) -> Path:
+    place = Path(spec.kubeconfig)
+    return place.with_name(f".{place.name}.making")
+
+
+def _outputs(spec: KindSpec) -> Properties:
     return {**vars(spec), "context": spec.context}
 
 

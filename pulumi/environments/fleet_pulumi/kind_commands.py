@@ -39,14 +39,18 @@ class KindSpec:
         }
         return json.dumps(document)
 
-    def create(self) -> list[str]:
+    def create_command(self) -> list[str]:
         """The command that makes the cluster, with ``configuration`` as its input; nothing is run here."""
         place = ["--kubeconfig", self.kubeconfig]
         return ["kind", "create", "cluster", "--name", self.name, "--config", "-", *place, "--wait", f"{WAIT}s"]
 
-    def delete(self) -> list[str]:
+    def delete_command(self) -> list[str]:
         """The command that deletes the cluster; nothing is run here."""
         return ["kind", "delete", "cluster", "--name", self.name, "--kubeconfig", self.kubeconfig]
+
+    def export_command(self) -> list[str]:
+        """The command that writes the kubeconfig of a cluster that is there; nothing is run here."""
+        return ["kind", "export", "kubeconfig", "--name", self.name, "--kubeconfig", self.kubeconfig]
 
 
 LIST = ["kind", "get", "clusters"]

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import typing as t
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.network_file import read_network
@@ -20,6 +22,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.reading import read_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.checking import did_you_mean
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import label_value_problem
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.local import port_range
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.rights import rights
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.files import with_home
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec, NodesSpec, refuse_bad
 
 from .documents import fleet_member, member_cluster, node_class, node_pool, placement, update_strategy
@@ -84,7 +90,7 @@ class Cluster:
     @property
     def kubeconfig_path(self) -> str:
         """That of an existing cluster, absolute; a relative one begins at the folder of the program."""
-        return str(Path(self.kubeconfig).expanduser().absolute())
+        return str(Path(with_home(self.kubeconfig, os.environ)).absolute())
 
     def spec(self) -> ClusterSpec:
         """What a local cluster shall be; its audit log tells who wrote what."""
@@ -181,13 +187,15 @@ def _row(shape: type[T], raw: t.Any, where: str, problems: list[Problem]) -> T:
     found: dict[str, t.Any] = {}
     for key, value in raw.items():
         if key not in known:
-            hint = did_you_mean(key, known) or f"fields: {', '.join(known)}"
+            hint = did_you_mean(str(key), known) or f"fields: {', '.join(known)}"
             problems.append(Problem("unknown-field", f"there is no field {key!r}", where, hint))
         elif key in _NESTED:
             found[key] = _rows(_NESTED[key], value, f"{where}.{key}", problems)
         else:
             default = shape().__getattribute__(key)
             fitting = isinstance(value, type(default)) and isinstance(value, bool) is isinstance(default, bool)
+            if key == "labels" and fitting:
+                fitting = all(isinstance(part, str) for pair in value.items() for part in pair)
             if key == "kubeconfig" and (not fitting or _CONTENT.search(value)):
                 text = "this is what is in a kubeconfig, and not its path; it would stand in the state of the stack"
                 hint = "write it into a file of mode 0600, and its path here; renew its keys if it was committed"
@@ -209,6 +217,7 @@ def _problems(settings: Settings, raw: Raw) -> t.Iterator[Problem]:
         return
     if not 1 <= settings.token_days <= 3650:
         yield Problem("bad-config", f"{settings.token_days} is not between 1 and 3650 days", "tokenDays")
+    yield from _stack_problems(settings)
     clusters = {"hub": settings.hub, **{f"members[{n}]": each for n, each in enumerate(settings.members)}}
     names = [each.name for each in clusters.values()]
     for where, each in clusters.items():
@@ -230,8 +239,39 @@ def _problems(settings: Settings, raw: Raw) -> t.Iterator[Problem]:
         ("applications", settings.applications, placement),
         ("updateStrategies", settings.update_strategies, update_strategy),
     ):
+        yield from _twice(rows, key)
         for number, row in enumerate(rows):
             yield from _object_problems(make(row.name, row.spec), f"{key}[{number}]")
+
+
+def _stack_problems(settings: Settings) -> t.Iterator[Problem]:
+    """What is wrong with what all clusters share."""
+    if label_value_problem(settings.stack):
+        hint = "its name is the value of a label of every object: at most 63 letters, digits, -, _ and ."
+        yield Problem("bad-config", f"the stack {settings.stack!r:.200} cannot be named in labels", "stack", hint)
+    yield from _told(partial(port_range, settings.ports), "ports")
+    subject = {"kind": "User", "name": "any"}
+    for number, row in enumerate(settings.placed_kinds):
+        where = f"placedKinds[{number}]"
+        lacking = [name for name in ("api_version", "kind") if not getattr(row, name)]
+        yield from (Problem("missing-field", f"{name} is missing", where) for name in lacking)
+        if not lacking:
+            yield from _told(partial(rights, "apply", subject, [vars(row)]), where)
+
+
+def _twice(rows: t.Sequence[Named], where: str) -> t.Iterator[Problem]:
+    names = [row.name for row in rows]
+    for number, name in enumerate(names):
+        if name and names.index(name) != number:
+            yield Problem("duplicate-object", f"{name!r} is there twice", f"{where}[{number}].name")
+
+
+def _told(call: t.Callable[[], object], where: str) -> t.Iterator[Problem]:
+    """What a call refuses, at its place in the settings."""
+    try:
+        call()
+    except FleetError as error:
+        yield from (Problem(each.code, each.message, where, each.hint) for each in error.problems)
 
 
 def _cluster_problems(backend: str, cluster: Cluster, written: Raw, where: str) -> t.Iterator[Problem]:
@@ -243,6 +283,9 @@ def _cluster_problems(backend: str, cluster: Cluster, written: Raw, where: str) 
     for key in _NEEDED[backend]:
         if not written.get(key):
             yield Problem("missing-field", f"{key} is missing", where)
+    if with_home(cluster.kubeconfig, os.environ).startswith("~"):
+        text = f"there is no home for {cluster.kubeconfig!r:.200}"
+        yield Problem("bad-config", text, f"{where}.kubeconfig", "write the whole path")
     if backend == "kind" and not (0 <= cluster.port <= 65535 and 0 <= cluster.workers <= 50):
         yield Problem("bad-config", "a port is at most 65535, and 50 workers are the most", where)
     if backend != "local":
@@ -254,6 +297,8 @@ def _cluster_problems(backend: str, cluster: Cluster, written: Raw, where: str) 
 
 
 def _node_problems(member: Cluster, where: str) -> t.Iterator[Problem]:
+    for key, rows in (("node_pools", member.node_pools), ("node_classes", member.node_classes)):
+        yield from _twice(rows, f"{where}.{key}")
     for number, row in enumerate(member.node_pools):
         yield from _object_problems(node_pool(row.name, row.spec), f"{where}.node_pools[{number}]", read_node_pool)
     for number, row in enumerate(member.node_classes):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pulumi
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.files import with_home
 from ansible_collections.gitops.fleet.plugins.module_utils._local.state import default_root
 
 from .settings import Settings, read_settings
@@ -27,9 +28,12 @@ def settings() -> Settings:
     folder = config.get("folder") or str(default_root(os.environ).parent / "environments" / stack)
     raw: dict[str, t.Any] = {name: config.get(name) for name in _TEXTS}
     try:
+        place = with_home(folder, os.environ)
+        if place.startswith("~"):
+            raise FleetError("bad-config", f"there is no home for {folder!r:.200}", "folder", "write the whole path")
         raw |= {name: config.get_object(name) for name in _OBJECTS}
         raw["tokenDays"] = config.get_int("tokenDays")
         raw |= {name: config.get_bool(name) for name in _FLAGS}
-        return read_settings(stack, Path(folder).expanduser().absolute(), raw)
+        return read_settings(stack, Path(place).absolute(), raw)
     except (FleetError, pulumi.ConfigTypeError) as error:
         raise pulumi.RunError(f"the configuration of stack {stack} is refused: {error}") from None

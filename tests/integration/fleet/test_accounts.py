@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import (
     apply_manifests,
     read_only_manifests,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
+from further_user import client_kubeconfig
 from small_fleet import OURS, Document, Fleet, Server, codes
 
 SECRET = BUILT_IN["v1", "Secret"]

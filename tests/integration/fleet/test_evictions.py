@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import read_fleet
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.record_facts import record_facts
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.write_facts import record_facts
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.evictions.carry_out import (
     EvictionReport,
     EvictionRequest,

@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, Left, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.record_facts import record_facts
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.write_facts import record_facts
 from small_fleet import OURS, PARENTS, Fleet, changes
 
 THREE = ("m1", "m2", "m3")

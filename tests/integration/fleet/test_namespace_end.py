@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import established, install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install, not_established
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, leave
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recovering import recover_records
 from ansible_collections.gitops.fleet.plugins.module_utils._local.outcome import LocalOutcome
@@ -35,7 +35,7 @@ def whole_hub(local_cluster_factory: t.Any) -> Server:
     server = Server(t.cast(LocalOutcome, local_cluster_factory("whole-hub", profile="control", audit=True)))
     install(server.client, write=True)
     names = [f"{each.plural}.{each.group}" for each in KINDS.values()]
-    until(lambda: not established(server.client, names))
+    until(lambda: not not_established(server.client, names))
     until(lambda: all(server.client.send("GET", each.path(), expect=(404,)).status == 200 for each in KINDS.values()))
     return server
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import typing as t
 
 import pytest
@@ -187,6 +188,29 @@ def test_recovery_needs_every_member(fleet: Fleet) -> None:
         recovered(fleet)
     assert refused.value.code == "unreachable" and "m3" in str(refused.value)
     assert written == [] and fleet.record() is None
+
+
+@pytest.mark.parametrize("claimed", ["db-3-snapshot", f"{'9' * 64}-snapshot", "", "999999999-snapshot"])
+def test_no_member_names_the_snapshot_of_another_placement_or_one_that_cannot_be_counted_on(
+    file_fleet: Fleet, claimed: str
+) -> None:
+    """Whoever may write ConfigMaps on a member may have written it."""
+    fleet = file_fleet
+    held = placed_and_lost(fleet)
+    name = claimed if not claimed or claimed.startswith("db") else f"{fleet.name}-{claimed}"
+    path = f"{OURS}/configmaps/{fleet.name}"
+    record = {**json.loads((fleet.servers[held[0]].data(path) or {})["record"]), "resourceSnapshot": name}
+    fleet.servers[held[0]].patch(path, {"data": {"record": json.dumps(record)}})
+    try:
+        found = recovered(fleet)
+    except FleetError as error:
+        assert error.code == "applyset-invalid" and error.where == held[0] and fleet.record() is None
+        return
+    assert found.recovered == {fleet.name: tuple(held)}
+    named = [each["metadata"]["name"] for each in fleet.records.list("ClusterResourceSnapshot")]
+    assert named == [f"{fleet.name}-0-snapshot"]
+    applied = fleet.apply()
+    assert not applied.problems and fleet.holders() == held
 
 
 def test_a_placement_without_a_manifest_is_named(fleet: Fleet) -> None:

@@ -117,3 +117,25 @@ def test_the_hub_shows_the_status_to_kubectl(hub_fleet: Fleet) -> None:
     assert by_type["ClusterResourcePlacementAvailable"] == "True"
     table = hub_fleet.hub.client.send("GET", path, accept="application/json;as=Table;g=meta.k8s.io;v=v1")
     assert b"columnDefinitions" in table.data and hub_fleet.name.encode() in table.data
+
+
+def test_the_policy_snapshot_says_whom_the_policy_picks_and_for_how_many(fleet: Fleet) -> None:
+    """D4-84: what KubeFleet's scheduler lists there; another number of clusters makes no new snapshot."""
+
+    def decided() -> tuple[set[str], str, int]:
+        (found,) = fleet.records.list("ClusterSchedulingPolicySnapshot")
+        picked = {each["clusterName"] for each in found["status"]["targetClusters"] if each["selected"]}
+        asked = found["metadata"]["annotations"]["kubernetes-fleet.io/number-of-clusters"]
+        return picked, asked, found["status"]["observedCRPGeneration"]
+
+    fleet.join("m1", "m2")
+    fleet.place({"placementType": "PickN", "numberOfClusters": 1})
+    fleet.apply()
+    first = decided()
+    assert len(first[0]) == 1 and first[1:] == ("1", 1)
+    fleet.place({"placementType": "PickN", "numberOfClusters": 2})
+    fleet.apply()
+    assert decided() == ({"m1", "m2"}, "2", 2)
+    with fleet.writing() as writes:
+        assert not fleet.apply().changed
+    assert writes == []

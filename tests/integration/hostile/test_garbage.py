@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, recorded_members
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import member_apply
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recovering import recover_records
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import observed
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import observed_versions
 from ansible_collections.gitops.fleet.plugins.module_utils._kube import client as kube_client
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
@@ -51,7 +51,7 @@ class Bad:
     def observe(self) -> dict[str, Observation | FleetError]:
         with self.clients() as clients:
             driver = RoleDriver(clients=clients, operations=Path("x"), environ={}, cwd=Path("x"), role="x")
-            found = observed({"m1": driver, "m2": driver}, 2)
+            found = observed_versions({"m1": driver, "m2": driver}, 2)
             assert "m2" in found
             return in_parallel({"m1": lambda: driver.observe("m1")})
 

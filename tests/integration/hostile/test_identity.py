@@ -30,7 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import ap
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN, object_path
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import Subject, read_only_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
+from further_user import client_kubeconfig
 from small_fleet import PARENTS, Document, Fleet, Server, codes
 
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"

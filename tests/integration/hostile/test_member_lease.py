@@ -26,7 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.pla
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recovering import recover_records
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import Timeouts
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease import OWNER, WORKERS
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
+from further_user import client_kubeconfig
 from small_fleet import LEASES, OURS, PARENTS, WRITES, Document, Fleet, Server, codes
 
 LEASE = f"{LEASES}/member"

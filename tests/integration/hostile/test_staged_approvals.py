@@ -48,9 +48,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import ap
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
+from further_user import client_kubeconfig
 from member_gateway import until
 from small_fleet import MERGE, Document, Fleet, codes
 

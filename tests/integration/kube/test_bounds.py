@@ -134,6 +134,34 @@ def test_pages_become_smaller_where_objects_are_large(script, monkeypatch):
     assert [each["metadata"]["name"] for each in found.items] == names
 
 
+def test_a_list_that_grew_too_old_is_read_in_pages_where_one_is_too_large(script, monkeypatch):
+    monkeypatch.setattr(answers, "ANSWER_BYTES", 4 << 10)
+    monkeypatch.setattr(lists, "_PAGE", 3)
+    names = [f"p{number}" for number in range(12)]
+
+    def page(request):
+        query = dict(part.split("=") for part in request.path.partition("?")[2].split("&") if part)
+        first, limit = int(query.get("continue", 0)), int(query.get("limit", len(names)))
+        if first and expired:
+            status(410, "Expired")(request)
+            expired.pop()
+            return
+        items = [{"metadata": {"name": name}, "spec": "x" * 1000} for name in names[first : first + limit]]
+        token = str(first + limit) if first + limit < len(names) else ""
+        respond(request, json.dumps(listing("Pod", items, token)).encode())
+
+    expired, script.steps = [True], [page]
+    with script.client() as client:
+        found = read_list(client, PATH, limit=3)
+    assert [each["metadata"]["name"] for each in found.items] == names
+    assert [path.partition("?")[2] for _method, path, _headers in script.asked[:4]] == [
+        "limit=3",
+        "limit=3&continue=3",
+        "",
+        "limit=3",
+    ]
+
+
 @pytest.mark.parametrize(
     "encoding", ["br", "deflate", "gzip, gzip", "compress", "x-canary"], ids=lambda text: text.replace(", ", "-")
 )

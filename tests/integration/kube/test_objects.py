@@ -9,13 +9,9 @@ import time
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import (
-    missing,
-    ready,
-    version,
-    who_am_i,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import MANAGER, apply_object, delete_object
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import MANAGER
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready, version, who_am_i
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object, delete_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import discover, resource_for
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError, ApplyConflict
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.lists import list_objects, read_list
@@ -25,8 +21,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import (
     Subject,
     apply_manifests,
     read_only_manifests,
-    rules_of,
 )
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._kube.access_rules import missing, rules_of
 
 MAPS = "/api/v1/namespaces/{}/configmaps"
 

@@ -14,8 +14,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import who_am_i
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import TokenUser
+from further_user import client_kubeconfig
 
 
 def test_a_further_client_is_its_user_in_its_groups_and_may_nothing_by_itself(hub, open_client):

@@ -15,10 +15,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
 from bad_inputs import FILES, Bad
 from bad_inputs import ROWS as OTHER_ROWS
 from bad_update_inputs import UPDATE_ROWS
+from further_user import client_kubeconfig
 from playing import HERE, Fleet, Played, Player
 from update_states import make_runs
 

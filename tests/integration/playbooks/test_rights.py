@@ -12,7 +12,7 @@ import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
+from further_user import client_kubeconfig
 from playing import Fleet, Player, merged
 
 NAMES = ("east", "west")

@@ -12,9 +12,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.rights
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+from further_user import client_kubeconfig
 from update_fleet import API, MERGE, Document, UpdateFleet
 
 Rules = tuple[Document, ...]

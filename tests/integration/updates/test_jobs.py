@@ -25,7 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     OperationProgress,
     Work,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import intent_reference
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs.manifests import (
     OPERATION,
     JobSettings,
@@ -39,8 +39,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.rights
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.apply import apply_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import client_kubeconfig
 from conducting import ROOT, Plays, gone
+from further_user import client_kubeconfig
 from pod_runner import IMAGE, PodRunner, as_text
 from small_fleet import Server
 from update_fleet import NEW, OLD, Document, UpdateFleet, sequence, until
@@ -194,7 +194,7 @@ class Deed:
             member=member.name,
             upgrade_type="ControlPlaneOnly",
             target="1.36.3",
-            reference=here(self.operations),
+            reference=intent_reference(self.operations),
         )
         self.job = f"{JOBS}/{job_name(self.work.operation)}"
 
@@ -216,7 +216,7 @@ class Deed:
     def from_elsewhere(self) -> OperationProgress:
         """To a machine that knows nothing but the intent that was recorded here."""
         elsewhere = replace(self.driver, operations=self.operations.with_name("elsewhere"))
-        return elsewhere.poll(replace(self.work, reference=here(self.operations)))
+        return elsewhere.poll(replace(self.work, reference=intent_reference(self.operations)))
 
 
 def test_what_holds_a_job_and_why_it_failed_is_told(runner: PodRunner, jobs_server: Server, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import established, install
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install, not_established
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
@@ -33,7 +33,7 @@ def hub_with_kinds(hub: LocalOutcome) -> LocalOutcome:
     with KubeClient(connection_from_kubeconfig(hub.kubeconfig)) as client:
         install(client, write=True)
         end = time.monotonic() + 300
-        while established(client, names) or not all(each is True for each in _served(client).values()):
+        while not_established(client, names) or not all(each is True for each in _served(client).values()):
             assert time.monotonic() < end, "the kinds are not served in time"
             time.sleep(0.1)
     return hub

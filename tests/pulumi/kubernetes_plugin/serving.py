@@ -38,7 +38,7 @@ from wire import changed, struct, unknown, values  # noqa: E402
 
 VERSION = "4.32.0"
 _MOST = 400 * 1024 * 1024
-_UNREACHABLE = ("unreachable", "timeout", "unavailable", "no-kubeconfig", "bad-kubeconfig")
+_UNREACHABLE = ("unreachable", "timeout", "server-error", "kubeconfig-missing", "kubeconfig-invalid")
 _NOT_HERE = ("kubernetes:helm.sh/", "kubernetes:yaml", "kubernetes:kustomize")
 Call = t.Callable[..., t.Any]
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import typing as t
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..errors import FleetError
-from ..objects.karpenter.node_claim import NodeClaim
+from ..objects.karpenter.node_claim import NodeClaim, NodeClassReference
 from ..objects.karpenter.node_class import NodeClass
 from ..objects.karpenter.node_pool import NodePool
 from ..values.node_selector import NodeSelectorRequirement
@@ -31,7 +32,9 @@ from .state_node import (
 
 @dataclass(frozen=True)
 class StatePool:
-    """A NodePool and what it makes nodes from. ``managed`` is False if its class belongs to another provider.
+    """A NodePool and what it makes nodes from. ``managed`` is False if its class belongs to another provider than that
+    of the controller that looks. From outside nobody sees which controllers run: there every pool counts as managed,
+    each by its own.
 
     ``instance_types`` None: the catalogue is not known, which is not the same as empty.
     """
@@ -69,6 +72,16 @@ class StatePool:
         return next((each for each in self.instance_types or () if each.name == name), None)
 
 
+def class_reference(pool: NodePool) -> NodeClassReference:
+    """The node class that the pool's manifest names; what is no text there is empty."""
+    found: t.Any = pool.manifest
+    for key in ("spec", "template", "spec", "nodeClassRef"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    told = found if isinstance(found, Mapping) else {}
+    texts = {key: told[key] for key in ("group", "kind", "name") if isinstance(told.get(key), str)}
+    return NodeClassReference(**texts)
+
+
 @dataclass(frozen=True)
 class ClusterState:
     """``nodes`` are sorted by name, ``pending`` are pods without a node, ``daemons`` one pod of each DaemonSet, for the
@@ -99,7 +112,7 @@ class ClusterState:
         refs = [(each.managed, each.pool.template.node_class) for each in self.pools.values()]
         return frozenset(ref for managed, ref in refs if not managed) - {ref for managed, ref in refs if managed}
 
-    def judged(self, node: StateNode) -> StatePool | None:
+    def judging_pool(self, node: StateNode) -> StatePool | None:
         """The pool against which Karpenter's controllers judge the node's NodeClaim. None if they do not: there is
         none, it is being deleted, its pool is not known, or its class is another provider's."""
         claim = node.claim
@@ -130,21 +143,13 @@ def assemble(
     for pod in sorted(pods, key=lambda one: one.key):
         by_node[pod.node].append(pod)
     waiting = sorted(claims, key=lambda one: one.name)
-    by_id = {each.status.provider_id: each for each in waiting if each.status.provider_id}
-    by_name = {each.status.node_name or each.name: each for each in waiting}
     known: list[Node] = []
     overlooked: list[Node] = []
     for each in sorted(nodes, key=lambda one: one.name):
         (overlooked if _overlooked(each) else known).append(each)
-    joined, taken = [], set()
-    for each in known:
-        claim = by_id.get(each.provider_id) if each.provider_id else None
-        named = by_name.get(each.name)
-        if claim is None and named is not None and not (each.provider_id and named.status.provider_id):
-            claim = named
-        if claim is not None:
-            taken.add(claim.name)
-        joined.append(StateNode(node=each, claim=claim, pods=tuple(by_node[each.name])))
+    owned = _owned(known, waiting)
+    joined = [StateNode(node=each, claim=owned.get(each.name), pods=tuple(by_node[each.name])) for each in known]
+    taken = {each.name for each in owned.values()}
     alone = [StateNode(claim=each) for each in waiting if each.name not in taken]
     return ClusterState(
         tuple(sorted([*joined, *alone], key=lambda one: one.name)),
@@ -154,6 +159,39 @@ def assemble(
         tuple(sorted(daemons, key=lambda one: one.key)),
         tuple(StateNode(node=each, pods=tuple(by_node[each.name])) for each in overlooked),
     )
+
+
+def with_overlooked(state: ClusterState) -> ClusterState:
+    """The same with the nodes that Karpenter overlooks among the others, each with its NodeClaim."""
+    alone = [each.claim for each in state.nodes if each.node is None and each.claim is not None]
+    found = {each.node.name: each for each in state.overlooked if each.node is not None}
+    owned = _owned([each.node for each in found.values() if each.node is not None], alone)
+    joined = [replace(each, claim=owned.get(name)) for name, each in found.items()]
+    taken = {each.name for each in owned.values()}
+    others = (each for each in state.nodes if each.node is not None or each.name not in taken)
+    return replace(state, nodes=tuple(sorted((*others, *joined), key=lambda one: one.name)), overlooked=())
+
+
+def _owned(nodes: t.Sequence[Node], claims: t.Sequence[NodeClaim]) -> dict[str, NodeClaim]:
+    """The NodeClaim of each node that has one, by the node's name. Where two Nodes say that they are the machine of one
+    NodeClaim, it belongs to the one that it names, or else to the first."""
+    by_id = {each.status.provider_id: each for each in claims if each.status.provider_id}
+    by_name = {each.status.node_name or each.name: each for each in claims}
+    found: dict[str, NodeClaim] = {}
+    owner: dict[str, str] = {}
+    for each in nodes:
+        claim = by_id.get(each.provider_id) if each.provider_id else None
+        named = by_name.get(each.name)
+        if claim is None and named is not None and not (each.provider_id and named.status.provider_id):
+            claim = named
+        if claim is None:
+            continue
+        before = owner.get(claim.name)
+        if before is not None and claim.status.node_name != each.name:
+            continue
+        found.pop(before or "", None)
+        found[each.name], owner[claim.name] = claim, each.name
+    return found
 
 
 def _overlooked(node: Node) -> bool:

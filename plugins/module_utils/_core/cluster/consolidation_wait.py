@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from ..objects.karpenter.node_pool import NodePool
 from ..values.duration import as_timedelta, parse_or_never
-from ..values.instants import write_time
+from ..values.instants import later, write_time
 from .state_node import StateNode
 
 
@@ -44,9 +44,11 @@ def consolidatable(pool: NodePool, node: StateNode, now: datetime) -> Eligibilit
     since = waiting_since(node)
     if since is None:
         return Eligibility(False, "not-initialized", f"node {node.name} isn't initialized")
-    at = since + wait
+    at = later(since, wait)
     written = pool.disruption.consolidate_after
     told = f"the last pod change was at {write_time(since)}, and consolidateAfter is {written}"
+    if at is None:
+        return Eligibility(False, "waiting", f"not eligible in this calendar: {told}", since)
     if now >= at:
         return Eligibility(True, "eligible", told, since, at)
     left = int(-(-(at - now) // timedelta(seconds=1)))

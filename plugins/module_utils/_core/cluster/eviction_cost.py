@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..values.duration import SECOND
+from ..values.int_or_percent import INT64
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 LOWEST, PLAIN, HIGHEST = -10.0, 1.0, 10.0
@@ -19,9 +20,11 @@ DELETION_COST_UNIT, PRIORITY_UNIT = 2.0**27, 2.0**25
 
 # Numbers as Go's strconv.ParseFloat reads them: no spaces around, ASCII only, single underscores between digits.
 _DECIMAL = re.compile(
-    r"[+-]?(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?"
+    r"[+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?"
 )
-_HEXADECIMAL = re.compile(r"[+-]?0[xX](?:_?[0-9a-fA-F])*\.?[0-9a-fA-F]*(?:_[0-9a-fA-F]+)*[pP][+-]?[0-9]+(?:_[0-9]+)*")
+_HEXADECIMAL = re.compile(
+    r"[+-]?0[xX](?:_?[0-9a-fA-F])*(?:\.[0-9a-fA-F]*(?:_[0-9a-fA-F]+)*)?[pP][+-]?[0-9]+(?:_[0-9]+)*"
+)
 _WORD = re.compile(r"([+-]?)(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
@@ -41,7 +44,7 @@ def eviction_cost(pod: PodCost) -> float:
     if given is not None:
         cost += given / DELETION_COST_UNIT
     if pod.priority is not None:
-        cost += pod.priority / PRIORITY_UNIT
+        cost += max(-INT64.stop, min(INT64.stop, pod.priority)) / PRIORITY_UNIT
     return cost if math.isnan(cost) else max(LOWEST, min(HIGHEST, cost))
 
 

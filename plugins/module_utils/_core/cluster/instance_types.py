@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ..schema.meta import EMPTY
 from ..schema.prop import prop
+from .facts.prices import is_price
 from .pod_reading import amounts, read_as
 
 RESERVED, SPOT, ON_DEMAND = "reserved", "spot", "on-demand"
@@ -26,9 +27,8 @@ class Offering:
 
     @property
     def cost(self) -> float | None:
-        """The price, None for one that is unknown, negative or no number."""
-        known = isinstance(self.price, (int, float)) and not isinstance(self.price, bool) and self.price >= 0
-        return float(self.price) if known else None
+        """The price, None for one that is unknown, negative, endless or no number."""
+        return float(self.price) if is_price(self.price) else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ..values.duration import as_timedelta, parse_duration
+from ..values.instants import later
 from .pod import DISRUPTED, DO_NOT_DISRUPT, Pod, tolerates
 
 
@@ -46,8 +47,8 @@ def protection(pod: Pod, now: datetime) -> Protection:
         )
     if pod.started_at is None:
         return Protection(True)
-    until = pod.started_at + min(as_timedelta(length), timedelta(days=36500))
-    return Protection(now < until, until)
+    until = later(pod.started_at, min(as_timedelta(length), timedelta(days=36500)))
+    return Protection(until is None or now < until, until)
 
 
 def protected(pod: Pod, now: datetime) -> bool:

@@ -81,6 +81,11 @@ class StateNode:
         return self.claim.name if self.claim is not None else ""
 
     @property
+    def node_name(self) -> str:
+        """The Node's own, under which its server has it, whoever speaks for it; empty without a Node."""
+        return self.node.name if self.node is not None else ""
+
+    @property
     def labels(self) -> t.Mapping[str, str]:
         """The Node's or the NodeClaim's, as ``name``."""
         if self.node is not None and self.registered:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from ..cluster.pod import DO_NOT_DISRUPT, Pod
 from ..cluster.pod_disruption import protection
+from ..foreign import written
 from ..values.field_path import field
 from .budgets.lint import ERROR, WARNING, Lint
 
@@ -32,12 +33,13 @@ def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
 
 def _judge(value: t.Any, path: str, on_node: bool) -> t.Iterator[Lint]:
     if not isinstance(value, str):
-        written = "true" if value is True else "false" if value is False else str(value)
-        text = f'annotations are texts: write it in quotes: "{written}"'
-        yield Lint(code="wrong-type", level=ERROR, path=path, message=text, mended={path: written})
+        meant = "true" if value is True else "false" if value is False else written(value, 1000)
+        text = f'annotations are texts: write it in quotes: "{meant}"'
+        mended = {path: meant} if isinstance(value, (int, float)) and abs(value) < 10**15 else {}
+        yield Lint(code="wrong-type", level=ERROR, path=path, message=text, mended=mended)
     elif on_node:
         if value != "true":
-            text = f"on nodes only 'true' protects, {value!r:.40} does nothing"
+            text = f"on nodes only 'true' protects, {written(value)} does nothing"
             yield Lint(code="do-not-disrupt-unreadable", level=WARNING, path=path, message=text)
     elif problem := protection(Pod(name="", annotations={DO_NOT_DISRUPT: value}), _ANY_TIME).problem:
         yield Lint(

@@ -68,7 +68,7 @@ class _Named:
 
 
 @dataclass(frozen=True)
-class Edit:
+class EditEffect:
     """What an edit does: the changed paths with their classes, and by node why it will have drifted. ``unsure`` are
     nodes of which nobody can tell from here, each with why."""
 
@@ -91,7 +91,7 @@ def field_class(kind: str, path: str) -> str | None:
     return None
 
 
-def edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> Edit:
+def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> EditEffect:
     """What becomes of the nodes when ``new`` replaces ``old``: manifests of one object, as the server stores them.
     FleetError ``unknown-kind`` for a kind that is not in ``FIELD_CLASSES``, ``undecodable``."""
     if kind not in FIELD_CLASSES:
@@ -99,23 +99,26 @@ def edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: C
     name = read_as(_Named, old, kind).metadata.name
     rows = ((path, field_class(kind, path)) for path in changed_paths(old.get("spec"), new.get("spec"), "spec"))
     changed = tuple((path, found) for path, found in rows if found is not None)
-    nodes = _made_from(kind, name, state)
+    nodes = nodes_made_from(kind, name, state)
     static = [path for path, found in changed if found == STATIC]
     if static:
         reason = NODE_POOL_DRIFTED if kind == NODE_POOL else NODE_CLASS_DRIFT
         cause = Drift(reason, f"{', '.join(static)} of {kind} {name} changes")
-        return Edit(changed, {each.name: cause for each in nodes})
+        return EditEffect(changed, {each.name: cause for each in nodes})
     special = [path for path, found in changed if found == SPECIAL]
     if not special:
-        return Edit(changed, {})
+        return EditEffect(changed, {})
     if kind == NODE_POOL:
-        return Edit(changed, _by_requirements(new, nodes))
-    return Edit(changed, *_by_lookup(old, new, nodes, special))
+        return EditEffect(changed, _by_requirements(new, nodes))
+    return EditEffect(changed, *_by_lookup(old, new, nodes, special))
 
 
-def made_from(kind: str, name: str, state: ClusterState) -> int:
-    """How many nodes with a NodeClaim come from the pool or the class of that name."""
-    return len(_made_from(kind, name, state))
+def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode]:
+    """The nodes with a NodeClaim that come from the pool or the class of that name, by name."""
+    nodes = sorted((each for each in state.nodes if each.claim is not None), key=lambda one: one.name)
+    if kind == NODE_POOL:
+        return [each for each in nodes if each.pool == name]
+    return [each for each in nodes if each.claim and _of_class(each.claim.spec.node_class_ref, kind, name)]
 
 
 def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
@@ -128,7 +131,7 @@ def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
     before, after = old or {}, new or {}
     found = [
         each
-        for key in sorted({*before, *after})
+        for key in sorted({*before, *after}, key=str)
         for each in changed_paths(before.get(key), after.get(key), f"{path}.{key}")
     ]
     return found or [path]
@@ -155,13 +158,6 @@ def _by_lookup(
         drifted, doubtful = subnet_drift(before, (new.get("spec") or {}).get("subnetSelectorTerms"), nodes)
         unsure |= doubtful
     return drifted, {name: why for name, why in unsure.items() if name not in drifted}
-
-
-def _made_from(kind: str, name: str, state: ClusterState) -> list[StateNode]:
-    nodes = sorted((each for each in state.nodes if each.claim is not None), key=lambda one: one.name)
-    if kind == NODE_POOL:
-        return [each for each in nodes if each.pool == name]
-    return [each for each in nodes if each.claim and _of_class(each.claim.spec.node_class_ref, kind, name)]
 
 
 def _of_class(reference: t.Any, kind: str, name: str) -> bool:

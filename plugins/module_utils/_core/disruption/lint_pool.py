@@ -8,7 +8,10 @@ from __future__ import annotations
 import typing as t
 from datetime import datetime
 
+from ..cluster.pod import DO_NOT_DISRUPT
+from ..foreign import written
 from ..objects.karpenter.node_pool import DRIFTED, REASONS, UNDERUTILIZED
+from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.node_pool_schema import BUDGETS, GRACE, Policies
 from ..objects.karpenter.reading import OLDER_GROUP, PLACE, Examined, examine
 from ..schema.finding import Finding
@@ -22,11 +25,9 @@ from .budgets.lint import (
     Lint,
     lint_budgets,
 )
+from .drift_edits import STATIC, field_class
 
-DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 ANNOTATIONS, CLAIM = "spec.template.metadata.annotations", "spec.template.spec"
-# All of spec.template but these is in the drift hash.
-NOT_HASHED = f"{CLAIM}.requirements"
 
 
 def lint_node_pool(
@@ -68,7 +69,7 @@ def _possible(examined: Examined) -> tuple[str, ...]:
 
 def drifts(path: str) -> bool:
     """Whether a change there makes Drifted all nodes that a pool has."""
-    return path.startswith("spec.template") and not path.startswith(NOT_HASHED)
+    return field_class(NODE_POOL, path.partition("[")[0]) == STATIC
 
 
 def _consent(path: str, nodes: int | None) -> str:
@@ -124,7 +125,7 @@ def _annotation(value: t.Any, nodes: int | None) -> Lint:
     path = f"{ANNOTATIONS}[{DO_NOT_DISRUPT}]"
     consent = f"where the pool has it already, {_consent(path, nodes)}"
     if value not in ("true", True):
-        text = f"on nodes only 'true' protects, {value!r:.40} does nothing"
+        text = f"on nodes only 'true' protects, {written(value)} does nothing"
         mended: dict[str, t.Any] = {path: None}
         return Lint(
             code="do-not-disrupt-unreadable", level=WARNING, path=path, message=text, consent=consent, mended=mended

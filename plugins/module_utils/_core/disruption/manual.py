@@ -17,9 +17,9 @@ from ..errors import FleetError, Problem
 
 def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:
     """These names, sorted and each once. FleetError ``empty-name`` for an empty one and for none, which is never "all",
-    ``unknown-node`` where no Node stands behind one."""
+    ``unknown-node`` where no Node has one."""
     wanted = sorted(set(names))
-    there = {each.name for each in state.nodes if each.node is not None}
+    there = {each.node_name for each in state.nodes if each.node is not None}
     problems = [_empty("node") for name in wanted if not name.strip()]
     problems += [
         Problem("unknown-node", f"there is no node {name}", name)
@@ -34,23 +34,35 @@ def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...
 
 
 def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
-    """The names of the nodes that a pool has, which also go when it is deleted, sorted; a NodeClaim without a Node is
-    one under its own name. FleetError ``empty-name``, ``count-not-confirmed`` unless their number is."""
+    """The names of the Nodes that a pool has, sorted. FleetError ``empty-name``, ``count-not-confirmed`` unless their
+    number is."""
+    found = [each.node_name for each in _of_pool(state, pool) if each.node is not None]
+    return _confirmed(found, f"pool {pool}", confirmed)
+
+
+def gone_with_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
+    """The names of what goes with a NodePool that is deleted, sorted: its NodeClaims, each under the name of its Node,
+    or its own where it has none. FleetError as of ``nodes_of_pool``."""
+    found = [each.node_name or each.name for each in _of_pool(state, pool) if each.claim is not None]
+    return _confirmed(found, f"pool {pool}", confirmed)
+
+
+def _of_pool(state: ClusterState, pool: str) -> list[StateNode]:
     if not pool.strip():
         raise FleetError.of([_empty("pool")])
-    return _confirmed([each for each in state.nodes if each.pool == pool], f"pool {pool}", confirmed)
+    return [each for each in state.nodes if each.pool == pool]
 
 
-def _confirmed(nodes: t.Sequence[StateNode], what: str, confirmed: int | None) -> tuple[str, ...]:
-    if confirmed != len(nodes):
+def _confirmed(names: t.Sequence[str], what: str, confirmed: int | None) -> tuple[str, ...]:
+    if confirmed != len(names):
         given = "no number was" if confirmed is None else f"{confirmed} was"
         raise FleetError(
             "count-not-confirmed",
-            f"{what}: {len(nodes)} nodes would go, and {given} confirmed; budgets do not hold this back",
+            f"{what}: {len(names)} nodes would go, and {given} confirmed; budgets do not hold this back",
             what,
-            f"confirm {len(nodes)}",
+            f"confirm {len(names)}",
         )
-    return tuple(sorted(each.name for each in nodes))
+    return tuple(sorted(names))
 
 
 def _empty(kind: str) -> Problem:

@@ -12,14 +12,14 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..cluster.cluster_state import ClusterState
+from ..cluster.cluster_state import ClusterState, class_reference
 from ..errors import FleetError
 from ..objects.karpenter.node_class import AKS_NODE_CLASS
 from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.node_pool import NodePool
 from ..values.quantity import NANO, read_quantity
 from .budgets.lint import ERROR, Lint
-from .drift_edits import edit, made_from
+from .drift_edits import effect_of_edit, nodes_made_from
 from .subnet_change import MIGRATION, PATH, Network, check_subnet_change
 
 Document = Mapping[str, t.Any]
@@ -52,34 +52,35 @@ class SourceEffect:
 def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_move: bool = False) -> SourceEffect:
     """What writing or deleting the object does to the nodes that there are: one that is new replaces none, a class that
     goes takes none with it. ``allow_move`` lets a move between good subnets through, with a warning. FleetError as of
-    ``edit``."""
+    ``effect_of_edit``."""
     if change.after is None:
         return _of_deletion(change, state)
     findings = _of_subnet(change, state, network, allow_move)
     if change.before is None:
         return SourceEffect(findings=findings)
-    found = edit(change.kind, change.before, change.after, state)
+    found = effect_of_edit(change.kind, change.before, change.after, state)
     return SourceEffect(
         changed=found.changed,
         drifted={name: f"{why.reason}: {why.text}" for name, why in found.drifted.items()},
         unsure=found.unsure,
-        count=made_from(change.kind, change.name, state),
+        count=len(nodes_made_from(change.kind, change.name, state)),
         findings=findings,
     )
 
 
-def possible_nodes(name: str, state: ClusterState) -> int:
+def most_nodes_of_class(name: str, state: ClusterState) -> int:
     """How many nodes an AKSNodeClass may come to have: those that there are, all of which an edit of the subnet
     replaces, and as many more as ``limits.nodes`` of its pools admits; a pool without that limit adds none."""
-    limits = {each.name: _limit(each.pool) for each in state.pools.values() if _class_name(each.pool) == name}
-    more = (limit - made_from(NODE_POOL, pool, state) for pool, limit in limits.items())
-    return made_from(AKS_NODE_CLASS, name, state) + sum(max(each, 0) for each in more)
+    limits = {each.name: _limit(each.pool) for each in state.pools.values() if class_reference(each.pool).name == name}
+    more = (limit - len(nodes_made_from(NODE_POOL, pool, state)) for pool, limit in limits.items())
+    return len(nodes_made_from(AKS_NODE_CLASS, name, state)) + sum(max(each, 0) for each in more)
 
 
 def _of_deletion(change: NodeSource, state: ClusterState) -> SourceEffect:
-    """A pool takes its nodes with it. A class that has nodes is kept by its finalizer until they are gone."""
+    """A pool takes the nodes with it that have a NodeClaim; others only name it. A class that has nodes is kept by its
+    finalizer until they are gone."""
     gone = change.kind == NODE_POOL
-    names = sorted(each.name for each in state.nodes if each.pool == change.name) if gone else []
+    names = [each.name for each in nodes_made_from(NODE_POOL, change.name, state)] if gone else []
     why = dict.fromkeys(names, f"its NodePool {change.name} is deleted")
     return SourceEffect(drifted=why, count=len(names))
 
@@ -89,7 +90,7 @@ def _of_subnet(change: NodeSource, state: ClusterState, network: Network, allow_
     if change.kind != AKS_NODE_CLASS:
         return ()
     fresh = change.before is None
-    asked = replace(network, nodes=max(network.nodes, possible_nodes(change.name, state)))
+    asked = replace(network, nodes=max(network.nodes, most_nodes_of_class(change.name, state)))
     try:
         found = check_subnet_change(_subnet(change.before), _subnet(change.after), asked, allow_move or fresh)
     except FleetError as error:
@@ -99,11 +100,6 @@ def _of_subnet(change: NodeSource, state: ClusterState, network: Network, allow_
 
 def _subnet(document: Document | None) -> str:
     return str(((document or {}).get("spec") or {}).get("vnetSubnetID") or "")
-
-
-def _class_name(pool: NodePool) -> str:
-    spec = ((pool.manifest.get("spec") or {}).get("template") or {}).get("spec") or {}
-    return str((spec.get("nodeClassRef") or {}).get("name") or "")
 
 
 def _limit(pool: NodePool) -> int:

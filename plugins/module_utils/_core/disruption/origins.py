@@ -46,4 +46,4 @@ def _expired(node: StateNode, now: datetime) -> bool:
     if lifetime is None:
         return False
     asked = node.claim.metadata.deletion_timestamp or now
-    return asked >= node.claim.metadata.creation_timestamp + as_timedelta(lifetime)
+    return asked - node.claim.metadata.creation_timestamp >= as_timedelta(lifetime)

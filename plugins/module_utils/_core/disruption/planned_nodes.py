@@ -33,7 +33,7 @@ def plan_changes(
 ) -> NodesPlan:
     """What all changes of one member, which ``where`` names, do to its nodes. ``allow_move`` lets a move between good
     subnets through. A subnet needs room for what the pools may become by these very changes. FleetError as of
-    ``edit``."""
+    ``effect_of_edit``."""
     changes = tuple(changes)
     state = replace(state, pools=_pools(changes, state))
     nodes: dict[str, str] = {}

@@ -32,6 +32,12 @@ def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
     return {**patch, "metadata": {"annotations": before}} if before else patch
 
 
+def edited_since(pool: Mapping[str, t.Any]) -> str | None:
+    """The budgets that others have written into a pool since it was stopped, as JSON: stopped again or released, it has
+    them no more. None if there are none."""
+    return json.dumps(_budgets(pool)) if is_stopped(pool) and _budgets(pool) != STOP else None
+
+
 def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
     """The merge patch that gives a pool its budgets back; None if it is not stopped.
 
@@ -42,7 +48,7 @@ def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
     name = str((pool.get("metadata") or {}).get("name", ""))
     try:
         before = json.loads(pool["metadata"]["annotations"][BEFORE])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         before = 0
     if before is not None and not isinstance(before, list):
         hint = "write its budgets by state patched, then delete the annotation"
@@ -50,7 +56,7 @@ def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
     return {"metadata": {"annotations": {BEFORE: None}}, "spec": {"disruption": {"budgets": before}}}
 
 
-def merged(target: t.Any, patch: t.Any) -> t.Any:
+def merge_patched(target: t.Any, patch: t.Any) -> t.Any:
     """A document after a JSON merge patch (RFC 7396)."""
     if not isinstance(patch, Mapping):
         return patch
@@ -59,7 +65,7 @@ def merged(target: t.Any, patch: t.Any) -> t.Any:
         if value is None:
             out.pop(key, None)
         else:
-            out[key] = merged(out.get(key), value)
+            out[key] = merge_patched(out.get(key), value)
     return out
 
 

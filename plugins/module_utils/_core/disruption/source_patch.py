@@ -12,19 +12,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
+from ..foreign import written
 from ..objects.karpenter.manifests import JUDGEMENTS
 from ..objects.karpenter.node_class import AKS_NODE_CLASS, EC2_NODE_CLASS
 from ..objects.karpenter.node_pool import API_VERSION
 from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.reading import examine
+from ..schema.metadata_rules import name_problem
+from ..values.field_path import field
 from .budgets.lint import ERROR
+from .members.member_nodes import OUR_ANNOTATIONS, UNWANTED
 from .node_source import SourceEffect
 from .subnet_change import ROUTES
 
 Document = dict[str, t.Any]
-# What a machine runs at its start; tokens are found there.
-HIDDEN = ("userData",)
-_PLURALS = {NODE_POOL: "nodepools", AKS_NODE_CLASS: "aksnodeclasses", EC2_NODE_CLASS: "ec2nodeclasses"}
+# kubectl keeps whole manifests there, secrets and all; whoever saves what it prints has it in the file.
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+HIDDEN = "(not shown)"
+CLASSES = {AKS_NODE_CLASS: "aksnodeclasses", EC2_NODE_CLASS: "ec2nodeclasses"}
+_PLURALS = {NODE_POOL: "nodepools", **CLASSES}
 
 
 @dataclass(frozen=True)
@@ -43,10 +49,9 @@ class SourcePatch:
 
     @property
     def shown(self) -> Document:
-        """The patch without the fields of ``spec`` that may hold secrets; labels and annotations are in it."""
-        spec = self.patch.get("spec") or {}
-        hidden = {key: "(not shown)" for key in HIDDEN if spec.get(key) is not None}
-        return {**self.patch, "spec": {**spec, **hidden}} if hidden else self.patch
+        """The patch without the fields of ``spec`` that may hold secrets; of annotations only Karpenter's and ours are
+        told, of others that they are written."""
+        return {key: _SHOWN[key](each) if key in _SHOWN else each for key, each in self.patch.items()}
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,11 @@ class PatchLeave:
     routes: bool = False
 
 
-def read_patches(documents: t.Iterable[Document]) -> tuple[SourcePatch, ...]:
+def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
     """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change.
 
-    FleetError with all problems: those of a NodePool, ``missing-field``, ``unsupported-version``, ``wrong-type``, and
-    ``named-twice`` for an object that two of them patch. The spec of a class is left to the server.
+    FleetError with all problems: those of a NodePool, ``missing-field``, ``invalid-name``, ``unsupported-version``,
+    ``wrong-type``, and ``named-twice`` for an object that two of them patch. The spec of a class is left to the server.
     """
     found: list[SourcePatch] = []
     problems: list[Problem] = []
@@ -100,25 +105,55 @@ def unconfirmed(effect: SourceEffect) -> tuple[str, ...]:
     return tuple(each.message for each in effect.findings if each.code == ROUTES)
 
 
-def _read(document: Document) -> SourcePatch:
+def _read(document: t.Any) -> SourcePatch:
     """A NodePool, AKSNodeClass or EC2NodeClass, or the part of one that is to change."""
-    kind = document.get("kind")
-    problems = _of_class(document) if kind in _PLURALS and kind != NODE_POOL else _of_pool(document)
-    metadata = document.get("metadata")
-    name = str((metadata.get("name") if isinstance(metadata, Mapping) else "") or "")
+    given: Document = document if isinstance(document, dict) else {}
+    kind = given.get("kind")
+    problems = _of_class(given) if isinstance(kind, str) and kind in CLASSES else _of_pool(document)
+    metadata = given.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    name = metadata.get("name")
     if not name:
         problems.append(Problem("missing-field", "apiVersion, kind and metadata.name are needed", "patches"))
+    elif not isinstance(name, str) or name_problem(name):
+        problems.append(Problem("invalid-name", name_problem(str(name)[:300]) or "a text is wanted", "patches"))
+    problems += [
+        Problem("wrong-type", "an object is wanted here", f"{written(kind)} metadata.{key}")
+        for key in ("labels", "annotations")
+        if not isinstance(metadata.get(key, {}), Mapping)
+    ]
     if problems:
         raise FleetError.of(problems)
-    kept = {key: each for key, each in document["metadata"].items() if key in ("labels", "annotations")}
-    spec = examine(document).repaired.get("spec") if kind == NODE_POOL else document.get("spec")
+    kept = {key: _without_applied(metadata[key]) for key in ("labels", "annotations") if metadata.get(key)}
+    spec = examine(document).repaired.get("spec") if kind == NODE_POOL else given.get("spec")
     patch: Document = {"spec": dict(spec or {})}
-    return SourcePatch(str(kind), name, {**patch, **({"metadata": kept} if kept else {})}, str(document["apiVersion"]))
+    kept = {key: each for key, each in kept.items() if each}
+    return SourcePatch(str(kind), str(name), {**patch, **({"metadata": kept} if kept else {})}, given["apiVersion"])
 
 
-def _of_pool(document: Document) -> list[Problem]:
+def _without_applied(notes: Mapping[str, t.Any]) -> Document:
+    return {key: each for key, each in notes.items() if key != LAST_APPLIED}
+
+
+def _shown_spec(spec: Document) -> Document:
+    return {key: HIDDEN if key in UNWANTED and each is not None else each for key, each in spec.items()}
+
+
+def _shown_metadata(metadata: Document) -> Document:
+    notes = metadata.get("annotations")
+    if not notes:
+        return metadata
+    ours = {key: each if str(key).startswith(OUR_ANNOTATIONS) else HIDDEN for key, each in notes.items()}
+    return {**metadata, "annotations": ours}
+
+
+_SHOWN: t.Mapping[str, t.Callable[[Document], Document]] = {"spec": _shown_spec, "metadata": _shown_metadata}
+
+
+def _of_pool(document: t.Any) -> list[Problem]:
     found = examine(document)
-    about = f"NodePool/{(document.get('metadata') or {}).get('name') or ''}"
+    name = field(document, "metadata.name")
+    about = f"NodePool/{name if isinstance(name, str) else ''}"
     problems = [Problem(each.code, each.message, f"{about} {each.path}", each.hint) for each in found.problems]
     if found.fragment:
         problems.append(Problem("missing-field", "apiVersion, kind and metadata.name are needed", "patches"))
@@ -131,7 +166,7 @@ def _of_class(document: Document) -> list[Problem]:
     known = JUDGEMENTS[kind]
     versions = [f"{known.group}/{each}" for each in known.served]
     if document.get("apiVersion") not in versions:
-        text = f"{kind} is not served in {document.get('apiVersion')!r:.60}"
+        text = f"{kind} is not served in {written(document.get('apiVersion'), 60)}"
         found.append(Problem("unsupported-version", text, "patches", f"write {versions[0]}"))
     wrong = [key for key in ("metadata", "spec") if not isinstance(document.get(key, {}), Mapping)]
     return found + [Problem("wrong-type", "an object is wanted here", f"{kind} {key}") for key in wrong]

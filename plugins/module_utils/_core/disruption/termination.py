@@ -13,7 +13,7 @@ from ..cluster.pod import CRITICAL, Pod
 from ..cluster.pod_disruption import drainable, protected
 from ..objects.karpenter.node_claim import NodeClaim
 from ..values.duration import as_timedelta, parse_duration
-from ..values.instants import parse_time, write_time
+from ..values.instants import later, parse_time, write_time
 
 DEADLINE = "karpenter.sh/nodeclaim-termination-timestamp"
 EVICT, DELETE, WAIT = "evict", "delete", "wait"
@@ -56,7 +56,7 @@ class Drain:
 def deadline(claim: NodeClaim) -> datetime | None:
     """When the drain ends by force: the annotation that is written once, else deletion plus the grace period.
 
-    None: never. ValueError if the period cannot be read.
+    None: never, or not in any calendar. ValueError if the period cannot be read.
     """
     written = claim.metadata.annotations.get(DEADLINE)
     if written:
@@ -67,7 +67,7 @@ def deadline(claim: NodeClaim) -> datetime | None:
     asked = claim.metadata.deletion_timestamp
     if asked is None or not claim.spec.termination_grace_period:
         return None
-    return asked + as_timedelta(parse_duration(claim.spec.termination_grace_period))
+    return later(asked, as_timedelta(parse_duration(claim.spec.termination_grace_period)))
 
 
 def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
@@ -100,7 +100,7 @@ def _in_turn(pod: Pod, first: int, now: datetime) -> Removal:
 
 
 def _waited_for(pod: Pod, now: datetime) -> bool:
-    stuck = pod.deleting_at is not None and now > pod.deleting_at + STUCK
+    stuck = pod.deleting_at is not None and now - pod.deleting_at > STUCK
     return drainable(pod) and not pod.ended and not stuck
 
 
@@ -112,4 +112,4 @@ def _tier(pod: Pod) -> int:
 def _past(pod: Pod, until: datetime, now: datetime) -> bool:
     if pod.deleting_at is not None:
         return pod.deleting_at > until
-    return now > until - timedelta(seconds=pod.grace_seconds)
+    return (until - now).total_seconds() < pod.grace_seconds

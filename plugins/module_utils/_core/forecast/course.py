@@ -28,6 +28,7 @@ from ..updates.run import (
 )
 from ..updates.status import derive, stage_look
 from ..values.update_states import COMPLETED, PENDING, RUNNING
+from ..windows.clocks import shifted
 from .group_part import GroupPart, part_of
 
 Place = tuple[int, int, int]
@@ -73,7 +74,7 @@ class Course:
     views: dict[str, MemberView]
     now: datetime
     plan: Plan
-    told: bool = False
+    noted: bool = False
     held: dict[str, tuple[str, str]] = field(default_factory=dict)
     standstills: list[Standstill] = field(default_factory=list)
     changes_at: datetime | None = None
@@ -98,22 +99,25 @@ class Course:
         self._timed = [name for name, view in self.views.items() if any(each.until for each in view.obstacles)]
         for gate in (gate for stage in self.run.stages for gate in _gates(stage) if gate.state == PENDING):
             self._open(gate)
-        self._enter(0)
+        if self.run.stages:
+            self._enter(0)
 
     def play(self) -> Course:
-        """Goes on to the end of the run, to a wait that nothing ends, or to the end of the plan; the course itself."""
-        while True:
+        """Goes on to the end of the run, to a wait that nothing ends, or to the end of the plan; the course itself. A
+        run that was not laid out has nothing to play."""
+        while self.run.stages:
             self._decide()
             following = self._next()
             if not self.changes_by:
                 self._note_change()
-            if self.told and not self._in_flight:
+            if self.noted and not self._in_flight:
                 self._stand_still(following)
             if following is None or following > self.plan.until:
                 self._complete()
-                return self
+                break
             self.now = following
             self._happen()
+        return self
 
     def _decide(self) -> None:
         before = self.run
@@ -123,7 +127,7 @@ class Course:
         for action in decided.acts:
             if isinstance(action, Begin):
                 self._begin(action.member, self.now)
-                if self.told:
+                if self.noted:
                     self._note(_row(before, self._places[action.member]))
             elif isinstance(action, OpenGate):
                 self._open(action.gate)
@@ -164,13 +168,13 @@ class Course:
     def _begin(self, member: str, started: datetime) -> None:
         """An upgrade that takes longer than assumed is expected to end at any moment."""
         self._in_flight += 1
-        ends = max(self.now, started + self.plan.upgrade(member))
+        ends = max(self.now, shifted(started, self.plan.upgrade(member)))
         heapq.heappush(self._events, (ends, "", member))
 
     def _open(self, gate: GateRow) -> None:
         if self.plan.approval is not None and gate.due is None:
-            opened = gate.opened or self.now
-            heapq.heappush(self._events, (max(self.now, opened + self.plan.approval(gate.id)), gate.id, ""))
+            approved = shifted(gate.opened or self.now, self.plan.approval(gate.id))
+            heapq.heappush(self._events, (max(self.now, approved), gate.id, ""))
 
     def _next(self) -> datetime | None:
         found = [self._events[0][0]] if self._events else []

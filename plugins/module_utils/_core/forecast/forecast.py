@@ -179,7 +179,7 @@ def _played(run: RunState, members: Members, now: datetime, assumed: Assumptions
         approval=None if approvals is None else lambda gate: rounded(drawn(approvals, gate), SECOND),
         until=now + assumed.horizon,
     )
-    return Course(run=run, views=dict(members), now=now, plan=plan, told=sample is None).play()
+    return Course(run=run, views=dict(members), now=now, plan=plan, noted=sample is None).play()
 
 
 def _run(before: RunState, usual: Course, ends: t.Sequence[RunState]) -> NodeForecast:

@@ -13,7 +13,7 @@ from ..cluster.pod import DO_NOT_DISRUPT
 from ..disruption.budgets.lint import ERROR, NOTE, WARNING
 from ..disruption.do_not_disrupt import lint_do_not_disrupt
 from ..resources.comparison.left_alone import IGNORE, IGNORE_FORM, ignored
-from ..values.field_path import at
+from ..values.field_path import value_at
 from .remark import LintProblem, of_lint
 
 EXPIRY = "an expired node of Karpenter goes all the same: its pods are only drained later, until its grace period"
@@ -47,7 +47,7 @@ def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
 
 
 def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
-    if not at(document, "metadata.name"):
+    if not value_at(document, "metadata.name"):
         text = f"this can be a patch of a {kind}, and not create one: it has no metadata.name"
         yield LintProblem(code="patch-only", level=NOTE, message=text, path="metadata.name")
 
@@ -80,12 +80,12 @@ def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintPr
                 path = f"data[{key}]"
                 yield LintProblem(code="feature-gate-gone", level=WARNING, message=text, path=path, mended={path: None})
     for path in CONTAINERS:
-        containers = at(document, path)
+        containers = value_at(document, path)
         for index, container in enumerate(containers if isinstance(containers, list) else ()):
-            variables = at(container, "env")
+            variables = value_at(container, "env")
             for place, variable in enumerate(variables if isinstance(variables, list) else ()):
-                value = at(variable, "value")
-                if at(variable, "name") == "FEATURE_GATES" and "Drift=" in _gates(value):
+                value = value_at(variable, "value")
+                if value_at(variable, "name") == "FEATURE_GATES" and "Drift=" in _gates(value):
                     where = f"{path}[{index}].env[{place}].value"
                     kept = ",".join(each for each in str(value).split(",") if not each.strip().startswith("Drift="))
                     yield LintProblem(
@@ -99,5 +99,5 @@ def _gates(value: t.Any) -> str:
 
 
 def _mapping(document: t.Any, path: str) -> Mapping[str, t.Any]:
-    found = at(document, path)
+    found = value_at(document, path)
     return found if isinstance(found, Mapping) else {}

@@ -35,7 +35,8 @@ from ..objects.service_json import ServiceResource, resources
 from ..objects.updates.strategy_json import judge_strategy
 from ..schema.checking import Written, as_read, did_you_mean
 from ..schema.finding import Finding
-from ..values.field_path import at, field, put
+from ..schema.rules import items_at
+from ..values.field_path import field, set_at, value_at
 from .annotations import judge_any
 from .kinds import UNCHECKED
 from .older_pool import OLDER, as_v1
@@ -99,13 +100,12 @@ def mend(judged: Judged, consent: bool = False) -> t.Any:
     if not any(remark.mended for remark in judged.remarks):
         return None
     out = copy.deepcopy(judged.whole)
-    done: list[str] = []
+    done: set[str] = set()
     for remark in judged.remarks:
-        fresh = not any(path in done for path in remark.mended)
-        if fresh and remark.mended and (consent or not remark.consent):
+        if remark.mended and done.isdisjoint(remark.mended) and (consent or not remark.consent):
             for path, value in remark.mended.items():
-                put(out, path, copy.deepcopy(value))
-            done += remark.mended
+                set_at(out, path, copy.deepcopy(value))
+            done.update(remark.mended)
     return out if done else None
 
 
@@ -164,7 +164,7 @@ def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
 def _of_findings(findings: t.Iterable[Finding], document: t.Any) -> list[LintProblem]:
     """A limit that is left out is worth a note, as ``docs/compatibility.md`` has it; one that is written, a warning."""
     remarks = [of_finding(each) for each in findings]
-    left_out = [each.code == "group-limit-stricter" and at(document, each.path) is None for each in remarks]
+    left_out = [each.code == "group-limit-stricter" and value_at(document, each.path) is None for each in remarks]
     return [replace(each, level=NOTE) if out else each for each, out in zip(remarks, left_out, strict=True)]
 
 
@@ -215,10 +215,10 @@ def _inside(document: t.Any) -> str:
 def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
     """Where one budget is wrong, what cannot be read in the others: nothing else is true of the list."""
     rows = field(examined.stored, BUDGETS)
-    wrong = [each.path for each in examined.problems]
+    wrong = items_at((each.path for each in examined.problems), BUDGETS)
     for index, row in enumerate(rows if isinstance(rows, list) else ()):
         here = f"{BUDGETS}[{index}]"
-        if not any(path == here or path.startswith(f"{here}.") for path in wrong):
+        if str(index) not in wrong:
             for each in lint_budgets(decode_budgets([row]), start):
                 if each.level == ERROR:
                     mended = {path.replace(f"{BUDGETS}[0]", here): value for path, value in each.mended.items()}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ..disruption.budgets.lint import ERROR
 from ..objects.karpenter.node_pool import API_VERSION, DEFAULT_POLICY
 from ..objects.karpenter.reading import MISPLACED, OLDER_GROUP, PLACE
-from ..values.field_path import field, put
+from ..values.field_path import field, set_at
 from .remark import LintProblem
 
 OLDER = "karpenter.sh/v1beta1"
@@ -31,7 +31,7 @@ def as_v1(document: Mapping[str, t.Any]) -> tuple[Mapping[str, t.Any], LintProbl
     moves = _moves(document)
     out = copy.deepcopy(dict(document))
     for path, value in moves.items():
-        put(out, path, value)
+        set_at(out, path, value)
     text = "Karpenter serves v1beta1 no longer (v1.1)"
     if field(document, _KUBELET) is not None:
         return out, LintProblem(

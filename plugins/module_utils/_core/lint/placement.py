@@ -15,7 +15,8 @@ from ..objects.placements.rules import WITH_SELECTORS
 from ..objects.scopes import BUILT_IN
 from ..objects.selectable import is_reserved_namespace
 from ..schema.codec import decode
-from ..values.field_path import at, field
+from ..schema.rules import items_at
+from ..values.field_path import field, value_at
 from .remark import LintProblem
 
 CONSTRAINTS = "spec.policy.topologySpreadConstraints"
@@ -26,12 +27,11 @@ UNDECIDED = "number-of-clusters-missing"
 def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> t.Iterator[LintProblem]:
     """A note for each spread constraint of the placement that is well-formed, in KubeFleet's way of counting; ``wrong``
     are the paths that have problems, which are passed over."""
-    rows = at(document, CONSTRAINTS)
+    rows, bad = value_at(document, CONSTRAINTS), items_at(wrong, CONSTRAINTS)
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
-        path = f"{CONSTRAINTS}[{index}]"
-        if isinstance(row, Mapping) and not any(each == path or each.startswith(f"{path}.") for each in wrong):
+        if isinstance(row, Mapping) and str(index) not in bad:
             text = in_words(decode(TopologySpreadConstraint, row))
-            yield LintProblem(code="spread-in-words", level=NOTE, message=text, path=path)
+            yield LintProblem(code="spread-in-words", level=NOTE, message=text, path=f"{CONSTRAINTS}[{index}]")
 
 
 def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..objects.reading import judge
 from ..objects.service_json import EXPRESSION, MEMBER, ServiceResource
 from ..schema.rules import Found
-from ..values.field_path import at
+from ..values.field_path import value_at
 from .remark import LintProblem, of_finding, of_found
 
 _CLUSTER_ID = re.compile(
@@ -25,7 +25,7 @@ def judge_resource(resource: ServiceResource) -> t.Iterator[LintProblem]:
     manifest = resource.manifest()
     judged = judge(manifest)
     for each in (*map(of_found, judged.problems), *map(of_finding, judged.findings)):
-        written = at(manifest, each.path)
+        written = value_at(manifest, each.path)
         if not (isinstance(written, str) and EXPRESSION.fullmatch(written)):
             mended = {resource.place(path): meant for path, meant in each.mended.items()}
             yield replace(each, path=resource.place(each.path), mended=mended)

@@ -11,13 +11,13 @@ import typing as t
 from dataclasses import replace
 
 from ..disruption.budgets.lint import ERROR, NOTE, WARNING
-from ..values.field_path import at
+from ..values.field_path import value_at
 from .remark import LintProblem
 
 _STAND_IN = re.compile(r"\$\{\w[^{}\n]*\}|\$[A-Za-z_]\w*|<[A-Za-z][^<>\n]*>|\{\{.*\}\}", re.ASCII)
 # A value that begins so is a mapping to YAML, and was meant as text.
 _UNQUOTED = re.compile(
-    r"(?m)^(?P<before>[ \t]*(?:- +)?[\w./-]+:[ \t]+)(?P<value>\{\{[^\n]*\}\}[^\n]*?)(?P<end>[ \t]*\r?)$"
+    r"(?m)^(?P<before>[ \t]*(?:- +)?[\w./-]+:[ \t]+)(?P<value>\{\{[^\n]*\}\}(?:[^\n]*[^ \t\r\n])?)(?P<end>[ \t]*\r?)$"
 )
 
 
@@ -45,8 +45,14 @@ def with_quotes(text: str) -> str:
 
 def without_holes(text: str) -> tuple[str, tuple[int, ...]]:
     """The text without lines that are nothing but ``...``, which stay empty, and their numbers."""
-    numbers = tuple(text.count("\n", 0, match.start()) + 1 for match in _HOLE.finditer(text))
-    return _HOLE.sub("", text), numbers
+    numbers: list[int] = []
+    line = 1
+    before = 0
+    for match in _HOLE.finditer(text):
+        line += text.count("\n", before, match.start())
+        before = match.start()
+        numbers.append(line)
+    return _HOLE.sub("", text), tuple(numbers)
 
 
 def without_stand_ins(remarks: t.Iterable[LintProblem], document: t.Any, inside: str) -> t.Iterator[LintProblem]:
@@ -55,7 +61,7 @@ def without_stand_ins(remarks: t.Iterable[LintProblem], document: t.Any, inside:
     told: set[str] = set()
     for each in remarks:
         if each.level not in (ERROR, WARNING) or not is_stand_in(
-            at(document, each.path.removeprefix(inside).lstrip("."))
+            value_at(document, each.path.removeprefix(inside).lstrip("."))
         ):
             yield each
         elif each.path not in told:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import FleetError
 
@@ -46,6 +46,32 @@ class ObjectId:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
+@dataclass(frozen=True, order=True)
+class ScopedName:
+    """``namespace`` is empty for what lies in none. As text it is ``namespace/name`` or the name: no name has a slash,
+    so that no two objects of a kind have one text."""
+
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, text: str) -> t.Self:
+        """What a text names: ``namespace/name``, or the name of what lies in no namespace."""
+        namespace, _slash, name = text.rpartition("/")
+        return cls(namespace, name)
+
+    def metadata(self, name: str) -> dict[str, t.Any]:
+        """``metadata`` of a record of its own: the name that is given, and its namespace if it has one."""
+        return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
+
+    def record(self, name: str) -> str:
+        """The name by which ``Records`` know a record of its own: ``namespace/name``, or the name alone."""
+        return str(replace(self, name=name))
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
 def group_version(api_version: str) -> tuple[str, str]:
     """``apps/v1`` is (``apps``, ``v1``); ``v1`` is (empty, ``v1``)."""
     group, _slash, version = api_version.rpartition("/")
@@ -73,6 +99,12 @@ def _map_in(metadata: Manifest, key: str) -> Manifest:
     return value if isinstance(value, t.Mapping) else {}
 
 
+def generated_hint(manifest: Manifest) -> str:
+    """Why a manifest that leaves its name to the server cannot be placed; empty for others."""
+    generated = metadata_of(manifest).get("generateName")
+    return "an object made from generateName is a new one each time" if generated else ""
+
+
 def identify(manifest: Manifest) -> ObjectId:
     """The object that a manifest describes. FleetError ``unnamed-object`` if its API version, kind or name is missing
     or no text; a namespace that is no text counts as none."""
@@ -83,8 +115,8 @@ def identify(manifest: Manifest) -> ObjectId:
         path for path, part in (("apiVersion", api_version), ("kind", kind), ("metadata.name", name)) if not part
     ]
     if missing:
-        hint = "an object made from generateName is a new one each time" if metadata.get("generateName") else ""
         where = " ".join(part for part in (kind, name) if part)
-        raise FleetError("unnamed-object", f"the manifest has no {', '.join(missing)}", where, hint)
+        message = f"the manifest has no {', '.join(missing)}"
+        raise FleetError("unnamed-object", message, where, generated_hint(manifest))
     group, version = group_version(api_version)
     return ObjectId(group, version, kind, namespace, name)

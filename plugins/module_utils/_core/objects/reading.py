@@ -21,15 +21,15 @@ from ..schema.checking import (
 from ..schema.codec import decode
 from ..schema.finding import Finding
 from ..schema.metadata_rules import check_metadata
-from ..schema.rules import Found, beyond
+from ..schema.rules import Found, apart_from, beyond
 from .api_groups import FLEET_GROUP, PLACEMENT_GROUP
 from .clusters.fleet_maintenance import FleetMaintenance
-from .clusters.fleet_member import FleetMember
+from .clusters.fleet_member import FleetMember, FleetMemberStatus
 from .clusters.maintenance_rules import check_fleet_maintenance, warn_fleet_maintenance
 from .clusters.member_cluster import MemberCluster
 from .clusters.node_rotation import NodeRotation
 from .clusters.node_rotation_rules import check_node_rotation
-from .clusters.rules import check_fleet_member, check_member_cluster, warn_member_cluster
+from .clusters.rules import check_fleet_member, check_member_cluster, check_member_status, warn_member_cluster
 from .kinds import (
     KIND_OF,
     KINDS,
@@ -103,6 +103,7 @@ _RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {
     ClusterApprovalRequest: check_approval_request,
     ApprovalRequest: check_approval_request,
 }
+_STATUS_RULES: dict[type, Callable[[t.Any], t.Iterator[Found]]] = {FleetMemberStatus: check_member_status}
 _WARNINGS: dict[type, Callable[[t.Any], t.Iterator[Finding]]] = {
     ClusterResourcePlacement: warn_placement,
     ResourcePlacement: warn_placement,
@@ -181,11 +182,21 @@ def judge(document: t.Any, strict: bool = False, holes: bool = False, written: W
     obj: AnyObject = decode(kind.cls, _copied(clean))
     problems = (*check.problems, *beyond(check.problems, _rules(kind, obj)))
     warnings = _WARNINGS[kind.cls](obj) if kind.cls in _WARNINGS else ()
-    findings = (*check.findings, *(each for each in warnings if not _touched(each, problems)))
+    apart = apart_from(problems)
+    findings = (*check.findings, *(each for each in warnings if apart(each.old_path)))
     about = f"{kind.kind}/{_name(document)}"
     if holes and isinstance(obj, ClusterResourcePlacement) and not any(map(blocks, problems)):
         return JudgedObject(about, around(obj, problems), (), (*map(hole_finding, problems), *findings))
     return JudgedObject(about, None if problems else obj, problems, findings)
+
+
+def judge_status(cls: type, document: t.Any) -> tuple[Found, ...]:
+    """All problems of the status of a record, ``cls``, which others may write too: its fields, and rules over several
+    of them where it has such."""
+    check = Check()
+    clean = check_object(check, cls, document, "status")
+    found = _STATUS_RULES[cls](decode(cls, clean)) if cls in _STATUS_RULES and isinstance(clean, Mapping) else ()
+    return (*check.problems, *beyond(check.problems, found))
 
 
 def _copied(value: t.Any) -> t.Any:
@@ -244,10 +255,10 @@ def _checked(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> t.Any:
     Status of upstream's kinds is no input: an exported object has one, of any release, and a server drops it.
     """
     clean = check_object(check, kind.cls, document)
-    of_status = [each for each in check.problems if re.match(r"status\b", each.path)]
-    if kind.group == FLEET_GROUP or not of_status:
+    beside = [each for each in check.problems if not re.match(r"status\b", each.path)]
+    if kind.group == FLEET_GROUP or len(beside) == len(check.problems):
         return clean
-    check.problems[:] = [each for each in check.problems if each not in of_status]
+    check.problems[:] = beside
     return {key: value for key, value in clean.items() if key != "status"}
 
 
@@ -279,8 +290,3 @@ def _rules(kind: Kind, obj: t.Any) -> t.Iterator[Found]:
 
 def _problem(found: Found, about: str) -> Problem:
     return Problem(found.code, found.message, f"{about} {found.path}".strip(), found.hint)
-
-
-def _touched(finding: Finding, problems: t.Iterable[Found]) -> bool:
-    """Whether a problem stands at the place of a warning, in it or around it."""
-    return not list(beyond(tuple(problems), (Found(finding.code, finding.old_path, ""),)))

@@ -82,6 +82,20 @@ def refusal(
     return Problem("never-placed", f"{each} is left out: {reason}", str(each)) if reason else None
 
 
+def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
+    """The problems ``malformed-metadata`` of labels and annotations that no API server reads: they map keys to
+    texts."""
+    for key, found in (("labels", labels_of(manifest)), ("annotations", annotations_of(manifest))):
+        where = f"{each} metadata.{key}"
+        if not isinstance(metadata_of(manifest).get(key) or {}, t.Mapping):
+            message = f"{key} map keys to texts, and here they are something else"
+            yield Problem("malformed-metadata", message, where)
+        for name, value in found.items():
+            if not isinstance(name, str) or not (value is None or isinstance(value, str)):
+                message = f"{key} map keys to texts, and {name!r:.80} is mapped to {value!r:.60}"
+                yield Problem("malformed-metadata", message, where, "write both in quotes")
+
+
 def _own_refusal(each: ObjectId, credentials: Secrets) -> str | None:
     if each.namespace == NAMESPACE or each.namespace.startswith(RESERVED_PREFIXES):
         return f"namespace {each.namespace} is reserved on every member"
@@ -100,12 +114,12 @@ def _of_the_fleet(definition: str) -> bool:
 
 def _self_made(each: ObjectId, manifest: Manifest) -> str | None:
     key, values = SELF_MADE.get(each.group, ("", ()))
-    marked = {labels_of(manifest).get(key), annotations_of(manifest).get(key)} & set(values)
+    marked = labels_of(manifest).get(key) in values or annotations_of(manifest).get(key) in values
     system = (each.group, each.kind) == ("scheduling.k8s.io", "PriorityClass") and each.name.startswith("system-")
     return "every API server makes and keeps it by itself" if marked or system else None
 
 
-def stops_cluster(each: ObjectId, manifest: Manifest) -> Problem | None:
+def stopping_webhook_problem(each: ObjectId, manifest: Manifest) -> Problem | None:
     """The Problem ``stops-cluster`` of a webhook that is asked about everything and refuses it while nobody answers;
     None for anything else, and where the annotation ``gitops.fleet/may-stop-cluster`` permits it.
 

@@ -84,7 +84,22 @@ class ServiceResource:
     def owner(self) -> str:
         """The fleet or the cluster that it belongs to; empty where that is not told."""
         found = _ID.search(str(self.value.get("id") or ""))
-        return found["owner"] if found else str(self.value.get("name") or "").rpartition("/")[0]
+        name = str(self.value.get("name") or "")
+        if found:
+            return found["owner"]
+        return "" if EXPRESSION.fullmatch(name) else name.rpartition("/")[0]
+
+    @property
+    def owner_id(self) -> str:
+        """Which of all fleets and clusters ``owner`` is, as far as that is told, in lower case."""
+        given = str(self.value.get("id") or "")
+        found = _ID.search(given)
+        return (given[: found.end("owner")] if found else self.owner).lower()
+
+    @property
+    def named(self) -> bool:
+        """Whether its manifest has a name that is not made up."""
+        return bool(_name_of(self.owner) if self.kind == MAINTENANCE else self.name)
 
     def manifest(self) -> dict[str, t.Any]:
         """Our kind with the same fields, without what the service or a template adds; a name that is not known is made
@@ -94,7 +109,7 @@ class ServiceResource:
         metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
         if self.kind == MAINTENANCE:
             usual = "default" if spec.get("timeInWeek") else "aksManagedAutoUpgradeSchedule"
-            metadata = {"name": _NOT_IN_NAMES.sub("-", self.owner.lower()).strip("-") or _SOME_NAME}
+            metadata = {"name": _name_of(self.owner) or _SOME_NAME}
             spec = {"windows": [{"name": self.name or usual, **spec}]}
         if self.kind == MEMBER:
             metadata |= {"labels": self.body["labels"]} if self.body.get("labels") else {}
@@ -132,12 +147,16 @@ def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
 
 
 def manifests_of(document: t.Any) -> tuple[dict[str, t.Any], ...]:
-    """The manifests that a document of the service stands for; all windows of one cluster are one FleetMaintenance."""
-    found: dict[tuple[str, str], dict[str, t.Any]] = {}
+    """The manifests that a document of the service stands for; all windows of one cluster are one FleetMaintenance.
+
+    Where the document does not tell the name, or whose windows they are, the manifest has no name.
+    """
+    found: dict[str | int, dict[str, t.Any]] = {}
     for index, each in enumerate(resources(document)):
         manifest = each.manifest()
-        name = "" if each.kind == MAINTENANCE else str(index)
-        known = found.setdefault((manifest["metadata"]["name"], name), manifest)
+        if not each.named:
+            manifest["metadata"] = {key: value for key, value in manifest["metadata"].items() if key != "name"}
+        known = found.setdefault(each.owner_id if each.named and each.kind == MAINTENANCE else index, manifest)
         if known is not manifest:
             known["spec"]["windows"] += manifest["spec"]["windows"]
     return tuple(found.values())
@@ -152,6 +171,11 @@ def _kind(value: Mapping[str, t.Any]) -> str:
     if given is not None or not isinstance(inner, Mapping):
         return ""
     return next((kind for key, kind in _TELLING.items() if inner.get(key) is not None), "")
+
+
+def _name_of(owner: str) -> str:
+    """The owner's name as a name of ours; empty if nothing of it can stand in one."""
+    return _NOT_IN_NAMES.sub("-", owner.lower()).strip("-")
 
 
 def _joined(*parts: str) -> str:

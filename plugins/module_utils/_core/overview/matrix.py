@@ -103,16 +103,16 @@ def decided_column(
     return PlacementColumn(
         name=str(placement.key),
         policy=_policy(placement),
-        wanted=outcome.wanted,
-        count=outcome.count,
-        fulfilled=outcome.fulfilled,
+        wanted=plan.wanted if plan else outcome.wanted,
+        count=plan.picked if plan else outcome.count,
+        fulfilled=plan.fulfilled if plan else outcome.fulfilled,
         cells=tuple(cells),
         standing=standing(status) if status else {},
         objects=len(plan.objects) if plan else len(status.selected_resources) if status else None,
         digest=plan.digest if plan else "",
         waves=waves(plan) if plan else (),
         stops=tuple(f"{each.name}: {each.message}" for each in plan.brakes if each.stops) if plan else (),
-        findings=(*outcome.findings, *(plan.findings if plan else ())),
+        findings=tuple(dict.fromkeys((*outcome.findings, *(plan.findings if plan else ())))),
     )
 
 

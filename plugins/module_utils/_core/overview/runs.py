@@ -19,9 +19,10 @@ from ..objects.updates.run_status import (
     WaitStatus,
 )
 from ..objects.updates.update_run import UpdateRun
+from ..updates.facts import DONE
 from ..updates.run import Members
 from ..values.instants import SECONDS, write_time
-from ..values.update_states import COMPLETED, PENDING, SKIPPED
+from ..values.update_states import PENDING
 from ..windows.clocks import shifted
 from ..windows.spans import Spans, cut
 
@@ -123,7 +124,7 @@ def run_chart(
         kind=UPDATE_RUN,
         name=run.name,
         state=status.status.state,
-        over=status.status.state in (COMPLETED, SKIPPED),
+        over=status.status.state in DONE,
         outcome=status.outcome,
         target=run.target or run.spec.managed_cluster_update.upgrade.type,
         message=status.message,

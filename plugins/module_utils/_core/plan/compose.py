@@ -33,6 +33,7 @@ from ..rollout.content import (
     WantedContent,
 )
 from ..scheduling.index import FleetIndex
+from ..scheduling.unreadable import decide
 from ..schema.codec import encode
 from ..schema.meta import ObjectMeta
 from ..values.canonical import digest_of
@@ -62,7 +63,6 @@ from .document import (
     Rendered,
 )
 from .losing.losses import LOSSES, loss_cause
-from .losing.unreadable import decide
 from .member import (
     abandons,
     stays,

@@ -202,13 +202,8 @@ class PlacementPlan:
     @property
     def picked(self) -> int:
         """How many clusters the policy has found. Those that keep the placement only because they could not be read are
-        not counted, unless the policy names them."""
-        named = self.placement.spec.policy.cluster_names if self.placement.spec.policy else ()
-        return sum(
-            1
-            for each in self.clusters
-            if each.change != LOST and (each.cause != KEPT_UNREADABLE or each.cluster in named)
-        )
+        not counted."""
+        return sum(1 for each in self.clusters if each.change != LOST and each.cause != KEPT_UNREADABLE)
 
     @property
     def unread(self) -> int:

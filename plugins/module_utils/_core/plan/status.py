@@ -12,11 +12,12 @@ from datetime import datetime
 from ..objects.placements.binding import BindingStatus
 from ..objects.placements.cluster_resource_placement import PerClusterPlacementStatus, PlacementStatus
 from ..objects.placements.older_conditions import with_todays_conditions
+from ..objects.placements.scheduling_policy_snapshot import PolicySnapshotStatus
 from ..resources.availability import AVAILABLE, NOT_TRACKABLE, NOT_YET
 from ..resources.snapshots import snapshot_index
 from ..rollout.content import Overrides, RolloutBinding
 from ..schema.meta import Condition, find_condition, next_condition
-from .document import KEPT_UNREADABLE, LOST, ClusterPlan, PlacementPlan
+from .document import LOST, ClusterPlan, PlacementPlan
 from .member import DIFFERS
 from .outcome import MemberOutcome
 from .status_objects import (
@@ -168,6 +169,22 @@ def binding_status(
     return trimmed_binding(status)
 
 
+def decided_status(
+    plan: PlacementPlan, previous: PolicySnapshotStatus, generation: int, now: datetime
+) -> PolicySnapshotStatus:
+    """Status of the placement's policy snapshot: what was decided for clusters, as many as KubeFleet lists.
+    ``generation`` is the placement's; ``previous`` stays where nothing was decided."""
+    if plan.scheduled is None:
+        return previous
+    row = _scheduled_words(plan)
+    old = find_condition(previous.conditions, "Scheduled")
+    return PolicySnapshotStatus(
+        observed_crp_generation=generation,
+        conditions=(next_condition(old, "Scheduled", row, now, plan.policy_snapshot.metadata.generation),),
+        target_clusters=tuple(each.as_cluster_decision() for each in plan.scheduled.decisions),
+    )
+
+
 def _not_begun_status(
     cluster: ClusterPlan, waits: NotBegun, old: PerClusterPlacementStatus | None, generation: int, now: datetime
 ) -> PerClusterPlacementStatus:
@@ -267,17 +284,17 @@ def _diff_rows(outcome: MemberOutcome | None) -> list[Row]:
 
 def _scheduled(plan: PlacementPlan, previous: PlacementStatus, generation: int, now: datetime) -> Condition:
     kind = f"{plan.placement.kind}Scheduled"
+    return next_condition(find_condition(previous.conditions, kind), kind, _scheduled_words(plan), now, generation)
+
+
+def _scheduled_words(plan: PlacementPlan) -> tuple[str, str, str]:
+    """Status, reason and message."""
     beside = f"; {plan.unread} more keep it, since they could not be read" if plan.unread else ""
     if plan.fulfilled:
         message = f"found all {plan.picked} clusters that the policy asks for{beside}"
-        row = ("True", "SchedulingPolicyFulfilled", message)
-    else:
-        kept = sum(1 for each in plan.clusters if each.change != LOST and each.cause == KEPT_UNREADABLE)
-        beside = f"; {kept} more keep it, since they could not be read" if kept else ""
-        found = plan.picked - kept + plan.unread
-        message = f"found {found} of {plan.wanted} clusters that the policy asks for{beside}"
-        row = ("False", "SchedulingPolicyUnfulfilled", message)
-    return next_condition(find_condition(previous.conditions, kind), kind, row, now, generation)
+        return "True", "SchedulingPolicyFulfilled", message
+    message = f"found {plan.picked} of {plan.wanted} clusters that the policy asks for{beside}"
+    return "False", "SchedulingPolicyUnfulfilled", message
 
 
 def _said(rule: ConditionRule, plan: PlacementPlan) -> ConditionRule:

@@ -26,7 +26,7 @@ from ..objects.selectable import (
     kind_refusal,
     malformed_metadata,
     refusal,
-    stops_cluster,
+    stopping_webhook_problem,
 )
 from ..values.selector import LabelSelector, check_selector, matches
 from .comparison.left_alone import bad_ignores
@@ -247,7 +247,7 @@ def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
     if refused is not None:
         picking.findings.append(refused)
         return
-    stops = stops_cluster(each, manifest)
+    stops = stopping_webhook_problem(each, manifest)
     picking.problems += [stops] if stops else []
     picking.problems += malformed_metadata(each, manifest)
     first = picking.picked.setdefault(each, index)

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from ..objects.placements.binding import ClusterResourceBinding
 from ..schema.meta import Condition
+from ..windows.clocks import shifted
 from .conditions import (
     FALSE,
     TRUE,
@@ -28,8 +29,6 @@ PENDING = PLACEMENT_PENDING | {"ApplyInProgress", "NotAllWorkAreAvailable"}
 
 UPSTREAM_NOT_TRACKABLE = frozenset({"NotAllWorkAreAvailabilityTrackable", "WorkNotTrackable"})
 NOT_TRACKABLE = UPSTREAM_NOT_TRACKABLE | {"SomeManifestsAreNotAvailabilityTrackable"}
-
-LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -82,15 +81,10 @@ def known_unavailable(binding: ClusterResourceBinding) -> bool:
     return status_is(binding.status.conditions, AVAILABLE, binding.metadata.generation, FALSE)
 
 
-def later(instant: datetime, span: timedelta) -> datetime:
-    """The sum, or the last instant that there is."""
-    return instant + span if span <= LAST_INSTANT - instant else LAST_INSTANT
-
-
 def _after(since: Condition, period: timedelta, now: datetime, upstream: bool) -> BindingReadiness:
     begun = since.last_transition_time
     if begun is None:
         return BindingReadiness(True)
     elapsed = now - begun
     done = elapsed > period if upstream else elapsed >= period
-    return BindingReadiness(True) if done else BindingReadiness(False, later(begun, period))
+    return BindingReadiness(True) if done else BindingReadiness(False, shifted(begun, period))

@@ -49,6 +49,8 @@ class Scheduled:
     list that KubeFleet puts into a policy snapshot, in its order; ``left_out`` is the full list of clusters not picked.
     ``count`` of ``wanted`` clusters hold the placement. ``written`` is False where upstream leaves the status alone.
     ``error`` is upstream's failure of the cycle and occurs only with ``upstream=True``; what was changed before stays.
+    ``unread`` are the clusters that keep the placement beside those, as they could not be read, each with what that is
+    (``unreadable.decide``); ``schedule`` itself keeps none.
     """
 
     asked: SchedulingRequest = field(repr=False)
@@ -63,6 +65,7 @@ class Scheduled:
     findings: tuple[Problem, ...]
     error: Problem | None
     ending: PickResult = field(repr=False)
+    unread: t.Mapping[str, ClusterBlocker] = field(default_factory=dict)
 
     @property
     def condition_reason(self) -> str:
@@ -81,14 +84,19 @@ class Scheduled:
             and each.spec.scheduling_policy_snapshot_name == snapshot
         }
 
+    @property
+    def staying(self) -> frozenset[str]:
+        """The clusters that have the placement afterwards: the holders, and those that keep it unread."""
+        return frozenset(self.holders) | frozenset(self.unread)
+
     @cached_property
     def left_out(self) -> tuple[PickDecision, ...]:
         """Every cluster that was looked at and not picked, by name, with the rule that refused it."""
         if self.asked.policy.placement_type == PICK_FIXED:
-            unplaced = [each for each in self.ending.unplaced if each.cluster not in self.holders]
+            unplaced = [each for each in self.ending.unplaced if each.cluster not in self.staying]
             return tuple(sorted(unplaced, key=lambda each: each.cluster))
-        names = self.asked.index.names
-        return tuple(self.judge(position) for position in range(len(names)) if names[position] not in self.holders)
+        names, staying = self.asked.index.names, self.staying
+        return tuple(self.judge(position) for position in range(len(names)) if names[position] not in staying)
 
     @cached_property
     def not_afresh(self) -> t.Mapping[str, ClusterBlocker]:

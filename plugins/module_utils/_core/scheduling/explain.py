@@ -78,9 +78,10 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
     asked, position = outcome.asked, outcome.asked.index.positions.get(cluster)
     change = next((each.what for each in outcome.changes if each.cluster == cluster), "")
     holder = outcome.holders.get(cluster)
-    decision = None if holder else _decision(outcome, cluster, position)
+    unread = outcome.unread.get(cluster)
+    decision = None if holder or unread else _decision(outcome, cluster, position)
     scored = asked.policy.placement_type == PICK_N and position is not None
-    would_refuse = outcome.not_afresh.get(cluster)
+    would_refuse = unread or outcome.not_afresh.get(cluster)
     blockers = _blockers(outcome, position, decision, would_refuse)
     terms: tuple[TermScore, ...] = ()
     spread: tuple[DomainCount, ...] = ()
@@ -90,8 +91,8 @@ def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
     return Explanation(
         placement=str(asked.placement.key),
         cluster=cluster,
-        picked=holder is not None,
-        sentence=_sentence(cluster, change, holder, decision, would_refuse, blockers),
+        picked=decision is None,
+        sentence=_sentence(cluster, change, holder, decision, unread, would_refuse, blockers),
         change=change,
         refusal=decision.refusal if decision else None,
         would_refuse=would_refuse,
@@ -109,11 +110,12 @@ def verdicts(outcome: Scheduled) -> t.Iterator[Verdict]:
     changes = {each.cluster: each.what for each in reversed(outcome.changes)}
     for position, cluster in enumerate(outcome.asked.index.names):
         holder, change = outcome.holders.get(cluster), changes.get(cluster, "")
-        decision = None if holder else _decision(outcome, cluster, position)
-        would_refuse = outcome.not_afresh.get(cluster)
+        unread = outcome.unread.get(cluster)
+        decision = None if holder or unread else _decision(outcome, cluster, position)
+        would_refuse = unread or outcome.not_afresh.get(cluster)
         blockers = _blockers(outcome, position, decision, would_refuse)
-        sentence = _sentence(cluster, change, holder, decision, would_refuse, blockers)
-        yield Verdict(cluster=cluster, picked=holder is not None, change=change, sentence=sentence)
+        sentence = _sentence(cluster, change, holder, decision, unread, would_refuse, blockers)
+        yield Verdict(cluster=cluster, picked=decision is None, change=change, sentence=sentence)
 
 
 def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDecision:
@@ -163,6 +165,7 @@ def _sentence(
     change: str,
     holder: ClusterResourceBinding | None,
     decision: PickDecision | None,
+    unread: ClusterBlocker | None,
     would_refuse: ClusterBlocker | None,
     blockers: tuple[ClusterBlocker, ...],
 ) -> str:
@@ -171,6 +174,8 @@ def _sentence(
     if decision:
         verb = "loses the placement" if change == DROPPED else "is not picked"
         return f"{cluster} {verb}: {why}.{besides}"
+    if unread:
+        return f"{cluster} {reasons.keeps_unread(unread)}."
     if holder and change:
         verb = "keeps the placement under the changed policy:" if change == REBASED else "is"
         return f"{cluster} {verb} {holder.spec.cluster_decision.reason}."

@@ -41,6 +41,12 @@ class ClusterBlocker:
         return out
 
 
+def keeps_unread(why: ClusterBlocker) -> str:
+    """What is said after the name of a cluster that keeps the placement because it could not be read, and ``why`` it
+    could not."""
+    return f"keeps the placement under its former policy, as {why.sentence}"
+
+
 SENTENCES: t.Mapping[str, str] = {
     # ClusterAffinity
     "no-term-matches": "it matches none of the required terms",

@@ -11,12 +11,12 @@ import re
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
 
 from ..values.field_path import below
 from ..values.instants import parse_time
 from ..values.int_or_percent import INT64, decodes
 from ..values.quantity import read_quantity
+from ..values.selector import LabelSelectorRequirement
 from .fields import (
     ANY,
     BOOLEAN,
@@ -40,7 +40,7 @@ from .rules import Found
 from .translations import english, english_field
 
 PLACEHOLDER = "..."
-_LONGEST_WORD = 200  # what is compared with known words, which takes a hundred times its size in memory
+LONGEST_WORD = 200  # what is compared with known words, which takes a hundred times its size in memory
 PERCENT = re.compile(r"(100|[0-9]{1,2})%")
 # RFC 3339 as the API server reads it (format date-time).
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
@@ -55,6 +55,8 @@ _WORDS = {
     COUNT_OR_PERCENT: "a number or a percentage",
     QUANTITY: "a quantity",
 }
+# Maps of label values, or of what is written like them.
+_LABELS = ("labels", "annotations", "matchLabels")
 # Kept by every API server in metadata, and no business of ours.
 _KEPT_METADATA = {"managedFields", "ownerReferences", "selfLink", "generateName", "deletionGracePeriodSeconds"}
 _NO_VERSIONS = "a strategy holds no versions; they stand in spec.managedClusterUpdate of the UpdateRun"
@@ -135,18 +137,17 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}
     beside = [key for key in document if key not in fields]
-    misspelt = set() if prop.open else {_most_like(str(key), fields) for key in beside}
-    if not prop.open:
-        for key in beside:
-            if not (cls is ObjectMeta and key in _KEPT_METADATA):
-                check.problem(
-                    "unknown-field", below(path, key), f"there is no field {key!r} here", _nearest(cls, key, fields)
-                )
-    out: dict[str, t.Any] = {key: document[key] for key in beside} if prop.open else {}
+    misspelt = {_most_like(str(key), fields) for key in beside}
+    for key in beside:
+        if not (cls is ObjectMeta and key in _KEPT_METADATA):
+            message = f"there is no field {key!r} here"
+            check.problem("unknown-field", below(path, key), message, _nearest(cls, key, fields))
+    out: dict[str, t.Any] = {}
     for each in fields.values():
         value = document.get(each.json)
         if value is not None:
-            kept = _check_field(check, each, value, below(path, each.json))
+            holds_labels = each.json in _LABELS or cls is LabelSelectorRequirement
+            kept = _check_field(check, each, value, below(path, each.json), holds_labels)
             if kept is not _BAD:
                 out[each.json] = kept
         elif each.required and each.json not in misspelt:
@@ -162,7 +163,7 @@ def did_you_mean(word: str, known: t.Iterable[str]) -> str:
 
 
 def _most_like(word: str, known: t.Iterable[str]) -> str:
-    if len(word) > _LONGEST_WORD:
+    if len(word) > LONGEST_WORD:
         return ""
     by_case = {each.lower(): each for each in known}
     found = difflib.get_close_matches(word.lower(), by_case, 1, 0.7)
@@ -173,8 +174,7 @@ def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:
     return _HINTS.get((cls.__name__, str(key))) or english_field(str(key), fields) or did_you_mean(str(key), fields)
 
 
-def _check_field(check: Check, spec: Field, value: t.Any, path: str) -> t.Any:
-    labels = spec.json in ("labels", "annotations", "matchLabels")
+def _check_field(check: Check, spec: Field, value: t.Any, path: str, labels: bool) -> t.Any:
     kept = _check_value(check, spec.shape, value, path, spec.prop, labels)
     if kept is not _BAD and spec.shape.form in (LIST, MAP):
         if spec.prop.unique:
@@ -187,7 +187,7 @@ def _check_value(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop
     if shape.form == OBJECT:
         return check_object(check, shape.cls, value, path, prop)
     if shape.form == LIST:
-        return _check_list(check, shape, value, path, prop)
+        return _check_list(check, shape, value, path, prop, labels)
     if shape.form == MAP:
         return _check_map(check, shape, value, path, prop, labels)
     kept = _check_leaf(check, shape.form, value, path, prop)
@@ -195,11 +195,9 @@ def _check_value(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop
     return "" if kept is _BAD and shape.form == TEXT else kept
 
 
-def _check_list(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop) -> t.Any:
+def _check_list(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool) -> t.Any:
     if not isinstance(value, (list, tuple)):
         return _wrong_type(check, LIST, value, path, prop)
-    # Labels of a selector are compared with text, whichever way they are written.
-    labels = shape.inner.form == TEXT and path.endswith("].values") and "abelSelector.matchExpressions" in path
     kept = []
     for index, each in enumerate(value):
         item = _label_value(check, each, f"{path}[{index}]") if labels else each
@@ -262,8 +260,6 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
         reason, text = "this is text, and a whole number stands here without quotes", check.written(path) or str(value)
         check.repair(Finding("number-not-text", path, path, value, text, reason), f'write "{text}"')
         value = text
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = value.isoformat()  # what Ansible's YAML makes of a plain day, which kubectl keeps as text
     if not isinstance(value, str):
         return _wrong_type(check, TEXT, value, path, prop)
     enum = check.enums.get(path, prop.enum)
@@ -276,8 +272,10 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
         meant = next((each for each in enum if each.lower() == value.strip().lower()), None)
         check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint, meant)
     elif not _fits(value, prop):
-        length = f"{len(value)} characters, {prop.min_length or 0} to {prop.max_length} are allowed"
-        check.problem("wrong-length", path, length, f"write {prop.form}" if prop.form else "")
+        low, high = prop.min_length or 0, prop.max_length
+        allowed = f"at least {low} are wanted" if high is None else f"{low} to {high} are allowed"
+        hint = f"write {prop.form}" if prop.form else ""
+        check.problem("wrong-length", path, f"{len(value)} characters, {allowed}", hint)
     elif not _has_form(value, prop):
         check.problem(prop.code, path, f"{value!r:.60} is not {prop.form}", meant=_in_hours(value, prop))
     return value
@@ -316,8 +314,6 @@ def _check_integer(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
 
 
 def _check_time(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        return value
     if not isinstance(value, str):
         return _wrong_type(check, TIME, value, path, prop)
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 
 from ..values.instants import parse_time, write_time
@@ -171,7 +171,7 @@ def _integer(value: t.Any) -> int:
 
 def _time(value: t.Any) -> datetime | None:
     try:
-        return value.astimezone(UTC) if isinstance(value, datetime) else parse_time(value)
+        return parse_time(value)
     except (ValueError, TypeError):
         return None
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ..values.selector import label_key_problem, label_value_problem
+from ..values.selector import DNS_LABEL, DNS_SUBDOMAIN, label_key_problem, label_value_problem
 from .meta import ObjectMeta
 from .rules import Found
 
 # Names are used as label values, and those have at most this many characters.
 NAME_LIMIT = 63
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
 
 def name_problem(name: str) -> str:
     """Why this cannot be the name of an object, or an empty text (RFC 1123 subdomain)."""
-    if len(name) <= 253 and _SUBDOMAIN.fullmatch(name):
+    if len(name) <= 253 and re.fullmatch(DNS_SUBDOMAIN, name):
         return ""
     return f"{name!r} is not a name: lower-case letters, digits, '-' and '.' are wanted, a letter or digit at each end"
 
@@ -67,6 +65,6 @@ def _check_namespace(namespace: str, namespaced: bool) -> t.Iterator[Found]:
     elif not namespace:
         message = "objects of this kind lie in a namespace; none is guessed"
         yield Found("namespace-missing", path, message, "name the namespace")
-    elif len(namespace) > NAME_LIMIT or not re.fullmatch(_LABEL, namespace):
+    elif len(namespace) > NAME_LIMIT or not re.fullmatch(DNS_LABEL, namespace):
         message = f"{namespace!r:.80} is not the name of a namespace: lower-case letters, digits and '-'"
         yield Found("invalid-namespace", path, message)

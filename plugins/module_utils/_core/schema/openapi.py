@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ..values.selector import LabelSelector
 from .checking import PERCENT
@@ -27,7 +28,7 @@ from .fields import (
     fields_of,
 )
 from .meta import Condition, ObjectMeta
-from .prop import INT32, Prop
+from .prop import MAX_INT32, Prop
 
 Schema = dict[str, t.Any]
 
@@ -40,7 +41,7 @@ _LEAVES: dict[str, Schema] = {
     INTEGER: {"type": "integer", "format": "int64"},
     BOOLEAN: {"type": "boolean"},
     TIME: {"type": "string", "format": "date-time"},
-    COUNT_OR_PERCENT: {**_NUMBER_OR_TEXT, "minimum": 0, "maximum": INT32, "pattern": f"^{PERCENT.pattern}$"},
+    COUNT_OR_PERCENT: {**_NUMBER_OR_TEXT, "minimum": 0, "maximum": MAX_INT32, "pattern": f"^{PERCENT.pattern}$"},
     QUANTITY: {**_NUMBER_OR_TEXT, "pattern": _QUANTITY},
     ANY: {"x-kubernetes-preserve-unknown-fields": True},
     RAW: {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
@@ -48,8 +49,7 @@ _LEAVES: dict[str, Schema] = {
 
 
 def schema_of(cls: type) -> Schema:
-    """The schema of an object of this class. Of lists and maps of plain values it has the type of the items, and not
-    their enum, pattern or limits."""
+    """The schema of an object of this class. What limits the values of a list or a map stands with its items."""
     fields = fields_of(cls)
     out: Schema = {"type": "object", "properties": {each.json: _field_schema(each) for each in fields}}
     required = [each.json for each in fields if each.required]
@@ -76,7 +76,7 @@ def _shape_schema(shape: Shape, prop: Prop) -> Schema:
     if shape.form == OBJECT:
         return schema_of(shape.cls)
     if shape.form == MAP:
-        out: Schema = {"type": "object", "additionalProperties": _shape_schema(shape.inner, Prop(doc=prop.doc))}
+        out: Schema = {"type": "object", "additionalProperties": _shape_schema(shape.inner, _of_items(prop))}
         counts = {"minProperties": prop.min_items, "maxProperties": prop.max_items}
         return {**out, **{key: value for key, value in counts.items() if value is not None}}
     if shape.form == LIST:
@@ -92,8 +92,12 @@ def _shape_schema(shape: Shape, prop: Prop) -> Schema:
     return {**_LEAVES[shape.form], **{key: value for key, value in limits.items() if value is not None}}
 
 
+def _of_items(prop: Prop) -> Prop:
+    return replace(prop, min_items=None, max_items=None)
+
+
 def _list_schema(shape: Shape, prop: Prop) -> Schema:
-    out: Schema = {"type": "array", "items": _shape_schema(shape.inner, Prop(doc=prop.doc))}
+    out: Schema = {"type": "array", "items": _shape_schema(shape.inner, _of_items(prop))}
     limits = {"minItems": prop.min_items, "maxItems": prop.max_items}
     out |= {key: value for key, value in limits.items() if value is not None}
     if shape.inner.cls is Condition:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 REQUIRED: t.Any = dataclasses.MISSING
-INT32 = 2**31 - 1  # the published types hold such counts in 32 bits
+MAX_INT32 = 2**31 - 1  # the published types hold such counts in 32 bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +23,7 @@ class Prop:
     (anchored, in what RE2 and Python have in common), which ``form`` puts in words and ``code`` names where it does not
     fit; ``matches`` judges instead of a pattern that would take too long on a long text, in kinds that we never
     install. ``digits`` takes a whole number for its digits, as a repair. The values of a ``quantity`` map are
-    quantities; a ``raw`` one is an object of any form. A list that is ``unique`` holds each value once. In an ``open``
-    object fields beside those of its class are kept and not judged.
+    quantities; a ``raw`` one is an object of any form. A list that is ``unique`` holds each value once.
     """
 
     doc: str
@@ -44,7 +43,6 @@ class Prop:
     quantity: bool = False
     raw: bool = False
     unique: bool = False
-    open: bool = False
     rules: tuple[tuple[str, str], ...] = ()
 
 

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
+from bisect import bisect_right
 from dataclasses import dataclass
 
 SCHEMA, CORE, REPAIR, WARNING = "schema", "core", "repair", "warning"
@@ -36,16 +38,43 @@ class Found:
     meant: t.Any = None
 
 
-def beyond(known: t.Sequence[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
+def beyond(known: t.Iterable[Found], found: t.Iterable[Found]) -> t.Iterator[Found]:
     """Those of ``found`` whose path is none of the ``known`` ones, and neither below nor around one: one cause, one
     problem. Rules over several fields say nothing where a field itself is wrong already."""
-    for each in found:
-        if not any(_within(each.path, other.path) or _within(other.path, each.path) for other in known):
-            yield each
+    apart = apart_from(known)
+    return (each for each in found if apart(each.path))
 
 
-def _within(path: str, outer: str) -> bool:
-    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
+def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
+    """Tells of a path whether it is none of the ``known`` ones, and neither below nor around one."""
+    outermost: list[tuple[str, ...]] = []
+    for place in sorted({_steps(each.path) for each in known}):
+        if not outermost or not _within(place, outermost[-1]):
+            outermost.append(place)
+
+    def apart(path: str) -> bool:
+        # In this order nothing stands between a place and what is around it, as none of them is within another.
+        place = _steps(path)
+        index = bisect_right(outermost, place)
+        return not any(_within(place, each) for each in outermost[max(index - 1, 0) : index]) and not any(
+            _within(each, place) for each in outermost[index : index + 1]
+        )
+
+    return apart
+
+
+def items_at(paths: t.Iterable[str], path: str) -> frozenset[str]:
+    """Indexes, as text, of the items of the list at ``path`` that one of ``paths`` leads to or into."""
+    start = f"{path}["
+    return frozenset(each[len(start) :].partition("]")[0] for each in paths if each.startswith(start))
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(re.split(r"(?=[.\[])", path))
+
+
+def _within(place: tuple[str, ...], outer: tuple[str, ...]) -> bool:
+    return place[: len(outer)] == outer
 
 
 _ANY, _CRP, _MEMBER, _FLEET = "all", "ClusterResourcePlacement", "MemberCluster", "FleetMember"
@@ -194,6 +223,8 @@ RULES: tuple[Rule, ...] = (
     Rule("enveloped-scope", CORE, _ENVELOPES, "A manifest in an envelope is of the other scope or namespace."),
     Rule("enveloped-twice", CORE, _ENVELOPES, "An envelope holds one object twice."),
     Rule("enveloped-never-placed", CORE, _ENVELOPES, "A manifest in an envelope is of a kind that is never placed."),
+    Rule("malformed-metadata", CORE, _ENVELOPES, "Labels or annotations of an enveloped manifest are no texts."),
+    Rule("stops-cluster", CORE, _ENVELOPES, "An enveloped webhook could stop a member for good."),
     Rule("two-limits", SCHEMA, _BUDGET, "Both maxUnavailable and minAvailable are given."),
     Rule("eviction-never-permitted", WARNING, _BUDGET, "No limit is given, which refuses every eviction."),
     Rule("wait-before-stage", SCHEMA, _STAGED_STRATEGIES, "A TimedWait stands before a stage."),

@@ -58,7 +58,7 @@ class Court:
 
     def vouches(self, created: datetime | None) -> bool:
         """Whether names in an object that was made then are true."""
-        return self.since is not None and created is not None and created > self.since
+        return is_vouched_for(created, self.since)
 
     @property
     def makers(self) -> frozenset[str]:
@@ -66,6 +66,21 @@ class Court:
         names = named_makers(self.run)
         proven = all(names) and self.vouches(self.run.metadata.creation_timestamp)
         return frozenset(names if proven else ())
+
+
+def is_vouched_for(created: datetime | None, since: datetime | None) -> bool:
+    """Whether names in an object that was ``created`` then are true, on a hub that refuses others ``since`` then."""
+    return since is not None and created is not None and created > since
+
+
+def expiry_words(at: datetime | None, expires: timedelta | None, now: datetime) -> str:
+    """Why an approval that was given ``at`` is not used any more, or not yet; empty if it is."""
+    if expires is None:
+        return ""
+    given = f"given at {write_time(at)}" if at else "given at an unknown time"
+    if at is None or now - at > expires:
+        return f"it was {given}, and expires after {expires.total_seconds():.0f} s"
+    return f"it was {given}, which is yet to come, and approvals expire here" if at - now > CLOCK_SKEW else ""
 
 
 def named_makers(run: UpdateRun) -> tuple[str, str]:
@@ -100,12 +115,9 @@ def judged_approval(
     if not court.terms.self_approval and by in court.makers:
         return RefusedApproval(f"{by} made or started the run, and self-approval is not allowed")
     at = approval.at if approval else None
-    if not used and court.terms.expires is not None:
-        given = f"given at {write_time(at)}" if at else "given at an unknown time"
-        if at is None or now - at > court.terms.expires:
-            return RefusedApproval(f"it was {given}, and expires after {court.terms.expires.total_seconds():.0f} s")
-        if at - now > CLOCK_SKEW:
-            return RefusedApproval(f"it was {given}, which is yet to come, and approvals expire here")
+    expired = "" if used else expiry_words(at, court.terms.expires, now)
+    if expired:
+        return RefusedApproval(expired)
     return Approval(gate=gate.name, by=by or UNVERIFIED, at=at or now, verified=verified)
 
 
@@ -126,8 +138,7 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
     if other:
         return other
     if not row.by:
-        given = gate.spec.scheduled_start_properties
-        due = given.absolute_start_time if given else None
+        due = _due(row, gate)
         return "" if due is not None and due <= now else "its time has not come"
     if gate.status.state != COMPLETED:
         return f"its Gate is {gate.status.state}"
@@ -144,9 +155,14 @@ def as_shown(row: GateRow, gate: Gate | None, court: Court | None = None) -> Gat
         return row
     if gate is None:
         return replace(row, state=NOT_STARTED, opened=None, due=None, refused="")
+    return replace(row, due=_due(row, gate), refused=refusal_words(gate, court))
+
+
+def _due(row: GateRow, gate: Gate) -> datetime | None:
+    """When the clock passes it, by its object; None for a gate of a person, whatever its object says: the schedule is
+    covered by the digest of the run."""
     given = gate.spec.scheduled_start_properties
-    due = given.absolute_start_time if given and row.schedule else None
-    return replace(row, due=due, refused=refusal_words(gate, court))
+    return given.absolute_start_time if given and row.schedule else None
 
 
 def refusal_words(gate: Gate, court: Court | None = None) -> str:

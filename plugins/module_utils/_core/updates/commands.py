@@ -28,8 +28,8 @@ from ..values.update_states import (
     SYSTEM,
     UPGRADE_FAILED,
 )
-from .facts import DONE, latched
-from .gates import GateContext, closed
+from .facts import DONE, with_breaches
+from .gates import GateContext, with_skipped_gates
 from .run import (
     GroupRow,
     MemberRow,
@@ -63,7 +63,7 @@ def start(run: RunState, now: datetime) -> RunState:
     )
     fresh = replace(run, phase=ACTIVE, stop_requested=False, completed=None, stages=tuple(stages))
     desk = GateContext(fresh, now)
-    return replace(fresh, stages=tuple(closed(stage, desk) for stage in fresh.stages))
+    return replace(fresh, stages=tuple(with_skipped_gates(stage, desk) for stage in fresh.stages))
 
 
 def stop(run: RunState, now: datetime) -> RunState:
@@ -76,7 +76,7 @@ def stop(run: RunState, now: datetime) -> RunState:
         raise FleetError("conflict-state", f"a run in state {state} cannot be stopped", _where(run))
     stages = tuple(_each_member(stage, _stopped) for stage in run.stages)
     return replace(
-        run, stop_requested=True, stages=tuple(latched(stage, stage_look(stage, run).facts) for stage in stages)
+        run, stop_requested=True, stages=tuple(with_breaches(stage, stage_look(stage, run).facts) for stage in stages)
     )
 
 
@@ -153,7 +153,7 @@ def _in_flight(run: RunState, operation: str, change: t.Callable[[MemberRow], Me
     stages = tuple(_each_member(stage, changed) for stage in run.stages)
     if all(new is old for new, old in zip(stages, run.stages, strict=True)):
         return run
-    return replace(run, stages=tuple(latched(stage, stage_look(stage, run).facts) for stage in stages))
+    return replace(run, stages=tuple(with_breaches(stage, stage_look(stage, run).facts) for stage in stages))
 
 
 def _each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:

@@ -23,7 +23,7 @@ from . import gates
 from .approvals import with_gates
 from .commands import STOPPABLE, stop
 from .dispatch import DispatchContext, dispatch
-from .facts import DONE, latched
+from .facts import DONE, with_breaches
 from .run import (
     Begin,
     GroupRow,
@@ -60,7 +60,7 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
     stages: list[StageRow] = []
     ahead = True
     for index, before in enumerate(run.stages):
-        stage = gates.passed(_without_gone(before, members, now), desk)
+        stage = gates.with_passed_gates(_without_gone(before, members, now), desk)
         stage = _settled(stage, desk)
         if ahead:
             last = index == len(run.stages) - 1
@@ -104,7 +104,7 @@ def _advanced(stage: StageRow, members: Members, desk: gates.GateContext, begun:
     if seen.state in DONE:
         return stage
     if _live(stage, seen, run):
-        stage = gates.closed(_reached(stage), desk)
+        stage = gates.with_skipped_gates(_reached(stage), desk)
         seen = desk.look(stage)
         if seen.state in DONE:
             return stage
@@ -117,7 +117,7 @@ def _advanced(stage: StageRow, members: Members, desk: gates.GateContext, begun:
 
 
 def _settled(stage: StageRow, desk: gates.GateContext) -> StageRow:
-    return gates.closed(latched(stage, desk.look(stage).facts), desk)
+    return gates.with_skipped_gates(with_breaches(stage, desk.look(stage).facts), desk)
 
 
 def _live(stage: StageRow, seen: StageLook, run: RunState) -> bool:

@@ -188,7 +188,7 @@ def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, 
     )
 
 
-def latched(stage: StageRow, facts: StageFacts) -> StageRow:
+def with_breaches(stage: StageRow, facts: StageFacts) -> StageRow:
     """The stage with breaches of limits written down, so that a later skip of the failed member lifts none."""
     if any(breach != group.breached for group, breach in zip(stage.groups, facts.breached_groups, strict=True)):
         groups = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 
 from ..objects.updates.strategy import DAYS
 from ..values.update_states import (
@@ -21,6 +21,8 @@ from ..values.update_states import (
     RUNNING,
     SKIPPED,
 )
+from ..windows.maintenance import clock_of
+from .facts import DONE
 from .run import (
     Approval,
     GateRow,
@@ -56,17 +58,14 @@ class GateContext:
 
 def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
     """The first such day and time later than ``after``, in ``after``'s zone; at most a week away."""
-    sign = -1 if schedule.utc_offset.startswith("-") else 1
-    hours, minutes = schedule.utc_offset[1:].split(":")
-    zone = timezone(sign * timedelta(hours=int(hours), minutes=int(minutes)))
     hour, minute = schedule.time.split(":")
-    local = after.astimezone(zone)
+    local = after.astimezone(clock_of(schedule.utc_offset, ""))
     days = (DAYS.index(schedule.day) - local.weekday()) % 7
     found = local.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0) + timedelta(days=days)
     return (found if found > local else found + timedelta(days=7)).astimezone(after.tzinfo)
 
 
-def passed(stage: StageRow, desk: GateContext) -> StageRow:
+def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
     """The stage with those gates Completed that were approved or are due, and its wait if that is over; clocks go on
     while a run is stopped. One that was not reached stays as it is."""
     if not stage.reached:
@@ -127,7 +126,7 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
     return stage
 
 
-def closed(stage: StageRow, desk: GateContext) -> StageRow:
+def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
     """The stage with gates and wait Skipped of what a user skipped, and of what is Skipped by now, reached or not.
 
     What was passed before stays as it is. A skipped segment that still drains opens nothing any more either.
@@ -154,7 +153,7 @@ def close_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
 
 def cleared(gates: Gates) -> bool:
     """Whether none of the gates holds anything up: each is Completed or Skipped."""
-    return not gates or all(gate.state in (COMPLETED, SKIPPED) for gate in gates)
+    return not gates or all(gate.state in DONE for gate in gates)
 
 
 def due_at(stage: StageRow) -> list[datetime]:

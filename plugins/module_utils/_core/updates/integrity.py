@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Whether the status of an update run can have come of the run: many may write it who must not widen what was approved.
 
-Its sequence is held by the digest, which stands among the metadata, where a writer of the status does not reach. What
-the digest leaves open (states, attempts) can only be as decisions and commands make it.
+Its sequence and the strategy that was laid out are held by digests, which stand among the metadata, where a writer of
+the status does not reach. What these leave open (states, attempts) can only be as decisions and commands make it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..values.update_states import (
     NEW,
     NOT_STARTED,
     PENDING,
+    REQUESTED_BY_USER,
     RUNNING,
     SKIPPED,
     STATES,
@@ -27,26 +28,34 @@ from ..values.update_states import (
 from .dispatch import operation_name
 from .facts import DONE
 from .gates import cleared
-from .record.digest import run_digest
+from .record.digest import run_digest, strategy_digest
 from .record.run_state import run_of
 from .run import (
     GateRow,
     MemberRow,
     RunState,
     StageRow,
+    WaitRow,
 )
 from .status import stage_look
 from .strategy import gate_id
 
 DIGEST = "gitops.fleet/digest"
+STRATEGY = "gitops.fleet/strategy-digest"
 CODE = "record-altered"
 _UNTOUCHED = (NOT_STARTED, SKIPPED)
 _GATE_STATES = (NOT_STARTED, PENDING, COMPLETED, SKIPPED)
+_WAIT_STATES = (NOT_STARTED, RUNNING, COMPLETED, SKIPPED)
 
 
 def recorded_digest(run: UpdateRun) -> str:
     """The digest under which the run was recorded; empty before."""
     return run.metadata.annotations.get(DIGEST, "")
+
+
+def is_recorded_strategy(run: UpdateRun) -> bool:
+    """Whether the strategy in the status is the one that was laid out."""
+    return run.metadata.annotations.get(STRATEGY, "") == strategy_digest(run.status.strategy)
 
 
 def problems_of(run: UpdateRun) -> list[Problem]:
@@ -63,7 +72,7 @@ def problems_of(run: UpdateRun) -> list[Problem]:
 
 def oddities(state: RunState) -> list[str]:
     """What of the rows cannot have come about by decisions and commands, each as a sentence."""
-    return [*_names(state), *_order(state)]
+    return [*_names(state), *_order(state), *_waits(state)]
 
 
 def _digest(run: UpdateRun, state: RunState) -> t.Iterator[str]:
@@ -71,6 +80,8 @@ def _digest(run: UpdateRun, state: RunState) -> t.Iterator[str]:
     computed = run_digest(run.spec, state.stages, run.status.node_image_selection)
     if recorded != computed:
         yield f"it was recorded with digest {recorded or 'none'}, and what stands in it now has {computed}"
+    if STRATEGY in run.metadata.annotations and not is_recorded_strategy(run):
+        yield "the strategy in its status is not the one that was laid out"
 
 
 def _names(state: RunState) -> t.Iterator[str]:
@@ -106,6 +117,28 @@ def _order(state: RunState) -> t.Iterator[str]:
             gates = (*group.before_gates, *group.after_gates)
             yield from _skipped_alone(gates, facts.user_skipped or one == SKIPPED or skipped, f"group {group.name}")
         ahead = seen.state in DONE
+
+
+def _waits(state: RunState) -> t.Iterator[str]:
+    """A wait lasts as long as it is, and is Skipped on request, with its stage, or because nothing follows."""
+    for stage in state.stages:
+        wait = stage.wait
+        if wait is None:
+            continue
+        where = f"the wait after stage {stage.name}"
+        if wait.state not in _WAIT_STATES:
+            yield f"{where} is {wait.state!r:.40}"
+        if wait.state in (RUNNING, COMPLETED) and not _served(wait):
+            yield f"{where} is {wait.state}, and does not end {wait.seconds} s after it began"
+        told = wait.reason == REQUESTED_BY_USER or stage is state.stages[-1]
+        if wait.state == SKIPPED and not (told or stage.user_skipped or stage_look(stage, state).state == SKIPPED):
+            yield f"{where} is Skipped without a reason"
+
+
+def _served(wait: WaitRow) -> bool:
+    if wait.started is None or wait.ends is None or (wait.ends - wait.started).total_seconds() != wait.seconds:
+        return False
+    return wait.state == RUNNING or wait.completed == wait.ends
 
 
 def _begun_early(stage: StageRow) -> t.Iterator[str]:

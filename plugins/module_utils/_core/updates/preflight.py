@@ -17,7 +17,7 @@ from datetime import datetime
 from ..objects.clusters.fleet_member import NodePoolStatus
 from ..values.kube_version import KubeVersion
 from ..values.listed import listed
-from .releases.versions import skewed, step_refused, view_at_version
+from .releases.versions import is_version, skewed, step_refused, view_at_version
 from .run import MemberView
 
 _DEPRECATED = re.compile(r"^apiserver_requested_deprecated_apis\{(?P<labels>[^}]*)\}\s+(?P<value>\S+)", re.MULTILINE)
@@ -90,9 +90,8 @@ def _found(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: bool
 ) -> t.Iterator[tuple[str, str, bool]]:
     if view.fail:
-        far = not whole or step_refused(look.version, target)
-        yield "minor-skipped" if far else "kubelet-skew", view.fail.message, True
-    skew = None if whole else skewed({each.name: each.version for each in look.pools}, target)
+        yield _refusal(look, target), view.fail.message, True
+    skew = None if whole else skewed(_kubelets(look), target)
     if skew:
         yield "kubelet-skew", skew.message, True
     for each in view.obstacles:
@@ -110,6 +109,19 @@ def _found(
         yield "budget-allows-none", f"disruption budgets allow no eviction now: {listed(look.blocking, _NAMED)}", False
     for part, why in look.unread.items():
         yield "not-looked-at", f"{part} could not be read: {why}", False
+
+
+def _refusal(look: MemberLook, target: str) -> str:
+    """The code for what keeps the member from an upgrade."""
+    if not all(map(is_version, (look.version, *filter(None, _kubelets(look).values())))):
+        return "version-unreadable"
+    if target and step_refused(look.version, target):
+        return "minor-skipped"
+    return "kubelet-skew" if target and skewed(_kubelets(look), target) else "precondition-failed"
+
+
+def _kubelets(look: MemberLook) -> dict[str, str]:
+    return {each.name: each.version for each in look.pools}
 
 
 def _has_gone(minor: str, target: str) -> bool:

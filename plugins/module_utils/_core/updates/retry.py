@@ -14,21 +14,25 @@ from dataclasses import replace
 
 from ..errors import FleetError
 from ..objects.updates.forms import NAME_LENGTH
+from ..objects.updates.strategy import UpdateRunStrategy
 from ..objects.updates.update_run import (
+    CONSISTENT,
     CONTROL_PLANE_ONLY,
     CUSTOM,
-    LATEST,
     NODE_IMAGE_ONLY,
     NodeImageSelection,
     NodeImageVersion,
     UpdateRun,
 )
 from ..schema.meta import ObjectMeta
-from ..values.update_states import COMPLETED, FAILED, SKIPPED
+from ..values.update_states import FAILED, SKIPPED
+from .facts import DONE
+from .integrity import is_recorded_strategy
+from .record.run_state import run_of
+from .status import derive
 from .strategy import Candidate
 
 _RETRY = re.compile(r"(.+?)-retry(?:-([0-9]{1,9}))?")
-FINISHED = (COMPLETED, SKIPPED)
 LEFT_BEHIND = (FAILED, SKIPPED)
 
 
@@ -37,10 +41,10 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     were fixed then, its failed and skipped members.
 
     FleetError ``conflict-state`` unless the first is finished (a Stopped or Failed run is started again),
-    ``nothing-to-retry`` if it left nobody behind.
+    ``nothing-to-retry`` if it left nobody behind, ``strategy-unproven``.
     """
-    where, state = f"UpdateRun/{before.name}", before.status.status.state
-    if state not in FINISHED:
+    where, state = f"UpdateRun/{before.name}", derive(run_of(before)).state
+    if state not in DONE:
         message = f"a run in state {state} is not finished"
         raise FleetError("conflict-state", message, where, "start it again, or wait for its end")
     members = tuple(
@@ -65,7 +69,7 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
         spec=replace(
             spec,
             update_strategy_id="",
-            strategy=before.status.strategy or spec.strategy,
+            strategy=_strategy(before),
             managed_cluster_update=frozen,
             retry_of=before.name,
             members=members,
@@ -87,11 +91,22 @@ def limited_to(candidates: t.Sequence[Candidate], members: t.Collection[str]) ->
     return tuple(each for each in candidates if not members or each.name in members)
 
 
+def _strategy(before: UpdateRun) -> UpdateRunStrategy | None:
+    """The one that is written out in the spec, else the copy of the named one, which only its digest proves."""
+    if not before.spec.strategy_name:
+        return before.spec.strategy
+    if before.status.strategy is None or not is_recorded_strategy(before):
+        message = "nothing proves that the strategy in its status is the one that it was laid out by"
+        hint = "make the run by hand, with spec.retryOf, spec.members and the strategy"
+        raise FleetError("strategy-unproven", message, f"UpdateRun/{before.name}", hint)
+    return before.status.strategy
+
+
 def _images(before: UpdateRun) -> NodeImageSelection | None:
-    """Images that were fixed for the run are named now; Latest fixed none and stays."""
+    """Images of Consistent, which the digest covers, are named now; what the spec says of others stays."""
     given, fixed = before.spec.managed_cluster_update.node_image_selection, before.status.node_image_selection
     nodes = before.spec.managed_cluster_update.upgrade.type != CONTROL_PLANE_ONLY
-    if not nodes or before.spec.image_selection == LATEST or fixed is None:
+    if not nodes or before.spec.image_selection != CONSISTENT or fixed is None:
         return given
     names = (each.version for each in fixed.selected_node_image_versions)
     named = tuple(NodeImageVersion(version=each) for each in names)

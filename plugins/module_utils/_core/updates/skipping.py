@@ -12,7 +12,6 @@ from datetime import datetime
 from ..errors import FleetError, Problem
 from ..values.update_states import (
     AFTER_STAGE_WAIT,
-    COMPLETED,
     FAILED,
     GROUP,
     MEMBER,
@@ -26,8 +25,8 @@ from ..values.update_states import (
     TARGET_TYPES,
     USER,
 )
-from .facts import latched
-from .gates import GateContext, close_wait, closed
+from .facts import DONE, with_breaches
+from .gates import GateContext, close_wait, with_skipped_gates
 from .run import (
     GroupRow,
     MemberRow,
@@ -38,7 +37,6 @@ from .status import derive
 
 SKIPPABLE = (NOT_STARTED, RUNNING, PENDING, STOPPED, FAILED)
 _IDLE = (NOT_STARTED, PENDING, STOPPED)
-_DONE = (COMPLETED, SKIPPED)
 States = t.Mapping[tuple[str, str], str]
 
 
@@ -74,10 +72,10 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime) -> RunSt
     problems = [problem for target in targets if (problem := _problem(run, target, states, status.state))]
     if problems:
         raise FleetError.of(problems)
-    wanted = {(each.type, each.name) for each in targets if states[each.type, each.name] not in _DONE}
+    wanted = {(each.type, each.name) for each in targets if states[each.type, each.name] not in DONE}
     desk = GateContext(run, now)
-    stages = (_stage(latched(stage, desk.look(stage).facts), wanted, now) for stage in run.stages)
-    return replace(run, stages=tuple(closed(stage, desk) for stage in stages))
+    stages = (_stage(with_breaches(stage, desk.look(stage).facts), wanted, now) for stage in run.stages)
+    return replace(run, stages=tuple(with_skipped_gates(stage, desk) for stage in stages))
 
 
 def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> Problem | None:

@@ -26,6 +26,7 @@ from ..objects.updates.strategy import (
 )
 from ..schema.rules import Found
 from ..values.int_or_percent import scaled
+from ..values.listed import listed
 from ..values.selector import Matcher, compile_selector
 from ..values.selector_text import parse_selector
 from ..values.update_states import AFTER, BEFORE
@@ -40,6 +41,7 @@ from .run import (
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "gates.gitops.fleet")
 DEFAULT = "default"
+NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +95,7 @@ def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate
     covered = {one.name for groups in taken for group in groups for one in group.members}
     uncovered = tuple(one.name for one in candidates if one.name not in covered)
     if uncovered:
-        warnings.append(Found("uncovered-members", "strategy", f"in no group, not updated: {', '.join(uncovered)}"))
+        warnings.append(Found("uncovered-members", "strategy", f"in no group, not updated: {listed(uncovered, NAMED)}"))
     return Resolved(stages=stages, uncovered=uncovered, warnings=tuple(warnings))
 
 

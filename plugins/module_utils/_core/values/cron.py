@@ -42,10 +42,9 @@ DESCRIPTORS = {
 EVERY = "@every "
 ZONE_PREFIXES = ("TZ=", "CRON_TZ=")
 # White space as Unicode has it; Python's own str.split also splits at the separators \x1c to \x1f.
-SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 _SPACES = re.compile(f"[{SPACE}]+")
-_AROUND = re.compile(f"^[{SPACE}]+|[{SPACE}]+\\Z")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _BEFORE_COMMON_YEAR = datetime(2000, 12, 31, 23, 59)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -203,7 +202,7 @@ def parse_cron(text: str) -> CronSchedule | Every:
 def parse_utc(text: str) -> CronSchedule | Every:
     """The schedule of a text as Karpenter asks for it, with a zone of its own in front: it goes by UTC, spaces around
     vanish, and a zone in the text is a sixth field. ValueError as of ``parse_cron``."""
-    return _parse(None, _AROUND.sub("", text))
+    return _parse(None, text.strip(SPACE))
 
 
 def _parse(zone: ZoneInfo | None, rest: str) -> CronSchedule | Every:
@@ -230,7 +229,7 @@ def _zone(text: str) -> tuple[ZoneInfo | None, str]:
     if not space:
         raise ValueError(f"nothing follows the time zone in {text!r:.60}")
     name = prefix.partition("=")[2]
-    return (None if name in ("", "UTC") else load_zone(name)), _AROUND.sub("", rest)
+    return (None if name in ("", "UTC") else load_zone(name)), rest.strip(SPACE)
 
 
 @cache

@@ -4,7 +4,8 @@
 """Field paths such as ``spec.budgets[0].nodes`` and ``metadata.labels[example.com/team]``: written, and followed in
 documents, here and nowhere else.
 
-``field`` and ``with_field`` take plain names of fields, known beforehand; ``at`` and ``put``, any path of a finding.
+``field`` and ``with_field`` take plain names of fields, known beforehand; ``value_at`` and ``set_at``, any path of a
+finding.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-_BRACKET = re.compile(r"\[(?P<index>\d+)\]|\[(?P<quote>['\"]?)(?P<key>[^\]]*?)(?P=quote)\]")
-_NAME = re.compile(r"[^.\[]+")
+_INDEX = re.compile(r"\[([0-9]{1,9})\]")
+_CUT = re.compile(r"[.\[]")
+_CLOSING = re.compile(r"\](?=[.\[]|\Z)")
+_BRACKET = re.compile(r"\[(?P<quote>['\"]?)(?P<key>.*?)(?P=quote)\](?=[.\[]|\Z)", re.DOTALL)
+_NAME = re.compile(r"(?P<key>[^.\[]+)")
 
 
 def below(path: str, key: t.Any) -> str:
@@ -40,24 +44,36 @@ def with_field(document: Mapping[str, t.Any], path: str, value: t.Any) -> dict[s
 def step(value: t.Any, path: str) -> tuple[str | int, str] | None:
     """The key or index that ``path`` goes through first, and the rest; None if the document does not have it.
 
-    Keys may hold dots: the longest one that fits wins.
+    Keys may hold dots, brackets and quotes: the longest one that fits wins.
     """
-    bracket = _BRACKET.match(path)
     if isinstance(value, list):
-        index = int(bracket["index"]) if bracket and bracket["index"] else -1
-        return (index, path[bracket.end() :].lstrip(".")) if bracket and 0 <= index < len(value) else None
+        index = _INDEX.match(path)
+        return (int(index[1]), _rest(path, index.end())) if index and int(index[1]) < len(value) else None
     if not isinstance(value, dict):
         return None
-    if bracket and (bracket["key"] or bracket["index"]) in value:
-        return bracket["key"] or bracket["index"], path[bracket.end() :].lstrip(".")
-    fits = [key for key in value if path.startswith(key) and path[len(key) : len(key) + 1] in ("", ".", "[")]
-    if not fits:
-        return None
-    key = max(fits, key=len)
-    return key, path[len(key) :].lstrip(".")
+    if not path.startswith("["):
+        end = _longest(value, path, 0, [*(each.start() for each in _CUT.finditer(path)), len(path)])
+        return None if end is None else (path[:end], _rest(path, end))
+    end = _longest(value, path, 1, [each.start() for each in _CLOSING.finditer(path)])
+    if end is not None:
+        return path[1:end], _rest(path, end + 1)
+    key, rest = _new(path)
+    return (key, rest) if key in value else None
 
 
-def at(document: t.Any, path: str) -> t.Any:
+def _longest(value: dict[t.Any, t.Any], path: str, start: int, ends: list[int]) -> int | None:
+    """Where the longest key that the path has from ``start`` on ends, which is at one of ``ends``."""
+    if len(ends) <= len(value):
+        return next((end for end in reversed(ends) if path[start:end] in value), None)
+    fits = (start + len(key) for key in value if isinstance(key, str) and path.startswith(key, start))
+    return max(set(fits) & set(ends), default=None)
+
+
+def _rest(path: str, end: int) -> str:
+    return path[end:].removeprefix(".")
+
+
+def value_at(document: t.Any, path: str) -> t.Any:
     """What stands at ``path``; None if it is not there."""
     while path:
         found = step(document, path)
@@ -68,7 +84,7 @@ def at(document: t.Any, path: str) -> t.Any:
     return document
 
 
-def put(document: t.Any, path: str, value: t.Any) -> None:
+def set_at(document: t.Any, path: str, value: t.Any) -> None:
     """Sets what stands at ``path``, or takes it away for None (an item of a list becomes null); mappings that are not
     there on the way are made.
 
@@ -90,13 +106,10 @@ def put(document: t.Any, path: str, value: t.Any) -> None:
         document[key] = value
 
 
-def _new(path: str) -> tuple[str | int, str]:
+def _new(path: str) -> tuple[str, str]:
     """The first step of a way that is not there yet."""
-    bracket = _BRACKET.match(path)
-    if bracket:
-        return int(bracket["index"]) if bracket["index"] else bracket["key"], path[bracket.end() :].lstrip(".")
-    name = _NAME.match(path)
-    return (name[0], path[name.end() :].lstrip(".")) if name else (path, "")
+    found = _BRACKET.match(path) or _NAME.match(path)
+    return (found["key"], _rest(path, found.end())) if found else (path, "")
 
 
 def _item(document: t.Any, key: str | int) -> t.Any:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 SECONDS, MICROSECONDS = "seconds", "microseconds"
 
@@ -20,6 +20,23 @@ def parse_time(text: str) -> datetime:
         return instant.astimezone(UTC)
     except OverflowError:
         raise ValueError(f"{text!r} is too far away") from None
+
+
+def parse_present(text: str) -> datetime:
+    """An instant that is to stand for the present, from which it is looked years ahead and back: as of ``parse_time``,
+    of the years 1000 to 8999."""
+    instant = parse_time(text)
+    if not 1000 <= instant.year < 9000:
+        raise ValueError(f"{text!r} is too far away")
+    return instant
+
+
+def later(instant: datetime, span: timedelta) -> datetime | None:
+    """The instant so much later; None where no calendar has it, beyond the year 9999."""
+    try:
+        return instant + span
+    except OverflowError:
+        return None
 
 
 def write_time(instant: datetime, precision: str = "auto") -> str:

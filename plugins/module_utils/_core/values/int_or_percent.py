@@ -12,6 +12,15 @@ INT32 = range(-(2**31), 2**31)
 INT64 = range(-(2**63), 2**63)
 
 _PERCENT = re.compile(r"([+-]?[0-9]+)%")
+_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
+
+
+def int64(text: str) -> int | None:
+    """A signed 64-bit integer in decimal digits (Go's ``strconv.ParseInt``), or None. Python itself reads no more than
+    4,300 digits, zeros in front included."""
+    found = _INTEGER.fullmatch(text)
+    number = int(found[1] + found[2]) if found else INT64.stop
+    return number if number in INT64 else None
 
 
 def decodes(value: object) -> bool:
@@ -28,11 +37,12 @@ def scaled(value: int | str, total: int, round_up: bool) -> int:
     64-bit floats like upstream's, which is exact while percentage x total stays below 2^53.
     """
     if not decodes(value):
-        raise ValueError(f"{value!r} is neither a 32-bit integer nor a percentage")
+        raise ValueError(f"{value!r:.60} is neither a 32-bit integer nor a percentage")
     if isinstance(value, int):
         return value
     found = _PERCENT.fullmatch(value)
-    if found is None or int(found[1]) not in INT64:
-        raise ValueError(f"{value!r} is not a percentage such as '25%'")
-    share = float(int(found[1])) * float(total) / 100
+    percentage = int64(found[1]) if found else None
+    if percentage is None:
+        raise ValueError(f"{value!r:.60} is not a percentage such as '25%'")
+    share = float(percentage) * float(total) / 100
     return math.ceil(share) if round_up else math.floor(share)

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import re
+import typing as t
 from dataclasses import dataclass
 from functools import total_ordering
 
+NUMBER = r"(0|[1-9][0-9]{0,8})"
 _VERSION = re.compile(
-    r"v?(?P<major>0|[1-9][0-9]{0,8})\.(?P<minor>0|[1-9][0-9]{0,8})(?:\.(?P<patch>0|[1-9][0-9]{0,8}))?"
+    rf"v?(?P<major>{NUMBER})\.(?P<minor>{NUMBER})(?:\.(?P<patch>{NUMBER}))?"
     r"(?:-(?P<pre>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+(?P<build>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
 )
 _PIECES = re.compile(r"[0-9]+|[A-Za-z]+")
@@ -70,5 +72,12 @@ class KubeVersion:
 def _rank(suffix: str) -> _Rank:
     """Before the release (-1), the release itself (0), after it (1); then piece by piece, numbers as numbers."""
     place = 0 if not suffix else -1 if suffix.startswith(_BEFORE_RELEASE) else 1
-    pieces = _PIECES.findall(suffix)
-    return place, tuple((0, int(one), "") if one.isdigit() else (1, 0, one) for one in pieces)
+    return place, tuple(pieces_in_order(suffix, number=0, word=1))
+
+
+def pieces_in_order(text: str, number: int, word: int) -> t.Iterator[tuple[int, int, str]]:
+    """The numbers and words of a text as a sort key, each behind the rank of its kind. Numbers go by their size,
+    however many digits they have, and zeros in front do not count."""
+    for piece in _PIECES.findall(text):
+        digits = piece.lstrip("0")
+        yield (number, len(digits), digits) if piece.isdigit() else (word, 0, piece)

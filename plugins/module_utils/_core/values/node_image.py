@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
-_PIECES = re.compile(r"[0-9]+|[A-Za-z]+")
+from .kube_version import pieces_in_order
+
 ImageOrder = tuple[tuple[int, int, str], ...]
 
 
 def image_order(version: str) -> ImageOrder:
     """A key under which newer images come later: numbers as numbers, then words."""
-    return tuple(
-        (1, int(piece), "") if piece.isdigit() else (0, 0, piece) for piece in _PIECES.findall(version) if piece
-    )
+    return tuple(pieces_in_order(version, number=1, word=0))
 
 
 def split_image(name: str) -> tuple[str, str]:

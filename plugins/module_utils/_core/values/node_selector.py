@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from dataclasses import dataclass
 
-from .int_or_percent import INT64
+from .int_or_percent import int64
 from .selector import (
     DOES_NOT_EXIST,
     EXISTS,
@@ -23,8 +22,6 @@ from .selector import (
 GT, LT = "Gt", "Lt"
 OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT)
 NAME_FIELD = "metadata.name"
-
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def holds(one: NodeSelectorRequirement, labels: Labels) -> bool:
         return True
     if one.operator in (IN, NOT_IN):
         return (value in one.values) == (one.operator == IN)
-    number, bound = _integer(value), _integer(one.values[0])
+    number, bound = int64(value), int64(one.values[0])
     if number is None or bound is None:
         return False
     return number > bound if one.operator == GT else number < bound
@@ -139,7 +136,7 @@ def _expression_problem(one: NodeSelectorRequirement) -> str | None:
         return f"{one.operator} needs at least one value"
     if one.operator in (EXISTS, DOES_NOT_EXIST) and one.values:
         return f"{one.operator} takes no values"
-    if one.operator in (GT, LT) and (len(one.values) != 1 or _integer(one.values[0]) is None):
+    if one.operator in (GT, LT) and (len(one.values) != 1 or int64(one.values[0]) is None):
         return f"{one.operator} needs exactly one whole number"
     return label_key_problem(one.key) or next(filter(None, map(label_value_problem, one.values)), None)
 
@@ -150,10 +147,3 @@ def _field_problem(one: NodeSelectorRequirement) -> str | None:
     if len(one.values) != 1:
         return "a field is compared with exactly one value"
     return None
-
-
-def _integer(text: str) -> int | None:
-    """Go's ``strconv.ParseInt`` in base 10 with 64 bits."""
-    if not _INTEGER.fullmatch(text) or len(text.lstrip("+-0")) > 19:
-        return None
-    return int(text) if int(text) in INT64 else None

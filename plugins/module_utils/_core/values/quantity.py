@@ -19,8 +19,9 @@ BINARY_SI = "BinarySI"
 
 NANO = 10**9
 MAX_INT64 = 2**63 - 1
-# Upstream wraps exponents at 32 bits; numbers of that size only serve to exhaust memory, so they are refused.
-MAX_EXPONENT = 999
+# Upstream wraps exponents at 32 bits; numbers of that size only serve to exhaust memory, so they are refused. So are
+# as many digits: Python prints no number of more than 4,300.
+MAX_EXPONENT = MAX_DIGITS = 999
 
 DECIMAL_SUFFIXES = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -106,8 +107,10 @@ def parse_quantity(text: str) -> Quantity:
     """Read one quantity exactly as ``resource.ParseQuantity`` does; ValueError names the text."""
     found = _NUMBER.match(text)
     if not text or found is None:
-        raise ValueError(f"{text!r} is not a quantity")
+        raise ValueError(f"{text!r:.60} is not a quantity")
     sign, whole, fraction, suffix = found.groups("")
+    if len(whole) + len(fraction) > MAX_DIGITS:
+        raise ValueError(f"{text!r:.60} is not a quantity: it has more than {MAX_DIGITS} digits")
     exponent = DECIMAL_SUFFIXES.get(suffix)
     if exponent is not None:
         return _decimal(text, sign, whole or "0", fraction, exponent, DECIMAL_SI)
@@ -117,11 +120,11 @@ def parse_quantity(text: str) -> Quantity:
     written = _EXPONENT.fullmatch(suffix)
     if written is None:
         raise ValueError(
-            f"{text!r} is not a quantity: a number with an optional suffix such as m, k, Mi or e3 is wanted"
+            f"{text!r:.60} is not a quantity: a number with an optional suffix such as m, k, Mi or e3 is wanted"
         )
     exponent = int(written[1])
     if abs(exponent) > MAX_EXPONENT:
-        raise ValueError(f"{text!r} is not a quantity: the exponent is out of range")
+        raise ValueError(f"{text!r:.60} is not a quantity: the exponent is out of range")
     return _decimal(text, sign, whole or "0", fraction, exponent, DECIMAL_EXPONENT)
 
 
@@ -131,7 +134,7 @@ def read_quantity(value: object) -> Quantity:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return parse_quantity(str(value))
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not a quantity: a text or a number is wanted")
+        raise ValueError(f"{value!r:.60} is not a quantity: a text or a number is wanted")
     return parse_quantity(value.strip(" "))
 
 

@@ -20,7 +20,10 @@ Labels = Mapping[str, str]
 Matcher = Callable[[Labels], bool]
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_DNS_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+# Names in the domain name system, as RFC 1123 has them: what stands between two dots, and all of it.
+DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+DNS_SUBDOMAIN = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
+_DNS_SUBDOMAIN = re.compile(DNS_SUBDOMAIN)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..values.cron import CronSchedule, Every, parse_utc
 from ..values.duration import as_timedelta, parse_duration
 from .spans import Span, cut, merged
 
-NOTHING = timedelta()
+NO_TIME = timedelta()
 SECOND = timedelta(seconds=1)
 # Durations are at most 292 years, so that no sum that begins before this year leaves the calendar.
 LAST_YEAR = 9700
@@ -58,7 +58,7 @@ class Window:
     def day(self) -> tuple[tuple[timedelta, timedelta], ...]:
         """The spans that the hits of one day make, as distances from its midnight; none for ``@every``, or if they last
         no time."""
-        if isinstance(self.schedule, Every) or self.duration <= NOTHING:
+        if isinstance(self.schedule, Every) or self.duration <= NO_TIME:
             return ()
         hits = (timedelta(minutes=each) for each in self.schedule.times)
         return tuple(merged((hit, hit + self.duration) for hit in hits))
@@ -90,7 +90,7 @@ def window_of(schedule: str | None, duration: str | None) -> Window | None:
     """
     if schedule is None and duration is None:
         return None
-    return Window(parse_utc(schedule or ""), NOTHING if duration is None else as_timedelta(parse_duration(duration)))
+    return Window(parse_utc(schedule or ""), NO_TIME if duration is None else as_timedelta(parse_duration(duration)))
 
 
 def window(budget: Budget) -> Window | None:
@@ -103,4 +103,4 @@ def _less(now: datetime, duration: timedelta) -> datetime:
     try:
         return now - duration
     except OverflowError:
-        return datetime.min if duration > NOTHING else datetime.max
+        return datetime.min if duration > NO_TIME else datetime.max

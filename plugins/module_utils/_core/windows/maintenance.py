@@ -44,10 +44,12 @@ def openings(window: MaintenanceWindow, start: datetime, end: datetime, created:
         opens = instant(datetime.combine(day, time(int(hour), int(minute))), clock)
         if opens is not None and opens <= LAST - length:
             found.append((opens, opens + length))
-    return tuple(meeting(without(joined(found), spans(window.not_allowed_dates, clock)), start, end))
+    return tuple(meeting(without(joined(found), local_day_spans(window.not_allowed_dates, clock)), start, end))
 
 
-def configured(each: MaintenanceConfiguration, start: datetime, end: datetime, created: date | None = None) -> Spans:
+def window_openings(
+    each: MaintenanceConfiguration, start: datetime, end: datetime, created: date | None = None
+) -> Spans:
     """As ``openings``, for either form of a window: the older one has hours of weekdays in UTC."""
     if each.maintenance_window is not None:
         return openings(each.maintenance_window, start, end, created)
@@ -66,7 +68,7 @@ def clock_of(utc_offset: str, time_zone: str) -> tzinfo:
     return timezone(sign * timedelta(hours=int(hours), minutes=int(minutes)))
 
 
-def spans(dates: t.Iterable[DateSpan], clock: tzinfo) -> Spans:
+def local_day_spans(dates: t.Iterable[DateSpan], clock: tzinfo) -> Spans:
     """Whole local days, both ends included, as spans of instants, in order and joined. ValueError for a date that there
     is not."""
     found = []
@@ -78,8 +80,10 @@ def spans(dates: t.Iterable[DateSpan], clock: tzinfo) -> Spans:
 
 
 def _in_week(each: MaintenanceConfiguration, start: datetime, end: datetime) -> Spans:
-    """The older form: hours of weekdays in UTC, without spans of instants."""
-    slots = {DAYS.index(one.day): one.hour_slots for one in each.time_in_week}
+    """The older form: hours of weekdays in UTC, without spans of instants. Hours of one day in two entries add up."""
+    slots: dict[int, set[int]] = {}
+    for one in each.time_in_week:
+        slots.setdefault(DAYS.index(one.day), set()).update(one.hour_slots)
     found = []
     day, last = _day(start, -DAY), _day(end, DAY)
     while day <= last and day < date.max:

@@ -10,7 +10,8 @@ import time
 import typing as t
 from collections import deque
 
-from ..._core.errors import FleetError
+from ..._core.errors import FleetError, fault
+from ..._core.values.update_states import UNREACHABLE
 from ..drivers.contract import Driver, Work
 from .operation import (
     Attempt,
@@ -75,7 +76,8 @@ class Executor:
     def begin(self, work: Work, resumed: bool = False, only_follow: bool = False) -> None:
         """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
 
-        With ``only_follow`` it is not begun, even if nothing but the intent is there.
+        With ``only_follow`` it is not begun, even if nothing but the intent is there. It is Blocked where this machine
+        starts no thread more.
 
         Nothing happens if this very operation is being followed already, or after ``close``.
         """
@@ -86,7 +88,11 @@ class Executor:
         )
         with self._news:
             self._threads[work.operation] = thread
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:
+            message = f"it cannot be followed, for this machine starts no thread more: {error}"
+            self._forget(work, Blocked(operation=work.operation, reason=UNREACHABLE, message=message))
 
     def events(self) -> tuple[Event, ...]:
         """What happened since the last call, oldest first. The last event of an operation is Ended, Blocked or
@@ -158,11 +164,10 @@ class Executor:
 
 
 def _ended_by(error: BaseException, work: Work, operation: Followed | None) -> Ended:
-    known = isinstance(error, FleetError)
-    text = str(error) if known else f"fault in the driver: {type(error).__name__}: {error} [internal]"
+    told = error if isinstance(error, FleetError) else fault(error, where=work.subject)
     return Ended.failed(
         work.operation,
-        text,
+        str(told),
         begun=operation is not None and operation.begun,
         version_before=operation.version_before if operation else "",
     )

@@ -18,6 +18,7 @@ from ..._core.errors import FleetError
 from ..._core.machine import Act, Decision
 from ..._store.records import Lease, Records
 from ..leases import acquire
+from .interrupts import wait_unless
 from .journal import Book, Change, Journal
 
 LEASE_SECONDS = 60
@@ -77,7 +78,8 @@ class Steering(t.Protocol[S, X, A]):
         """When something that stands in the way is looked at again, if anything does."""
 
     def wait(self, seconds: float) -> object:
-        """Blocks until there is something to record, at most so many seconds."""
+        """Blocks until there is something to record, at most so many seconds. What FleetError keeps it from doing it
+        does at the next call."""
 
     def close(self) -> None:
         """Nothing is begun or followed any more. What is in flight goes on."""
@@ -197,6 +199,7 @@ class Conductor(t.Generic[S, X, A]):
         self._failing_since: datetime | None = None
         self._changed = False
         self._told = False
+        self._wait_failed = False
 
     def run(self) -> Ending[S]:
         """Steps until it ends. FleetError as of ``conduct``."""
@@ -204,7 +207,7 @@ class Conductor(t.Generic[S, X, A]):
             ending = self.step()
             if ending is not None:
                 return ending
-            self._steering.wait(POLL)
+            self.wait(POLL)
 
     def step(self) -> Ending[S] | None:
         """One turn: what has happened is recorded, and what may begin begins. The ending, or None while it goes on.
@@ -219,11 +222,23 @@ class Conductor(t.Generic[S, X, A]):
             return self._ending(why, now)
         try:
             ending = self._tick(now)
-            self._failing_since = None
+            if not self._wait_failed:
+                self._failing_since = None
         except FleetError as error:
             self._tolerate_outage(error, now)
             ending = None
         return ending
+
+    def wait(self, seconds: float) -> None:
+        """Waits as the steering does. Records that cannot be reached meanwhile are borne as in a turn, after which the
+        steering tries again. FleetError as of ``conduct``."""
+        try:
+            self._steering.wait(seconds)
+            self._wait_failed = False
+        except FleetError as error:
+            self._wait_failed = True
+            self._tolerate_outage(error, self._clock())
+            wait_unless(self._limits.interrupted, POLL)
 
     def _flush(self, now: datetime) -> None:
         """What has ended is recorded, if the records answer; else the next conductor looks for it."""

@@ -230,9 +230,9 @@ class Operation:
         never with ``only_follow``.
         """
         self._pause(0)
-        return (self.resumed(only_follow) if resumed else None) or self._start()
+        return (self.take_up(only_follow) if resumed else None) or self._start()
 
-    def resumed(self, only_follow: bool) -> Ended | Blocked | None:
+    def take_up(self, only_follow: bool) -> Ended | Blocked | None:
         """Looks for one whose intent was recorded, and follows it to its end. None, with nothing done, if it surely was
         not begun and, without ``only_follow``, may be."""
         progress = self._poll()

@@ -13,7 +13,7 @@ from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.values.listed import listed
 from .choosing import CLUSTER_API, COMMAND, missing_settings
 from .clouds.ready import DEFINITIONS
-from .cluster_api import part_of_version
+from .cluster_api import why_not_whole
 
 PROVIDERS = "providers"
 _NAMED = 10
@@ -50,7 +50,8 @@ def command_problems(given: Options, members: t.Sequence[FleetMember], where: st
         return
     strangers = [each.name for each in members if each.spec.provider not in by_provider]
     if strangers:
-        hint = f"set spec.provider of the FleetMember to one of {', '.join(by_provider)}, or give options for its own"
+        known = ", ".join(map(str, by_provider))
+        hint = f"set spec.provider of the FleetMember to one of {known}, or give options for its own"
         message = f"there are no options for the provider of {listed(strangers, _NAMED)}"
         yield Problem("driver-without-options", message, f"{where}.{PROVIDERS}", hint)
     for name, options in by_provider.items():
@@ -82,6 +83,6 @@ def refuse_target(refused: t.Mapping[str, str], asked: t.Collection[str], where:
 
 def _refused(given: Options, member: FleetMember, target: str) -> str:
     if member.spec.driver == CLUSTER_API:
-        return part_of_version(target)
+        return why_not_whole(target)
     definition = options_of(given, member).get("definition") if member.spec.driver == COMMAND else None
     return DEFINITIONS[definition].refused(target) if definition else ""

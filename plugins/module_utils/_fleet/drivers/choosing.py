@@ -12,6 +12,7 @@ from ..._core.errors import Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.values.listed import listed
 from .clouds.ready import DEFINITIONS, settings_of
+from .option_values import MOST_SECONDS, WANTED_SECONDS
 
 LOCAL, COMMAND, ROLE, CLUSTER_API = "local", "command", "role", "cluster_api"
 SUPPORTED = (LOCAL, CLUSTER_API, COMMAND, ROLE)
@@ -22,7 +23,7 @@ _NAMES: t.Mapping[str, t.Callable[[FleetMember], str]] = {
     "group": lambda member: member.spec.group,
 }
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(_NAMES) + r")\}")
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f]|^-")
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^-")
 _OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _NAMED = 10
 Options = t.Mapping[str, t.Any]
@@ -35,13 +36,15 @@ def unsupported(driver: str, where: str) -> Problem:
 
 
 def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
-    """What is wrong with ``definition`` and its ``settings``, whoever they are for."""
+    """What is wrong with a ``definition`` that is a text and its ``settings``, whoever they are for."""
     own = [name for name in ("begin", "observe", "poll", "begin_pool") if given.get(name)]
     name = given.get("definition")
     if not name:
         for each in ("settings", "members"):
             if given.get(each):
                 yield Problem("bad-option", "only a ready definition has settings", f"{where}.{each}")
+        return
+    if not isinstance(name, str):
         return
     if name not in DEFINITIONS:
         hint = f"one of {', '.join(sorted(DEFINITIONS))}"
@@ -118,11 +121,11 @@ def _unknown(definition: str, settings: t.Any, where: str) -> t.Iterator[Problem
         elif isinstance(value, bool) or not isinstance(value, (str, int, float)):
             yield Problem("bad-option", "a text or a number is wanted", f"{where}.{name}")
         elif name in ("patience", "interval") and not _seconds(value):
-            yield Problem("bad-option", "a number of seconds above 0 is wanted", f"{where}.{name}")
+            yield Problem("bad-option", WANTED_SECONDS, f"{where}.{name}")
 
 
 def _seconds(value: t.Any) -> bool:
     try:
-        return 0 < float(value) < float("inf")
-    except ValueError:
+        return 0 < float(value) <= MOST_SECONDS
+    except (ValueError, OverflowError):
         return False

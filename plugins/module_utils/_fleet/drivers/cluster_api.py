@@ -18,8 +18,10 @@ from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import NodePoolStatus
 from ..._core.updates.releases.versions import reached
 from ..._core.values.kube_version import KubeVersion
+from ..._core.values.parts import Part, mapping, name, number, rows, text, texts
 from ..._kube.access import version
 from ..._kube.client import KubeClient, Timeouts
+from ..._kube.documents import unusable_answer
 from ..._kube.errors import ApiError
 from ..._kube.login.credentials import connection_from_kubeconfig
 from ..members.members import Clients
@@ -40,6 +42,7 @@ _ROLLING = (
     "MachineDeploymentsUpgradePending",
     "MachinePoolsUpgradePending",
 )
+_COUNTS = ("replicas", "upToDateReplicas", "readyReplicas")
 _ATTEMPTS = 10
 Document = dict[str, t.Any]
 
@@ -71,8 +74,8 @@ class ClusterApiDriver:
     timeout: float = 10.0
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``; pools by their Machines. FleetError ``no-topology``, ``cluster-paused``, and
-        of both clusters."""
+        """The member's own ``/version``; pools by their Machines. FleetError ``no-topology``, ``cluster-paused``,
+        ``pool-ambiguous``, and of both clusters."""
         with self._management() as client:
             cluster = self._cluster(client)
             _refuse_paused(cluster)
@@ -86,7 +89,10 @@ class ClusterApiDriver:
         with self._management() as client:
             for _attempt in range(_ATTEMPTS):
                 cluster = self._cluster(client)
-                _let_go(cluster, work) if work.pool_step else _put_off(cluster, work.target)
+                if work.pool_step:
+                    _stop_deferring(cluster, work)
+                else:
+                    _set_version_deferring_pools(cluster, work.target)
                 try:
                     client.put(self._path("clusters", self.name), cluster)
                     return f"{REFERENCE}{self.namespace}/{self.name}"
@@ -97,7 +103,7 @@ class ClusterApiDriver:
 
     def poll(self, work: Work) -> OperationProgress:
         """How the topology, or the pool of a pool step, comes on. FleetError ``cluster-paused``: nobody carries on what
-        was begun, and how long for is not known; ``no-topology``, ``no-such-pool``."""
+        was begun, and how long for is not known; ``no-topology``, ``no-such-pool``, ``pool-ambiguous``."""
         with self._management() as client:
             cluster = self._cluster(client)
             _refuse_paused(cluster)
@@ -107,12 +113,12 @@ class ClusterApiDriver:
         kind, pool = _pool(cluster, work)
         if DEFERRED in _annotations(pool):
             return OperationProgress(state=NOT_BEGUN, message=f"{work.pool} is put off")
-        (found,) = self._made(client, kind, work.pool) or ({},)
-        wanted = (found.get("spec") or {}).get("template", {}).get("spec", {}).get("version") or ""
-        status, count = found.get("status") or {}, (found.get("spec") or {}).get("replicas") or 0
-        fresh = status.get("observedGeneration", 0) >= found.get("metadata", {}).get("generation", 1)
-        ready = [status.get(each) or 0 for each in ("replicas", "upToDateReplicas", "readyReplicas")]
-        if wanted and reached(wanted, work.target) and fresh and ready == [count] * 3:
+        found = self._made(client, kind).get(work.pool) or {}
+        status, count = mapping(found, "status"), number(mapping(found, "spec"), "replicas")
+        wanted = _template_version(found)
+        fresh = number(status, "observedGeneration") >= (number(mapping(found, "metadata"), "generation") or 1)
+        ready = [number(status, each) for each in _COUNTS]
+        if wanted and work.target and reached(wanted, work.target) and fresh and ready == [count] * 3:
             return OperationProgress(state=SUCCEEDED)
         words = f"{ready[1]} of {count} machines of {work.pool} are up to date, {ready[2]} ready"
         return OperationProgress(state=IN_PROGRESS, message=words)
@@ -122,39 +128,99 @@ class ClusterApiDriver:
         names = [each["name"] for each in _listed(cluster, kind)]
         if not names:
             return
-        machines = self._list(client, "machines")
-        made = {each["metadata"]["labels"].get(kind.label): each for each in self._list(client, kind.resource)}
-        for name in names:
-            spec = (made.get(name) or {}).get("spec") or {}
-            mine = [each for each in machines if (each["metadata"].get("labels") or {}).get(kind.label) == name]
-            versions = [each["spec"]["version"] for each in mine if each["spec"].get("version")]
-            template = spec.get("template", {}).get("spec", {}).get("version") or ""
-            oldest = min([*versions, *([template] if template else [])], key=KubeVersion.parse, default="")
-            yield NodePoolStatus(name=name, count=spec.get("replicas") or 0, version=oldest)
+        machines, made = self._list(client, "machines"), self._made(client, kind)
+        for pool in names:
+            found = made.get(pool) or {}
+            mine = [each for each in machines if texts(mapping(each, "metadata"), "labels").get(kind.label) == pool]
+            versions = [text(mapping(each, "spec"), "version") for each in mine] + [_template_version(found)]
+            oldest = min(filter(None, versions), key=KubeVersion.parse, default="")
+            yield NodePoolStatus(name=pool, count=number(mapping(found, "spec"), "replicas"), version=oldest)
 
-    def _made(self, client: KubeClient, kind: PoolKind, pool: str) -> list[Document]:
-        return [
-            each for each in self._list(client, kind.resource) if each["metadata"]["labels"].get(kind.label) == pool
-        ]
+    def _made(self, client: KubeClient, kind: PoolKind) -> dict[str, Part]:
+        """What is made of the pools of a topology, by the name of the pool; without those that are being deleted.
+        FleetError ``pool-ambiguous`` if two are of one pool."""
+        found: dict[str, Part] = {}
+        for each in self._list(client, kind.resource):
+            metadata = mapping(each, "metadata")
+            pool = texts(metadata, "labels").get(kind.label)
+            if not pool or text(metadata, "deletionTimestamp"):
+                continue
+            if pool in found:
+                both = f"{name(mapping(found[pool], 'metadata'))} and {name(metadata)}"
+                raise FleetError("pool-ambiguous", f"the {kind.resource} {both} are both of pool {pool}", self._where)
+            found[pool] = each
+        return found
 
-    def _list(self, client: KubeClient, resource: str) -> list[Document]:
-        found = client.get(self._path(resource), {"labelSelector": f"{OF_CLUSTER}={self.name}"})
-        return t.cast(list[Document], found.get("items") or [])
+    def _list(self, client: KubeClient, resource: str) -> list[Part]:
+        """ApiError ``bad-answer`` for objects that are none."""
+        path = self._path(resource)
+        found = client.get(path, {"labelSelector": f"{OF_CLUSTER}={self.name}"})
+        try:
+            items = rows(found, "items")
+            for each in items:
+                _check_made(each)
+        except ValueError as error:
+            raise unusable_answer(f"GET {path}", str(error), client) from None
+        return items
 
     def _cluster(self, client: KubeClient) -> Document:
-        found = client.get(self._path("clusters", self.name))
-        if not ((found.get("spec") or {}).get("topology") or {}).get("version"):
-            hint = "only clusters of a ClusterClass have one; use driver command or role for others"
-            where = f"Cluster/{self.namespace}/{self.name} spec.topology"
-            raise FleetError("no-topology", "the Cluster has no managed topology", where, hint)
+        """FleetError ``no-topology``; ApiError ``bad-answer`` for an object that is no Cluster."""
+        path = self._path("clusters", self.name)
+        found = client.get(path)
+        try:
+            if not text(mapping(mapping(found, "spec"), "topology"), "version"):
+                hint = "only clusters of a ClusterClass have one; use driver command or role for others"
+                raise FleetError("no-topology", "the Cluster has no managed topology", self._where, hint)
+            _check_cluster(found)
+        except ValueError as error:
+            raise unusable_answer(f"GET {path}", str(error), client) from None
         return found
+
+    @property
+    def _where(self) -> str:
+        return f"Cluster/{self.namespace}/{self.name} spec.topology"
 
     def _path(self, resource: str, name: str = "") -> str:
         return f"{API}/namespaces/{self.namespace}/{resource}" + (f"/{name}" if name else "")
 
     def _management(self) -> KubeClient:
         connection = connection_from_kubeconfig(self.kubeconfig, self.context)
-        return KubeClient(connection, timeout=Timeouts(connect=self.timeout))
+        return KubeClient(connection, timeout=Timeouts.connecting(self.timeout))
+
+
+def _check_cluster(cluster: Part) -> None:
+    """ValueError for what is no Cluster with a topology, as all that is below relies on it."""
+    metadata, topology = mapping(cluster, "metadata"), mapping(mapping(cluster, "spec"), "topology")
+    name(metadata)
+    number(metadata, "generation")
+    texts(metadata, "annotations")
+    KubeVersion.parse(text(topology, "version"))
+    for pool in (pool for kind in POOLS for pool in rows(mapping(topology, "workers"), kind.field)):
+        name(pool)
+        texts(mapping(pool, "metadata"), "annotations")
+    for condition in rows(mapping(cluster, "status"), "conditions"):
+        number(condition, "observedGeneration")
+        for key in ("type", "status", "reason", "message"):
+            text(condition, key)
+
+
+def _check_made(found: Part) -> None:
+    """ValueError for what is no Machine, MachineDeployment or MachinePool, as far as it is read here."""
+    metadata, spec, status = (mapping(found, key) for key in ("metadata", "spec", "status"))
+    name(metadata)
+    texts(metadata, "labels")
+    text(metadata, "deletionTimestamp")
+    for of, key in ((metadata, "generation"), (spec, "replicas"), (status, "observedGeneration")):
+        number(of, key)
+    for key in _COUNTS:
+        number(status, key)
+    for version_told in filter(None, (text(spec, "version"), _template_version(found))):
+        KubeVersion.parse(version_told)
+
+
+def _template_version(found: Part) -> str:
+    """That of the Machines which a MachineDeployment or a MachinePool makes."""
+    return text(mapping(mapping(mapping(found, "spec"), "template"), "spec"), "version")
 
 
 def _refuse_paused(cluster: Document) -> None:
@@ -169,18 +235,18 @@ def _refuse_paused(cluster: Document) -> None:
         raise FleetError("cluster-paused", message, where, "resume it, or skip the member")
 
 
-def part_of_version(target: str) -> str:
+def why_not_whole(target: str) -> str:
     """Why a topology cannot have that version; empty if it can."""
     if target.count(".") > 1:
         return ""
     return f"a topology has a whole version, and {target} is none; write kubernetesVersion such as 1.36.3"
 
 
-def _put_off(cluster: Document, target: str) -> None:
+def _set_version_deferring_pools(cluster: Document, target: str) -> None:
     """Sets the topology to the target, and the mark on all pools that keeps them where they are; one at or above it is
     left as it is. FleetError ``target-not-offered``."""
     topology, wanted = cluster["spec"]["topology"], f"v{target.removeprefix('v')}"
-    refused = part_of_version(target)
+    refused = why_not_whole(target)
     if refused:
         raise FleetError("target-not-offered", refused)
     if reached(topology["version"], target):
@@ -188,10 +254,11 @@ def _put_off(cluster: Document, target: str) -> None:
     topology["version"] = wanted
     for kind in POOLS:
         for each in _listed(cluster, kind):
-            each.setdefault("metadata", {}).setdefault("annotations", {})[DEFERRED] = ""
+            metadata = each.get("metadata") or {}
+            each["metadata"] = {**metadata, "annotations": {**(metadata.get("annotations") or {}), DEFERRED: ""}}
 
 
-def _let_go(cluster: Document, work: Work) -> None:
+def _stop_deferring(cluster: Document, work: Work) -> None:
     """Takes the mark off the pool that keeps it where it is. FleetError ``target-not-offered``, ``no-such-pool``."""
     at = cluster["spec"]["topology"]["version"]
     if not work.target or not reached(at, work.target):
@@ -208,7 +275,7 @@ def _progress(cluster: Document, target: str) -> OperationProgress:
     topology, condition = cluster["spec"]["topology"], _condition(cluster)
     if not reached(topology["version"], target):
         return OperationProgress(state=NOT_BEGUN, message=f"the topology is at {topology['version']}")
-    seen = condition.get("observedGeneration", 0) >= cluster["metadata"].get("generation", 1)
+    seen = number(condition, "observedGeneration") >= (number(cluster["metadata"], "generation") or 1)
     settled = condition.get("status") == "True" or condition.get("reason") in _PUT_OFF
     words = f"{condition.get('reason') or 'not seen yet'}: {condition.get('message') or ''}".removesuffix(": ")
     return OperationProgress(state=SUCCEEDED if seen and settled else IN_PROGRESS, message=words)

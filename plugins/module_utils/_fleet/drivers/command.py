@@ -53,12 +53,16 @@ PLATFORM = "platform:"
 _STATES = (SUCCEEDED, FAILED, IN_PROGRESS, UNKNOWN)
 _BY_EXIT_CODE = {0: SUCCEEDED, 1: FAILED, 75: IN_PROGRESS}
 _TAIL = 8
+# Characters, of a message and of a platform's name of an operation.
+_MOST_SAID, _MOST_NAMED = 8_000, 4_000
+_LONGEST_VERSION = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandDriver:
     """``environ`` is ours, of which ``environment`` adds names to those that are passed on; ``timeout`` (seconds) is
-    for ``observe`` and ``poll``. Relative paths are below ``cwd``."""
+    for ``observe`` and ``poll``. Relative paths are below ``cwd``. Without ``by_exit_code`` a ``poll`` that prints no
+    state tells nothing."""
 
     clients: Clients
     operations: Path
@@ -70,10 +74,11 @@ class CommandDriver:
     pool_argv: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
     timeout: float = 60.0
+    by_exit_code: bool = True
 
     def observe(self, member: str) -> Observation:
-        """What the command prints, whatever it calls a version; without a command the member's own ``/version``.
-        FleetError ``observe-failed``, or what reading ``/version`` raises."""
+        """What the command prints; without a command the member's own ``/version``. FleetError ``observe-failed``, also
+        for what is no version, or what reading ``/version`` raises."""
         if not self.observe_argv:
             return Observation(version=version(self.clients.get(member)))
         known = {"member": member}
@@ -82,10 +87,8 @@ class CommandDriver:
             raise FleetError("observe-failed", f"observe ended with {done.returncode}: {_tail(done)}", member)
         line = _last_line(done.stdout)
         told = _document(line)
-        found = str(told.get("version") or "") if told is not None else line
-        if not found:
-            raise FleetError("observe-failed", "observe printed no version", member)
-        busy = str((told or {}).get("busy") or "")
+        found = _version(str(told.get("version") or "") if told is not None else line, member)
+        busy = in_line(str((told or {}).get("busy") or ""))
         return Observation(version=found, busy=busy, pools=_pools((told or {}).get("pools"), member))
 
     def begin(self, work: Work) -> str:
@@ -100,25 +103,24 @@ class CommandDriver:
         return detached.start(self._folder(work), request)
 
     def poll(self, work: Work) -> OperationProgress:
-        """How the process of ``begin`` stands; once it has ended with 0, what the command ``poll`` tells. FleetError
-        ``poll-failed`` if that tells nothing."""
-        if work.reference.startswith(PLATFORM):
+        """How the process of ``begin`` stands; once it has ended with 0, what the command ``poll`` tells, except of a
+        pool. FleetError ``poll-failed`` if that tells nothing."""
+        if work.reference.startswith(PLATFORM) and not work.pool_step:
             return self._poll_platform(work, work.reference)
         folder = self._folder(work)
         progress = detached.look(folder, work.reference)
         if progress.state != SUCCEEDED or not self.poll_argv or work.pool_step:
             return progress
-        told = _document(detached.output(folder, 1)) or {}
-        return self._poll_platform(work, f"{PLATFORM}{told.get('reference') or ''}")
+        return self._poll_platform(work, f"{PLATFORM}{_reference(folder, work.member)}")
 
     def _poll_platform(self, work: Work, reference: str) -> OperationProgress:
         known = values(work, reference.removeprefix(PLATFORM))
         done = self._run(self.poll_argv, known, work.member, "poll-failed")
         told = _document(_last_line(done.stdout)) or {}
-        state = told.get("state") or _BY_EXIT_CODE.get(done.returncode)
+        state = told.get("state") or (_BY_EXIT_CODE.get(done.returncode) if self.by_exit_code else None)
         if state not in _STATES:
             raise FleetError("poll-failed", f"poll ended with {done.returncode}: {_tail(done)}", work.member)
-        message = str(told.get("message") or ("" if told else _tail(done)))
+        message = str(told.get("message") or ("" if told else _tail(done)))[:_MOST_SAID]
         return OperationProgress(state=state, message=message, reference=reference)
 
     def _folder(self, work: Work) -> Path:
@@ -140,6 +142,35 @@ class CommandDriver:
         return done
 
 
+def _version(text: str, member: str) -> str:
+    """FleetError ``observe-failed`` for what is none."""
+    if not text:
+        raise FleetError("observe-failed", "observe printed no version", member)
+    try:
+        if len(text) > _LONGEST_VERSION:
+            raise ValueError("too long")
+        KubeVersion.parse(text)
+    except ValueError:
+        message = f"what observe printed is no version of Kubernetes: {in_line(text, _LONGEST_VERSION)}"
+        raise FleetError("observe-failed", message, member, "its last line is to be such as v1.36.3") from None
+    return text
+
+
+def _reference(folder: Path, member: str) -> str:
+    """The platform's name of what ``begin`` has begun; empty if it told none. FleetError ``poll-failed`` if that cannot
+    be said, or is no name."""
+    line = detached.last_line(folder)
+    if line is None:
+        raise FleetError("poll-failed", "the last line of begin cannot be read", member)
+    found = (_document(line) or {}).get("reference")
+    if found is None:
+        return ""
+    if isinstance(found, bool) or not isinstance(found, (str, int)) or len(str(found)) > _MOST_NAMED:
+        message = f"begin printed a reference that is no text of at most {_MOST_NAMED} characters"
+        raise FleetError("poll-failed", message, member)
+    return str(found)
+
+
 def _pools(told: t.Any, member: str) -> tuple[NodePoolStatus, ...] | None:
     """None if nothing is told of them. FleetError ``observe-failed`` for what is no list of pools."""
     if told is None:
@@ -149,15 +180,17 @@ def _pools(told: t.Any, member: str) -> tuple[NodePoolStatus, ...] | None:
         for each in found:
             if each.version:
                 KubeVersion.parse(each.version)
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
         raise FleetError("observe-failed", f"observe printed pools that cannot be read: {error}", member) from None
-    return tuple(replace(each, name=in_line(each.name), image=in_line(each.image)) for each in found)
+    return tuple(
+        replace(each, name=in_line(each.name), image=in_line(each.image), mode=in_line(each.mode)) for each in found
+    )
 
 
 def _document(line: str) -> dict[str, t.Any] | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

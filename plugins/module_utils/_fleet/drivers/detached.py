@@ -4,15 +4,18 @@
 """Operations that are processes of this machine, and outlive whoever began them. Linux.
 
 Each has a folder: ``request.json`` (what to run), ``process.json`` (who runs it; made by that process, once),
-``output.log`` (what it writes), ``result.json`` (how it ended). All are for the user alone (mode 0600). Beside these
-folders ``.begun`` keeps the names of all operations, for the case that somebody deletes one.
+``output.log`` (what it writes), ``result.json`` (how it ended), ``told`` (somebody was told that). All are for the user
+alone (mode 0600). Beside these folders ``.begun`` keeps the names of all operations, for the case that somebody deletes
+one. Those that ended long ago, and were told, are removed here; their names stay.
 """
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import hashlib
 import json
+import os
 import sys
 import time
 import typing as t
@@ -33,13 +36,15 @@ from .contract import (
     OperationProgress,
 )
 from .host import (
+    BEGUN,
     PREFIX,
-    here,
+    folder_number,
+    intent_reference,
     is_intent,
-    known,
     machine,
-    told,
+    place_words,
 )
+from .old_operations import TOLD, remove_old
 
 SCRIPT = Path(__file__).with_name("detached_process.py")
 # Isolated from the user's settings of Python and without site packages: it needs none, and starts faster.
@@ -48,7 +53,7 @@ _START_TIMEOUT = 120.0
 _PAUSE = 0.01
 _TAIL = 8
 _LONGEST_NAME = 200
-BEGUN = ".begun"
+_LONGEST_LINE = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +92,7 @@ def start(folder: Path, request: Request) -> str:
     if there is not None:
         return there.reference
     _refuse_twice(folder, request.member)
+    remove_old(folder.parent)
     _write_request(folder, request)
     command = [sys.executable, *_PYTHON_FLAGS, str(SCRIPT), str(folder)]
     started = processes.start(command, folder / "output.log", str(folder), request.environ)
@@ -103,9 +109,16 @@ def start(folder: Path, request: Request) -> str:
 
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
-    """How it stands. Starts nothing; but if its process is gone without a result, what that left behind is ended.
-    FleetError ``operation-unreadable``, ``cannot-stop``."""
-    folder = folder.absolute()
+    """How it stands. Starts nothing; but if its process is gone without a result, what that left behind is ended. From
+    now on an end counts as told. FleetError ``operation-unreadable``, ``cannot-stop``."""
+    found = _look(folder.absolute(), reference)
+    if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
+        with contextlib.suppress(OSError):  # it is kept for longer then
+            write_private(folder / TOLD, b"")
+    return found
+
+
+def _look(folder: Path, reference: str) -> OperationProgress:
     try:
         there = _process_of(folder)
     except FleetError as error:  # another user's: whoever cannot see it watches the member
@@ -120,9 +133,11 @@ def look(folder: Path, reference: str = "") -> OperationProgress:
     alive = there.here == machine() and processes.is_running(there.id)
     result = _read(folder / "result.json")
     if result is None and there.here != machine():
-        return OperationProgress(state=UNKNOWN, message=f"the operation was begun {told(there.reference)}")
+        return OperationProgress(state=UNKNOWN, message=f"the operation was begun {place_words(there.reference)}")
     if result is None and alive:
         return OperationProgress(state=IN_PROGRESS, message=output(folder, 1))
+    if result is None and not folder.exists():  # removed in this very moment
+        return _not_there(folder, reference)
     if result is None:
         result = _clear_up(folder)
     return _progress(result, output(folder))
@@ -131,6 +146,21 @@ def look(folder: Path, reference: str = "") -> OperationProgress:
 def output(folder: Path, lines: int = _TAIL) -> str:
     """The last ``lines`` of what the operation wrote; empty if it wrote nothing."""
     return processes.last_lines(folder / "output.log", lines).strip()
+
+
+def last_line(folder: Path) -> str | None:
+    """The whole last line of what the operation wrote, empty if it wrote nothing; None if it cannot be read, or is
+    longer than 1 MB."""
+    try:
+        with (folder / "output.log").open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _LONGEST_LINE))
+            lines = file.read(_LONGEST_LINE).strip().splitlines()
+    except OSError:
+        return None
+    if len(lines) < 2 and size > _LONGEST_LINE:
+        return None
+    return lines[-1].decode(errors="replace").strip() if lines else ""
 
 
 @dataclass(frozen=True)
@@ -151,7 +181,7 @@ def _write_request(folder: Path, request: Request) -> None:
         "here": machine(),
         "member": request.member,
     }
-    here(folder.parent)
+    intent_reference(folder.parent)
     make_folder(folder.parent / BEGUN, 0o700)
     own_folder(make_folder(folder, 0o700))
     try:
@@ -171,14 +201,19 @@ def _refuse_twice(folder: Path, member: str) -> None:
         raise FleetError("begun-before", message, member, hint)
     for other in folder.parent.glob(f"*.{glob.escape(member)}.*"):
         request = _read(other / "request.json") if other != folder else None
-        if request and request.get("member") == member and look(other).state == IN_PROGRESS:
+        if request and request.get("member") == member and _look(other, "").state == IN_PROGRESS:
             raise FleetError("operation-in-progress", f"{other.name} is under way on this machine", member)
 
 
 def _not_there(folder: Path, reference: str) -> OperationProgress:
-    if reference and known(folder.parent) and reference == here(folder.parent) and not _was_deleted(folder):
+    if (
+        reference
+        and folder_number(folder.parent)
+        and reference == intent_reference(folder.parent)
+        and not _was_deleted(folder)
+    ):
         return OperationProgress(state=NOT_BEGUN, message="the operation was not begun")
-    place = told(reference)
+    place = place_words(reference)
     return OperationProgress(state=UNKNOWN, message=f"the operation may have been begun {place}" if place else "")
 
 
@@ -188,7 +223,12 @@ def _was_deleted(folder: Path) -> bool:
 
 def _process_of(folder: Path) -> _Process | None:
     found = _read(folder / "process.json")
-    return None if found is None else _Process(ProcessId(found["pid"], found["started"]), found["here"])
+    if found is None:
+        return None
+    pid, started, where = found.get("pid"), found.get("started"), found.get("here")
+    if not isinstance(pid, int) or not isinstance(started, str) or not isinstance(where, str):
+        raise FleetError("operation-unreadable", f"{folder / 'process.json'} does not name a process")
+    return _Process(ProcessId(pid, started), where)
 
 
 def _read(path: Path) -> dict[str, t.Any] | None:
@@ -197,9 +237,11 @@ def _read(path: Path) -> dict[str, t.Any] | None:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FleetError("operation-unreadable", f"{path} cannot be read: {error}") from None
-    return found if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        raise FleetError("operation-unreadable", f"{path} holds no mapping")
+    return found
 
 
 def _clear_up(folder: Path) -> dict[str, t.Any]:
@@ -213,8 +255,11 @@ def _clear_up(folder: Path) -> dict[str, t.Any]:
 
 
 def _progress(result: t.Mapping[str, t.Any], tail: str) -> OperationProgress:
-    rc = result["rc"]
+    rc, words = result.get("rc"), str(result.get("message") or "")
     if rc == 0:
         return OperationProgress(state=SUCCEEDED, message=tail)
-    words = result["message"] or (f"ended by signal {-rc}" if rc < 0 else f"ended with exit code {rc}")
+    if not words and isinstance(rc, int):
+        words = f"ended by signal {-rc}" if rc < 0 else f"ended with exit code {rc}"
+    if not words:
+        return OperationProgress(state=UNKNOWN, message="its end was recorded, and cannot be read")
     return OperationProgress(state=FAILED, message=f"{words}\n{tail}" if tail else words)

@@ -11,6 +11,7 @@ for the inner, which the kernel sends SIGTERM when the outer dies. Whoever is le
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -114,6 +115,8 @@ def _launch(request: dict[str, t.Any]) -> int:
             os.execvpe(request["argv"][0], request["argv"], os.environ)
         except OSError as error:
             os.write(writes, str(error.errno).encode())
+        except ValueError:  # words that no program can be given
+            os.write(writes, str(errno.EINVAL).encode())
         finally:
             os._exit(_CANNOT_START)
     os.close(writes)

@@ -17,6 +17,8 @@ from ..._local.locks import make_folder
 from ..._local.private import write_private
 
 PREFIX = "process:"
+# Beside the folders of operations, the names of all that were begun.
+BEGUN = ".begun"
 _ID = ".id"
 
 
@@ -33,17 +35,17 @@ def machine() -> str:
     return f"{PREFIX}{platform.node()}/{boot}/{namespace}"
 
 
-def here(operations: Path) -> str:
+def intent_reference(operations: Path) -> str:
     """The machine and the folder of operations, by its path and by its number; what is not there yet is made.
 
     Record it with the intent: whoever takes the operation up then knows whether it would see what was begun, and
     begins nothing if it would not. FleetError ``unwritable-folder``.
     """
-    found = known(operations) or _numbered(operations)
+    found = folder_number(operations) or _numbered(operations)
     return f"{machine()}/{found}@{quote(str(operations.absolute()))}"
 
 
-def known(operations: Path) -> str:
+def folder_number(operations: Path) -> str:
     """The number of a folder that was used before; empty if it was not, or was deleted since."""
     try:
         return (operations / _ID).read_text(encoding="ascii").strip()
@@ -57,7 +59,7 @@ def is_intent(reference: str) -> bool:
     return reference.startswith(PREFIX) and ":" not in reference.removeprefix(PREFIX)
 
 
-def told(reference: str) -> str:
+def place_words(reference: str) -> str:
     """On which machine, and in which folder, that was begun, in words; empty if the reference does not say."""
     place, _colon, _process = reference.removeprefix(PREFIX).partition(":")
     if not reference.startswith(PREFIX) or not place:
@@ -78,4 +80,4 @@ def _numbered(operations: Path) -> str:
     except OSError as error:
         hint = "give a folder that you may write to"
         raise FleetError("unwritable-folder", f"{operations} cannot be written: {error.strerror}", hint=hint) from None
-    return known(operations)
+    return folder_number(operations)

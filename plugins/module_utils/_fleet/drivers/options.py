@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import typing as t
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from .contract import Driver
 from .jobs.options import executor_problems, job_settings, runs_as_job
 from .jobs.role_job import RoleJobDriver
 from .local import LocalDriver
+from .option_values import wrong
 from .placeholders import NAMES, unknown
 from .role import RoleDriver
 
@@ -148,10 +148,20 @@ def drivers_from(
 
 
 def stops_unattended_updates(options: Options, member: FleetMember) -> bool:
-    """Whether the member's driver declares that its nodes do not update the operating system by themselves any more."""
-    given = options.get(member.spec.driver) or {}
-    by_provider = given.get(PROVIDERS)
-    return bool((by_provider.get(member.spec.provider) or {} if by_provider else given).get(UNATTENDED))
+    """Whether the member's driver declares that its nodes do not update the operating system by themselves any more.
+    FleetError ``bad-option`` for options of its driver that are no mapping; nothing else needs to be good."""
+    where = f"drivers.{member.spec.driver}"
+    given = _mapping(options.get(member.spec.driver), where)
+    if given.get(PROVIDERS):
+        where = f"{where}.{PROVIDERS}"
+        given = _mapping(_mapping(given[PROVIDERS], where).get(member.spec.provider), f"{where}.{member.spec.provider}")
+    return bool(given.get(UNATTENDED))
+
+
+def _mapping(given: t.Any, where: str) -> Options:
+    if given is not None and not isinstance(given, t.Mapping):
+        raise FleetError("bad-option", "a mapping of options is wanted", where)
+    return given or {}
 
 
 def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) -> t.Iterator[Problem]:
@@ -201,44 +211,15 @@ def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterat
             if needed and not given.get("definition"):
                 yield Problem("bad-option", "this option is needed", f"{where}.{name}")
             continue
-        wrong = _wrong(kind, value)
-        if wrong:
-            yield Problem("bad-option", wrong, f"{where}.{name}")
+        why = wrong(kind, value)
+        if why:
+            yield Problem("bad-option", why, f"{where}.{name}")
         elif kind == "argv":
             for word in unknown(value, _PLACEHOLDERS[name]):
                 hint = "known here: " + ", ".join(f"{{{one}}}" for one in _PLACEHOLDERS[name])
                 yield Problem("bad-option", f"nothing stands for {{{word}}}", f"{where}.{name}", hint)
         elif name == "role" and os.sep in value and not runs_as_job(given) and not _path(value, cwd).is_dir():
             yield Problem("bad-option", f"there is no folder {_path(value, cwd)}", f"{where}.{name}")
-
-
-def _wrong(kind: str, value: t.Any) -> str:
-    """Why ``value`` is not of that kind; empty if it is."""
-    if kind == "settings":
-        return ""
-    if kind in ("path", "name"):
-        return "" if isinstance(value, str) and value else "a text is wanted"
-    if kind == "seconds":
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return "" if number and value > 0 else "a number of seconds above 0 is wanted"
-    if kind == "flag":
-        return "" if isinstance(value, bool) else "true or false is wanted"
-    if kind == "mapping":
-        return _wrong_mapping(value)
-    texts = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
-    if kind == "argv":
-        return "" if texts and value and value[0] else "a list of arguments is wanted, the program first"
-    return "" if texts else "a list of texts is wanted"
-
-
-def _wrong_mapping(value: t.Any) -> str:
-    if not isinstance(value, t.Mapping):
-        return "a mapping is wanted"
-    try:
-        json.dumps(dict(value))
-    except (TypeError, ValueError):
-        return "only texts, numbers, booleans, lists and mappings can be passed on"
-    return ""
 
 
 def _local(given: Options, clients: Clients, place: OptionPlace) -> Driver:
@@ -282,6 +263,7 @@ def _defined(given: Options, member: FleetMember, clients: Clients, place: Optio
         pool_argv=argv_of(name, "begin_pool", settings),
         environment=(*DEFINITIONS[name].environment, *(given.get("environment") or ())),
         timeout=float(given.get("timeout") or 60.0),
+        by_exit_code=False,
     )
 
 
@@ -334,4 +316,4 @@ def _job_cluster(executor: Options, clients: Clients, place: OptionPlace) -> Kub
 
 
 def _path(text: str, cwd: Path) -> Path:
-    return cwd / Path(text).expanduser()
+    return cwd / os.path.expanduser(text)

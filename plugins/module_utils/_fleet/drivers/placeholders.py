@@ -13,7 +13,8 @@ from .contract import Work
 
 NAMES = ("member", "target", "operation", "attempt", "run", "type", "pool", "image", "reference")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# And halves of characters, which are not UTF-8.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 # What makes an argument look like a script, and what means the same inside of one and outside.
 _SCRIPT = re.compile(r"[\s;|&$()<>`]")
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/@+=,%-]*")
@@ -33,18 +34,25 @@ def values(work: Work, reference: str) -> dict[str, str]:
         "image": work.image,
         "reference": reference,
     }
-    for name, value in found.items():
-        if _CONTROL.search(value):
-            raise FleetError("unsafe-argument", f"the {name} {value!r:.80} holds control characters", work.member)
+    _refuse_control(found)
     return found
 
 
 def filled(argv: t.Iterable[str], known: t.Mapping[str, str]) -> tuple[str, ...]:
     """Each placeholder replaced once: what is put in is not looked at again.
 
-    FleetError ``unsafe-argument`` if what is put in would become an option, or words of a script.
+    FleetError ``unsafe-argument`` if what is put in would become an option, or words of a script; as of ``values`` for
+    anything that is ``known``, put in or not, for commands have it in their environment.
     """
+    _refuse_control(known)
     return tuple(_filled(each, known) for each in argv)
+
+
+def _refuse_control(known: t.Mapping[str, str]) -> None:
+    for name, value in known.items():
+        if _CONTROL.search(value):
+            message = f"the {name} {value!r:.80} holds control characters"
+            raise FleetError("unsafe-argument", message, known.get("member", ""))
 
 
 def _filled(argument: str, known: t.Mapping[str, str]) -> str:

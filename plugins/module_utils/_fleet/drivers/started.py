@@ -1,17 +1,27 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands of the user that answer to us: begun without a shell, and ended with all that they have begun."""
+"""Commands of the user that answer to us: begun without a shell, heard up to a limit, and ended when told to."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import selectors
 import signal
 import subprocess
+import time
 import typing as t
 from pathlib import Path
 
 from ..._core.errors import FleetError
+
+# Bytes of each output that are kept, the last ones.
+MOST_KEPT = 4_000_000
+_CHUNK = 1 << 16
+# Seconds: what a selector can count to, and for a process to be gone that was killed.
+_LONGEST_WAIT = 3600.0
+_PATIENCE = 10.0
 
 
 class Started:
@@ -36,22 +46,56 @@ class Started:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if merged else subprocess.PIPE,
-                encoding="utf-8",
-                errors="replace",
+                bufsize=0,
                 start_new_session=True,
             )
-        except OSError as error:
-            raise FleetError(code, f"{self.program} cannot be started: {error.strerror}", where) from None
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "no program can be given such arguments"
+            raise FleetError(code, f"{self.program} cannot be started: {why}", where) from None
+        self._said: dict[str, bytearray] = {"out": bytearray(), "err": bytearray()}
+        self._open = selectors.DefaultSelector()
+        for name, pipe in (("out", self._child.stdout), ("err", self._child.stderr)):
+            if pipe is not None:
+                self._open.register(pipe, selectors.EVENT_READ, name)
 
     def ended(self, timeout: float) -> subprocess.CompletedProcess[str] | None:
-        """Waits for its end, and gives what it has said; None if it has not ended within so many seconds."""
+        """Waits for its end, and gives the last 4 MB of what it has said; None if it has not ended within so many
+        seconds, or somebody it began holds its output open."""
+        end = time.monotonic() + timeout
+        while self._open.get_map():
+            left = end - time.monotonic()
+            for key, _events in self._open.select(min(max(left, 0.0), _LONGEST_WAIT)):
+                self._take(key)
+            if left <= 0 and self._open.get_map():
+                return None
         try:
-            out, err = self._child.communicate(timeout=timeout)
+            code = self._child.wait(max(0.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
             return None
-        return subprocess.CompletedProcess(self._child.args, self._child.returncode, out, err)
+        self._open.close()
+        return subprocess.CompletedProcess(self._child.args, code, self._text("out"), self._text("err"))
 
     def kill(self) -> None:
-        """Kills its process group, and waits until nobody, in the group or not, holds its output open any more."""
-        os.killpg(self._child.pid, signal.SIGKILL)
-        self._child.communicate()
+        """Kills its process group, and hears nothing any more: what has left the group is not waited for."""
+        with contextlib.suppress(OSError):  # it has ended, or belongs to somebody else
+            os.killpg(self._child.pid, signal.SIGKILL)
+        self._open.close()
+        for pipe in (self._child.stdout, self._child.stderr):
+            if pipe is not None:
+                pipe.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(_PATIENCE)
+
+    def _take(self, key: selectors.SelectorKey) -> None:
+        chunk = os.read(key.fd, _CHUNK)
+        if not chunk:
+            self._open.unregister(key.fileobj)
+            t.cast(t.IO[bytes], key.fileobj).close()
+            return
+        heard = self._said[key.data]
+        heard += chunk
+        if len(heard) > 2 * MOST_KEPT:
+            del heard[:-MOST_KEPT]
+
+    def _text(self, name: str) -> str:
+        return bytes(self._said[name][-MOST_KEPT:]).decode("utf-8", "replace")

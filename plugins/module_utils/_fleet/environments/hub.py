@@ -33,20 +33,31 @@ CREATED, UPDATED, UNCHANGED, NOT_SERVED = "created", "updated", "unchanged", "no
 
 @dataclass(frozen=True, kw_only=True)
 class HubOutcome:
-    """Names of CRDs by what happened, or would happen, to them; the same of each policy by its kind and name.
+    """Names of CRDs by what happened, or would happen, to them; the same of each policy by its kind and name, and of
+    our namespace.
 
-    A policy is ``created``, ``updated``, ``unchanged``, or ``not served`` by an API server that is too old for it.
+    A policy is ``created``, ``updated``, ``unchanged``, or ``not served`` by an API server that is too old for it; the
+    namespace is ``created`` or ``unchanged``.
     """
 
     created: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     policies: t.Mapping[str, str] = field(default_factory=dict)
+    namespace: str = UNCHANGED
+
+    @property
+    def new(self) -> tuple[str, ...]:
+        """Names of all that was made, or would be."""
+        policies = (name for name, what in self.policies.items() if what == CREATED)
+        namespace = (f"Namespace/{NAMESPACE}",) if self.namespace == CREATED else ()
+        return (*self.created, *policies, *namespace)
 
     @property
     def changed(self) -> bool:
         """Whether anything was written, or would be."""
-        return bool(self.created or self.updated) or not {CREATED, UPDATED}.isdisjoint(self.policies.values())
+        others = (*self.policies.values(), self.namespace)
+        return bool(self.created or self.updated) or not {CREATED, UPDATED}.isdisjoint(others)
 
 
 def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], write: bool) -> HubOutcome:
@@ -57,8 +68,8 @@ def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], writ
 
 
 def install(client: KubeClient, write: bool) -> HubOutcome:
-    """Installs or updates CRDs and policies, and makes our namespace, which the outcome does not tell; only looks
-    without ``write``. FleetError ``crds-missing``; ``foreign-crds``, ``foreign-hub`` where another is at home."""
+    """Installs or updates CRDs and policies, and makes our namespace; only looks without ``write``. FleetError
+    ``crds-missing``; ``foreign-crds``, ``foreign-hub`` where another is at home."""
     definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
     if not definitions:
         raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")
@@ -77,19 +88,31 @@ def install(client: KubeClient, write: bool) -> HubOutcome:
         if write:
             apply_object(client, definition, MANAGER, force=True)
     policies = {f"{each['kind']}/{each['metadata']['name']}": _policy(client, each, write) for each in shipped()}
-    if write and not _exists(client, f"/api/v1/namespaces/{NAMESPACE}"):
+    return HubOutcome(
+        created=tuple(created),
+        updated=tuple(updated),
+        unchanged=tuple(unchanged),
+        policies=policies,
+        namespace=_namespace(client, write),
+    )
+
+
+def _namespace(client: KubeClient, write: bool) -> str:
+    if _exists(client, f"/api/v1/namespaces/{NAMESPACE}"):
+        return UNCHANGED
+    if write:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": MANAGED_BY}}
         apply_object(client, namespace, MANAGER, force=True)
-    return HubOutcome(created=tuple(created), updated=tuple(updated), unchanged=tuple(unchanged), policies=policies)
+    return CREATED
 
 
-def established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ...]:
+def not_established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ...]:
     """Those of the named CRDs that are not there, or not served yet, in the order given."""
     waiting = []
     for name in names:
         found = _live(client, name)
         conditions = ((found or {}).get("status") or {}).get("conditions") or ()
-        if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+        if not any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions):
             waiting.append(name)
     return tuple(waiting)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,7 @@ from ..._local.spec import ClusterSpec, NodesSpec, TokenUser
 
 Options = t.Mapping[str, t.Any]
 Say = t.Callable[[str], None]
+_RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,7 @@ def _work(options: Options, root: Path | None, check: bool, say: Say) -> dict[st
         return {name: partial(end, name, root, say, check=check) for name in names}
     specs = [_spec(one) for one in options["clusters"]]
     binaries = Path(options["binaries_dir"]) if options["binaries_dir"] else None
-    ports = _ports(options["ports"])
+    ports = port_range(options["ports"])
     if not check:
         cluster.prepare(specs, binaries_dir=binaries, say=say)
     return {
@@ -103,10 +105,12 @@ def _spec(one: Options) -> ClusterSpec:
     return ClusterSpec(**given, nodes=nodes, tokens=tokens)
 
 
-def _ports(text: str | None) -> PortRange:
+def port_range(text: str | None) -> PortRange:
+    """The range that a text such as ``21000-21999`` names; the usual one without any. FleetError ``bad-port-range``."""
     if not text:
         return DEFAULT_PORTS
-    first, _dash, last = text.partition("-")
-    if not (first.isdigit() and last.isdigit() and 1024 <= int(first) < int(last) <= 65535):
-        raise FleetError("bad-port-range", f"{text!r} is not a range of ports", "ports", "such as 21000-21999")
-    return PortRange(int(first), int(last))
+    found = _RANGE.fullmatch(text)
+    first, last = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1024 <= first < last <= 65535:
+        raise FleetError("bad-port-range", f"{text!r:.80} is not a range of ports", "ports", "such as 21000-21999")
+    return PortRange(first, last)

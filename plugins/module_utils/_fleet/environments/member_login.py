@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,14 +16,19 @@ from pathlib import Path
 
 from ..._core.errors import FleetError
 from ..._core.values.instants import parse_time
+from ..._core.values.parts import mapping
+from ..._core.values.parts import name as text_of
+from ..._kube.access import who_am_i
 from ..._kube.client import KubeClient
+from ..._kube.documents import unusable_answer
 from ..._kube.errors import ApiError
-from ..._kube.login.credentials import connection_from_kubeconfig
+from ..._kube.login.connection import Connection
+from ..._kube.login.credentials import connection_from_kubeconfig, proxy_for
 from ..._kube.login.expiry import token_ends
 from ..._local.locks import make_folder
 from ..._local.private import write_private
 
-REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+_REFUSED = ("unauthorized", "credentials-expired")
 # Of its life that is left when a token is renewed.
 RENEWED_AT = 1 / 3
 
@@ -52,21 +58,22 @@ def make_login(account: Account, path: Path, name: str, life: timedelta) -> date
     }
     with KubeClient(admin) as client:
         place = f"/api/v1/namespaces/{account.namespace}/serviceaccounts/{account.name}/token"
-        status = client.post(place, request).get("status") or {}
-    cluster: dict[str, t.Any] = {"server": admin.server}
-    if admin.ca is not None:
-        cluster["certificate-authority-data"] = base64.b64encode(admin.ca).decode()
+        try:
+            status = mapping(client.post(place, request), "status")
+            token, ends = text_of(status, "token"), parse_time(text_of(status, "expirationTimestamp"))
+        except ValueError:
+            raise unusable_answer(f"POST {place}", "it holds no token with its end", client) from None
     document = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": name, "cluster": cluster}],
-        "users": [{"name": account.name, "user": {"token": status["token"]}}],
+        "clusters": [{"name": name, "cluster": _cluster(admin)}],
+        "users": [{"name": account.name, "user": {"token": token}}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": account.name}}],
         "current-context": name,
     }
     make_folder(path.parent, 0o700)
     write_private(path, (json.dumps(document, indent=2) + "\n").encode())
-    return parse_time(status["expirationTimestamp"])
+    return ends
 
 
 def login_problem(account: Account, path: Path, life: timedelta, now: datetime) -> str:
@@ -77,17 +84,34 @@ def login_problem(account: Account, path: Path, life: timedelta, now: datetime) 
     except FleetError as error:
         return f"it cannot be used: {error.message}"
     ends = token_ends(connection.token)
-    if ends is None or ends - now < life * RENEWED_AT:
+    if ends is None:
+        return "its token does not say when it ends"
+    if ends - now < life * RENEWED_AT:
         return f"its token ends at {ends}"
     try:
         admin = connection_from_kubeconfig(account.kubeconfig, account.context)
-        if (admin.server, admin.ca) != (connection.server, connection.ca):
-            return "it is for another API server"
+        if _cluster(admin) != _cluster(connection):
+            same = admin.server == connection.server
+            return "its API server is reached in another way" if same else "it is for another API server"
         with KubeClient(connection) as client:
-            body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-            user = client.post(REVIEWS, body)["status"]["userInfo"]["username"]
+            user = who_am_i(client).name
     except ApiError as error:
-        return "the API server does not know its token" if error.code == "unauthorized" else ""
+        return "the API server does not know its token" if error.code in _REFUSED else ""
     except FleetError:
         return ""
     return "" if user == account.user else f"it is {user}'s"
+
+
+def _cluster(admin: Connection) -> dict[str, t.Any]:
+    """How the API server is reached, as a kubeconfig says it: all of it, or who has the file reaches another one, or
+    none. A proxy that our environment names is no part of it."""
+    found: dict[str, t.Any] = {"server": admin.server}
+    if admin.insecure:
+        found["insecure-skip-tls-verify"] = True
+    elif admin.ca is not None:
+        found["certificate-authority-data"] = base64.b64encode(admin.ca).decode()
+    if admin.tls_server_name:
+        found["tls-server-name"] = admin.tls_server_name
+    if admin.proxy and admin.proxy != proxy_for(admin.server, os.environ):
+        found["proxy-url"] = admin.proxy
+    return found

@@ -19,9 +19,9 @@ from ..placements.holdings import holdings_of
 from ..session import Session
 from .facts import FleetReading, read_fleet
 from .identity import record_uids
-from .members import open_clients, recorded_members
+from .members import no_members, open_clients, recorded_members
 from .own_maintenance import ANNOTATIONS, MaintenanceCommands
-from .record_facts import record_facts
+from .write_facts import record_facts
 
 NOT_CARRIED = "so the snapshot does not say what is placed, and a plan made from it alone assumes that nothing is"
 
@@ -64,8 +64,7 @@ def capture(
     are for each of the ``workers``, which are processes."""
     members = recorded_members(session.records)
     if not members:
-        hint = "join some with member_cluster"
-        raise FleetError("no-members", "no cluster has joined the fleet", session.records.place, hint)
+        raise no_members(session.records)
     fleet = {name: member.fleet for name, member in members.items()}
     waits = Timeouts.connecting(timeout)
     with open_clients(session, fleet, timeout=waits) as clients:

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ..._kube.login.uses import USES
+from ..._kube.login.connection_notes import USES
 
 
 def connection_notes() -> dict[str, list[str]]:
     """Takes the notes on all that was used since they were taken last: by member, or by context for a hub."""
-    return USES.taken()
+    return USES.take()

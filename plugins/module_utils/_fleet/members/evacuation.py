@@ -16,9 +16,10 @@ from ..._core.objects.placements.key import PlacementKey
 from ..._core.schema.codec import encode
 from ..._core.values.selector import matches
 from ..._core.values.selector_text import parse_selector
-from ..._store.records import Records
+from ..._store.records import Record, Records
 from ..leases import acquire
-from ..placements.recorded import all_bindings
+from ..placements.recorded import all_bindings, binding_of, cluster_of
+from ..recorded import all_decoded, decoded
 from ..session import Session
 
 LEASE_SECONDS = 120
@@ -61,7 +62,7 @@ def evacuation(evacuate: str, readmit: str, clusters: t.Collection[MemberCluster
 def record_marks(session: Session, wanted: Evacuation) -> None:
     """Records the marks that are news, so that every later run decides by them. FleetError ``lease-held`` where
     somebody changes one of these members just now, ``conflict`` where somebody did, ``not-a-member`` where one has
-    left."""
+    left, ``record-damaged``."""
     for name in sorted(wanted.news):
         lease = acquire(session.records, f"member/{name}", session.holder, LEASE_SECONDS)
         try:
@@ -75,33 +76,32 @@ def _record_mark(session: Session, name: str, evacuated: bool) -> None:
     document = records.get("MemberCluster", name)
     if document is None:
         raise FleetError("not-a-member", "it has left the fleet meanwhile", name, "run again")
-    spec = document["spec"]
+    decoded(MemberCluster, document)
+    spec = document.get("spec") or {}
     others = [each for each in spec.get("taints") or () if each.get("key") != EVACUATED]
     records.replace({**document, "spec": {**spec, "taints": [*others, *([encode(MARK)] if evacuated else [])]}})
     reason, text = ("Evacuated", "its placements go elsewhere") if evacuated else ("Readmitted", "placements may come")
     records.event("MemberCluster", name, "Normal", reason, text, session.clock())
 
 
-def evacuated_names(clusters: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
+def evacuated_names(clusters: t.Iterable[Record]) -> list[str]:
     """The names of those recorded MemberClusters, given as documents, that bear the taint of an evacuation; in their
-    order."""
-    return [
-        each["metadata"]["name"]
-        for each in clusters
-        if any(taint.get("key") == EVACUATED for taint in (each.get("spec") or {}).get("taints") or ())
-    ]
+    order. FleetError ``record-damaged``."""
+    return [name for name, each in all_decoded(MemberCluster, clusters).items() if is_evacuated(each)]
 
 
 def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
     """A problem ``not-moved-yet`` for each placement on evacuated clusters that is not among those ``planned``, which
-    are ``PlacementKey`` as text; in their order."""
+    are ``PlacementKey`` as text; in their order. FleetError ``record-damaged``."""
     if not wanted.evacuated:
         return ()
     found: dict[PlacementKey, list[str]] = {}
     for each in all_bindings(records):
         parent = PlacementKey.of_parent(each)
-        cluster = each["spec"]["targetCluster"]
-        if cluster in wanted.evacuated and str(parent) not in planned and each["spec"]["state"] != UNSCHEDULED:
+        cluster = cluster_of(each)
+        if cluster not in wanted.evacuated or str(parent) in planned:
+            continue
+        if binding_of(each).spec.state != UNSCHEDULED:
             found.setdefault(parent, []).append(cluster)
     text = "it is not among the placements of this run, and stays on {} until its own next apply"
     return tuple(

@@ -70,7 +70,6 @@ def read_fleet(
     pods: bool,
     prices: PriceList = NO_PRICES,
     threads: int = 32,
-    deadline: float | None = None,
     workers: int = 1,
     namespaces: bool = False,
     commands: MaintenanceCommands = ANNOTATIONS,
@@ -78,11 +77,11 @@ def read_fleet(
     """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` their
     names. A member that cannot be read keeps its older facts and is in ``failed``.
 
-    ``threads`` is for each of the processes, of which there are ``workers``; ``deadline`` is in seconds."""
+    ``threads`` is for each of the processes, of which there are ``workers``."""
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
         work = {name: _reader(members[name], clients, now, pods, namespaces, prices.prices, commands) for name in names}
-        return in_parallel(work, threads=threads, deadline=deadline)
+        return in_parallel(work, threads=threads)
 
     answers = shared_out(clients, members, workers, read)
     clusters: list[MemberCluster] = []

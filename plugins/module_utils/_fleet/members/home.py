@@ -12,6 +12,7 @@ from ..._core.resources.applyset import MANAGED_BY, parent_name
 from ..._kube.apply import delete_object
 from ..._kube.client import KubeClient
 from ..._kube.discovery import all_in_namespaces
+from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
 
@@ -47,7 +48,7 @@ def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] 
     """
     ignored = NOBODYS | {("ConfigMap", parent_name(placement)) for placement in ending}
     try:
-        namespace = client.get(PATH)
+        namespace = read_object(client, PATH, "Namespace")
         metadata = namespace["metadata"]
         made = (metadata.get("annotations") or {}).items() >= MADE_BY_US.items()
         if not made or metadata.get("deletionTimestamp"):

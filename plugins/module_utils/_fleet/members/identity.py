@@ -21,6 +21,7 @@ from ..._core.objects.updates.forms import GUID
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
 from ..._store.records import Records, replaced
+from ..recorded import decoded
 
 OTHER_CLUSTER, DOUBLE_MEMBER = "other-cluster", "double-member"
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
@@ -171,9 +172,10 @@ def record_uids(records: Records, members: t.Mapping[str, FleetMember], seen: t.
     """Records the UIDs, by member, of those of ``members`` that joined before UIDs were kept.
 
     What another run records meanwhile stands; a member that is written at that moment stays without until next time.
+    FleetError ``record-damaged``.
     """
     for name, uid in seen.items():
         document = None if members[name].spec.cluster_uid else records.get("FleetMember", name)
-        if document is None or document["spec"].get("clusterUID"):
+        if document is None or decoded(FleetMember, document).spec.cluster_uid:
             continue
-        replaced(records, {**document, "spec": {**document["spec"], "clusterUID": uid}})
+        replaced(records, {**document, "spec": {**(document.get("spec") or {}), "clusterUID": uid}})

@@ -17,6 +17,7 @@ from ..._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ..._core.objects.clusters.evacuation import EVACUATED
 from ..._core.objects.clusters.fleet_maintenance import ClusterMaintenance
 from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
+from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.reading import read
 from ..._core.schema.codec import encode
 from ..._kube.access import version
@@ -28,6 +29,7 @@ from ..._kube.parallel import in_parallel
 from ..._store.digest_key import digest_key
 from ..._store.records import Records
 from ..leases import acquire
+from ..recorded import decoded
 from ..session import Session
 from .identity import DOUBLE_MEMBER, doubles, recorded_uids
 from .member_lease import records_id
@@ -155,9 +157,18 @@ def _refuse_same_connections(
         raise FleetError.of(Problem("double-member", text, ", ".join(each), hint) for each in sorted(same))
 
 
+def _refuse_damaged(cluster: Document | None, fleet: Document | None) -> None:
+    """FleetError ``record-damaged``: what is recorded of a member is kept, and has to be understood for that."""
+    if cluster is not None:
+        decoded(MemberCluster, cluster)
+    if fleet is not None:
+        decoded(FleetMember, fleet)
+
+
 def _documents(records: Records, wish: MemberSpec) -> dict[str, Document]:
     cluster = records.get("MemberCluster", wish.name)
     fleet = records.get("FleetMember", wish.name)
+    _refuse_damaged(cluster, fleet)
     spec = dict((cluster or {}).get("spec") or {"identity": IDENTITY})
     if wish.taints is not None:
         # Who is evacuated stays so until it is readmitted, whatever taints people list.

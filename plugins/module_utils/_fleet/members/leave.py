@@ -29,9 +29,9 @@ from ..placements.on_member.member_apply import (
     run_on_member,
 )
 from ..placements.on_member.observe import PARENTS, parsed_parent
-from ..placements.recorded import all_bindings, all_placements, delete_record
+from ..placements.recorded import all_bindings, all_placements, cluster_of, delete_record
 from ..session import Session
-from ..updates.claims import busy
+from ..updates.claims import operations_in_flight
 from .identity import recorded_uids, several_names
 from .members import (
     Clients,
@@ -118,9 +118,11 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             failed = (*damaged, *_failed(done))
             stuck = {each.where for each in failed}
             gone = tuple(name for name in names if name not in stuck)
+            keeper.check_leases()
+            bound = _by_cluster(records)
             for name in gone:
                 keeper.check_leases()
-                _forget(records, name, leases)
+                _forget(records, name, bound.get(name, ()), leases)
     stayed = tuple(name for name in doubles if name in gone)
     return replace(found, left=gone, outcomes=_outcomes(done), doubles=stayed, failed=failed)
 
@@ -144,7 +146,7 @@ def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.M
     for name in names:
         for lease in (f"member/{name}", leaving_lease(name)):
             leases[lease] = keeper.take(lease)
-    placements = {_parent(each) for each in all_bindings(records) if each["spec"]["targetCluster"] in names}
+    placements = {_parent(each) for each in all_bindings(records) if cluster_of(each) in names}
     for outcomes in _outcomes(looked).values():
         placements |= outcomes.keys()
     held: list[Problem] = []
@@ -156,6 +158,13 @@ def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.M
     if held:
         raise FleetError.of(held)
     return leases
+
+
+def _by_cluster(records: Records) -> dict[str, list[dict[str, t.Any]]]:
+    found: dict[str, list[dict[str, t.Any]]] = {}
+    for each in all_bindings(records):
+        found.setdefault(cluster_of(each), []).append(each)
+    return found
 
 
 def _parent(binding: dict[str, t.Any]) -> str:
@@ -226,7 +235,7 @@ def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container
     losing = {name for name in names if name not in doubles}
     held: dict[str, set[str]] = {}
     for binding in all_bindings(records):
-        held.setdefault(_parent(binding), set()).add(binding["spec"]["targetCluster"])
+        held.setdefault(_parent(binding), set()).add(cluster_of(binding))
     stopped = []
     for placement, clusters in sorted(held.items()):
         brake = removals(placement, len(clusters), len(clusters & losing), wish.max_removals)
@@ -238,8 +247,9 @@ def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container
 
 def _refuse_busy(records: Records, names: t.Iterable[str]) -> None:
     hint = "conduct its run to the end of this upgrade, then let the member go"
-    found = {name: busy(records, records.get("FleetMember", name) or {"metadata": {"name": name}}) for name in names}
-    problems = [Problem("member-busy", f"{each} is in flight", name, hint) for name, each in found.items() if each]
+    members = (each for each in (records.get("FleetMember", name) for name in names) if each is not None)
+    found = operations_in_flight(records, members)
+    problems = [Problem("member-busy", f"{each} is in flight", name, hint) for name, each in found.items()]
     if problems:
         raise FleetError.of(problems)
 
@@ -273,10 +283,8 @@ def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-def _forget(records: Records, name: str, leases: t.Mapping[str, Lease]) -> None:
-    for binding in all_bindings(records):
-        if binding["spec"]["targetCluster"] == name:
-            lease = leases.get(f"placement/{_parent(binding)}")
-            delete_record(records, binding, lease)
+def _forget(records: Records, name: str, bound: t.Iterable[dict[str, t.Any]], leases: t.Mapping[str, Lease]) -> None:
+    for binding in bound:
+        delete_record(records, binding, leases.get(f"placement/{_parent(binding)}"))
     for kind in ("MemberCluster", "FleetMember"):
         records.delete(kind, name, lease=leases[f"member/{name}"])

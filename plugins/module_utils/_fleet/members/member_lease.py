@@ -17,6 +17,7 @@ import secrets
 import typing as t
 from functools import cached_property
 
+from ..._core.errors import FleetError
 from ..._core.objects.identity import NAMESPACE
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
@@ -29,6 +30,7 @@ from ..._kube.shared_lease import (
 )
 from ..._store.records import Records
 from ..keeping import running_time
+from ..recorded import DAMAGED
 from .home import at_home
 
 MEMBER_LEASE = "member"
@@ -103,12 +105,18 @@ class MemberLeases:
 
 def records_id(records: Records) -> str:
     """What tells these records from all others: made when it is first asked for, and kept with them. The copy of a file
-    is another file, and so are records that were put back from one: the number of the file belongs to it."""
+    is another file, and so are records that were put back from one: the number of the file belongs to it. FleetError
+    ``record-damaged`` where something else is kept in its place."""
     kept = records.secret(_ID) or records.keep_secret(_ID, secrets.token_hex(8).encode())
     try:
-        return f"{kept.decode()}-{os.stat(records.place).st_ino:x}"
+        told = kept.decode("ascii")
+    except UnicodeDecodeError:
+        hint = "delete it: the next run makes a new one, and members count as held by other records until then"
+        raise FleetError(DAMAGED, "what these records are told by is no text", f"Secret/{ID_SECRET}", hint) from None
+    try:
+        return f"{told}-{os.stat(records.place).st_ino:x}"
     except OSError:
-        return kept.decode()
+        return told
 
 
 def whereabouts(records: Records) -> str:

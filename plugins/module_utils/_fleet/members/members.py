@@ -16,7 +16,6 @@ from datetime import timedelta
 from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.schema.codec import decode
 from ..._core.schema.meta import ObjectMeta
 from ..._kube.access import ready
 from ..._kube.client import KubeClient, Timeouts
@@ -26,6 +25,7 @@ from ..._kube.login.credentials import connection_from_document, connection_from
 from ..._kube.login.kubeconfig import local_path, parse_yaml
 from ..._kube.parallel import in_parallel
 from ..._store.records import Records
+from ..recorded import all_decoded
 from ..session import Session
 from .identity import (
     Identities,
@@ -53,13 +53,18 @@ class Member:
 
 def recorded_members(records: Records) -> dict[str, Member]:
     """All joined members, each FleetMember in the order of their names; one without a MemberCluster has an empty
-    one."""
-    fleet = {each["metadata"]["name"]: decode(FleetMember, each) for each in records.list("FleetMember")}
-    clusters = {each["metadata"]["name"]: decode(MemberCluster, each) for each in records.list("MemberCluster")}
+    one. FleetError ``record-damaged``: a member that cannot be read has not left the fleet."""
+    fleet = all_decoded(FleetMember, records.list("FleetMember"))
+    clusters = all_decoded(MemberCluster, records.list("MemberCluster"))
     return {
         name: Member(cluster=clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)), fleet=fleet[name])
         for name in sorted(fleet)
     }
+
+
+def no_members(records: Records, hint: str = "join some with member_cluster") -> FleetError:
+    """``no-members``: there is nobody that anything could be asked of."""
+    return FleetError("no-members", "no cluster has joined the fleet", records.place, hint)
 
 
 def identified_members(session: Session, write: bool) -> dict[str, Member]:
@@ -111,6 +116,7 @@ class Clients:
     ready_first: frozenset[str] = frozenset()
     environ: t.Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     _open: dict[str, KubeClient] = field(default_factory=dict)
+    _closed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -126,8 +132,9 @@ class Clients:
 
     def get(self, name: str) -> KubeClient:
         """The open client of a member, made and identified the first time. FleetError ``not-a-member``, ``not-ready``,
-        those of ``Identities.admit``, or of the connection."""
+        ``interrupted`` once all were closed, those of ``Identities.admit``, or of the connection."""
         with self._lock:
+            self._refuse_closed(name)
             open_already = self._open.get(name)
         if open_already is not None:
             open_already.begin()
@@ -140,19 +147,28 @@ class Clients:
             self.identities.admit(name, client)
             if name in self.ready_first:
                 _refuse_unready(name, client)
-        except FleetError:
+            return self._kept(name, client)
+        except BaseException:
             client.close()
             raise
+
+    def _kept(self, name: str, client: KubeClient) -> KubeClient:
         with self._lock:
+            self._refuse_closed(name)
             kept = self._open.setdefault(name, client)
         if kept is not client:
             client.close()
         return kept
 
+    def _refuse_closed(self, name: str) -> None:
+        """A thread that an interrupt has left behind opens nothing any more."""
+        if self._closed:
+            raise FleetError("interrupted", "the run has ended meanwhile", name, "run again")
+
     def apart(self, leases: MemberLeases | None = None) -> Clients:
         """The same for another process, which shares no connection with this one; it holds members by ``leases``."""
         hub = KubeClient(self.hub.connection, timeout=self.hub.timeout) if self.hub else None
-        return replace(self, hub=hub, leases=leases, _open={}, _lock=threading.Lock())
+        return replace(self, hub=hub, leases=leases, _open={}, _closed=False, _lock=threading.Lock())
 
     def clock_ahead(self) -> timedelta:
         """How far most of the clocks that were seen, the hub's among them, are ahead of ours; 0 if none was."""
@@ -164,7 +180,10 @@ class Clients:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        for client in self._open.values():
+        with self._lock:
+            self._closed = True
+            found = list(self._open.values())
+        for client in found:
             client.close()
 
 

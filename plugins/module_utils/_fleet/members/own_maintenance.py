@@ -28,7 +28,7 @@ class MaintenanceCommands:
     prints its windows as JSON; it is run without a shell. Members of other providers bear an annotation, or nothing."""
 
     by_provider: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    environ: t.Mapping[str, str] = field(default_factory=dict)
+    environ: t.Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def told(self, member: FleetMember, clients: Clients) -> ClusterMaintenance | None:
         """The windows of a member whose client is open, None without any; a command has ``SECONDS``. FleetError

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._core.errors import FleetError
-from ..._core.resources.envelopes import unpacked
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.identity import identify
+from ..._core.resources.envelopes import PlacedManifest, unpacked
+from ..._core.values.parts import mapping, name, text
 from ..._kube.paths import BUILT_IN, Resource
 from ..._kube.rbac import (
     Subject,
@@ -20,6 +22,9 @@ from ..._store.manifests import Manifest, read_manifests
 from ..._store.yaml_documents import write_yaml
 from ..placements.sources import resources_in
 from .hub_rights import JOBS, PARTS, hub_manifests, job_manifests
+
+DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+NAMESPACED = "Namespaced"
 
 
 def rights(
@@ -59,14 +64,35 @@ def _kinds_of(manifests: t.Sequence[Manifest]) -> t.Iterator[Resource]:
     if found.problems:
         raise FleetError.of(found.problems)
     documents = [each.manifest for each in found.objects]
-    defined = dict(_defined(each["spec"]) for each in documents if each["kind"] == "CustomResourceDefinition")
+    defined = _definitions(found.objects, {identify(each.document).key[1:]: each.where for each in manifests})
     for api_version, kind in dict.fromkeys((each["apiVersion"], each["kind"]) for each in documents):
         plural, namespaced = defined.get((api_version.rpartition("/")[0], kind), ("", True))
         yield _resource({"api_version": api_version, "kind": kind, "plural": plural, "namespaced": namespaced})
 
 
-def _defined(spec: t.Mapping[str, t.Any]) -> tuple[tuple[str, str], tuple[str, bool]]:
-    return (spec["group"], spec["names"]["kind"]), (spec["names"]["plural"], spec["scope"] == "Namespaced")
+def _definitions(
+    objects: t.Iterable[PlacedManifest], places: t.Mapping[tuple[str, ...], str]
+) -> dict[tuple[str, str], tuple[str, bool]]:
+    """Plural, and whether it is namespaced, of each kind that is defined. ``places`` are where documents stand, by
+    kind, namespace and name."""
+    found: dict[tuple[str, str], tuple[str, bool]] = {}
+    problems: list[Problem] = []
+    for each in objects:
+        if identify(each.manifest).key[:2] != DEFINITION:
+            continue
+        try:
+            spec = mapping(each.manifest, "spec")
+            names = mapping(spec, "names")
+            found[name(spec, "group"), name(names, "kind")] = (name(names, "plural"), text(spec, "scope") == NAMESPACED)
+        except ValueError as error:
+            of = each.origin
+            place = (of.type, of.namespace, of.name) if of else identify(each.manifest).key[1:]
+            told = f"{identify(each.manifest)} defines no kind: {error}"
+            hint = "spec.group, spec.scope, spec.names.kind and spec.names.plural are wanted"
+            problems.append(Problem("bad-definition", told, places[place], hint))
+    if problems:
+        raise FleetError.of(problems)
+    return found
 
 
 def _resource(each: t.Mapping[str, t.Any]) -> Resource:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..._core.errors import FleetError, Problem
+from ..._kube.login.connection_notes import USES
 from ..._kube.login.known_secrets import SHOWN, SecretForm
-from ..._kube.login.uses import USES
 from ..in_processes import in_processes
 from .members import Clients
 
@@ -66,13 +66,13 @@ def _read_apart(clients: Clients, names: t.Sequence[str], read: Reads[T]) -> _Sh
             failed={name: each.problems for name, each in answers.items() if isinstance(each, FleetError)},
             seen=own.identities.seen,
             unknown=own.identities.unknown,
-            uses=USES.taken(),
+            uses=USES.take(),
             shown=SHOWN.forms,
         )
 
 
 def _taken_over(clients: Clients, share: _Share[T]) -> dict[str, T | FleetError]:
     SHOWN.learn(share.shown)
-    USES.take_over(share.uses)
+    USES.add_taken(share.uses)
     clients.identities.take_over(share.seen, share.unknown)
     return {**share.answers, **{name: FleetError.of(problems) for name, problems in share.failed.items()}}

@@ -16,12 +16,13 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.karpenter.node_pool import REASONS
 from ..._core.values.canonical import json_by_lines
 from ..._core.values.cron import load_zone
-from ..._core.values.instants import parse_time, write_time
+from ..._core.values.instants import parse_present, write_time
 from ..._core.windows.utc_budgets import Compiled, as_utc_budgets
 from ..._core.windows.wishes import wished
 from ..._store.yaml_documents import write_yaml
+from ..members.members import recorded_members
 from ..session import Session
-from .reading import ReadingWish, nodes_file, read_all
+from .reading import ReadingWish, members_in_file, nodes_file, read_all
 from .sources import NodeManifests, with_recorded
 
 
@@ -66,14 +67,20 @@ def zone_of(name: str) -> tzinfo:
 
 def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
     """The answers about all pools that are asked for; nothing is written. FleetError ``no-such-pool``,
-    ``unknown-time-zone``, ``bad-option``, ``record-damaged``, and those of ``nodes_file`` or ``read_all``."""
+    ``unknown-time-zone``, ``bad-option``, ``record-damaged``, and those of ``nodes_file`` and
+    ``members_in_file``, or of ``read_all``."""
     zone, now = zone_of(asked.zone), _instant(asked.now, session.clock())
     given = with_recorded(asked.given, session.records)
-    snapshot = nodes_file(asked.snapshot, session.clock()) if asked.snapshot else read_all(session, asked.reading)
-    names = asked.reading.names
-    members = [each for each in snapshot.members if not names or each.name in names]
+    fleet = {each: dict(one.cluster.metadata.labels) for each, one in recorded_members(session.records).items()}
+    if asked.snapshot:
+        snapshot = nodes_file(asked.snapshot, session.clock())
+        members = members_in_file(snapshot, asked.reading.names)
+        fleet = {name: labels for name, labels in fleet.items() if name in snapshot.failed}
+    else:
+        snapshot = read_all(session, asked.reading)
+        members = list(snapshot.members)
     reasons = (asked.reason,) if asked.reason else REASONS
-    answers = budget_answers(members, given.rotations.values(), given.maintenance.values(), now, reasons)
+    answers = budget_answers(members, given.rotations.values(), given.maintenance.values(), now, reasons, fleet)
     unknown = sorted(set(asked.pools) - {each.pool.name for each in answers})
     if unknown:
         there = ", ".join(sorted({each.pool.name for each in answers})) or "none"
@@ -106,7 +113,7 @@ def _instant(text: str, present: datetime) -> datetime:
     if not text:
         return present
     try:
-        return parse_time(text)
+        return parse_present(text)
     except ValueError as error:
         hint = "write it like 2026-11-22T22:00:00Z"
         raise FleetError("bad-option", f"{text!r:.60} is no instant: {error}", "now", hint) from None

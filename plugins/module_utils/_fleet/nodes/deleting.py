@@ -17,14 +17,15 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationSpec
 from ..._core.schema.meta import ObjectMeta
 from ..conductor.interrupts import Interrupts
+from ..conductor.loop import PASSING
 from ..members.members import Clients
 from ..session import Session
-from .draining import NodeWork, patiently, present, uncordon
+from .draining import NodeWork, present, retried_while_passing, uncordon
 from .replacing import NodeReplacer, ReplacementWish
 from .workers import MemberHolds, NodeWorkers, WorkerHands
 
 OPERATION = "by-hand"
-LOOK = 0.5
+LOOK, LET_GO = 0.5, 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,55 +37,87 @@ class NodeDeletion:
     replacement: ReplacementWish
     timeout: float
 
+    def work(self, name: str) -> NodeWork:
+        """What is done with the Node of that name."""
+        return NodeWork(member=self.member, node=name, uid=self.uids[name], operation=f"{OPERATION}/{name}")
+
 
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
     """Drains and deletes them, all at once, and waits until they are gone. A ``node-stays`` for each that stayed, which
-    is uncordoned unless this process was told to end. FleetError of the member; ``node-held`` if it cannot be asked."""
+    is uncordoned unless this process was told to end; ``node-held`` for one that could not be."""
     rotation = NodeRotation(metadata=ObjectMeta(name=OPERATION), spec=NodeRotationSpec())
     replacer = NodeReplacer(rotation=rotation, wish=wish.replacement)
     workers = NodeWorkers(MemberHolds(clients, OPERATION), session.clock, session.say)
-    failures: dict[str, str] = {}
-    left = dict(wish.uids)
-    end = time.monotonic() + wish.timeout
+    deletion = _Deletion(clients, wish, workers)
     with Interrupts() as told:
         try:
-            for name, uid in left.items():
-                work = _work(wish.member, name, uid)
-                workers.begin(f"{wish.member}/{name}", name, _deleting(replacer, work))
-            while left and not told() and time.monotonic() < end:
-                workers.wait(LOOK)
-                failures |= {each.operation: each.failure for each in workers.ended() if each.failure}
-                left = {
-                    name: uid
-                    for name, uid in left.items()
-                    if name not in failures and present(clients.get(wish.member), _work(wish.member, name, uid))
-                }
-            why = told() or f"it was not empty within {wish.timeout:g} s"
-            failures |= dict.fromkeys(left, why)
-            for name in failures:
-                workers.halt(f"{wish.member}/{name}")
-                if not told():
-                    _let_go(workers, wish, name)
+            for name in wish.uids:
+                workers.begin(f"{wish.member}/{name}", name, _deleting(replacer, wish.work(name)))
+            failures = deletion.waited(told)
+            held = {} if told() else deletion.let_go(tuple(failures))
         finally:
             workers.close()
-    return tuple(Problem("node-stays", text, f"{wish.member}/{name}") for name, text in sorted(failures.items()))
+    return tuple(_stays(wish.member, name, why, held) for name, why in sorted(failures.items()))
 
 
 def _deleting(replacer: NodeReplacer, work: NodeWork) -> t.Callable[[WorkerHands], None]:
     return lambda hands: replacer.replace(work, hands)
 
 
-def _let_go(workers: NodeWorkers, wish: NodeDeletion, name: str) -> None:
-    """Uncordons the node, if that is still possible, and waits for it. FleetError ``node-held`` after 30 s."""
-    work = _work(wish.member, name, wish.uids[name])
-    workers.begin(f"{wish.member}/{name}", name, lambda hands: patiently(hands, lambda: uncordon(hands.client(), work)))
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        workers.wait(LOOK)
-        if any(each.operation == name for each in workers.ended()):
-            return
-    raise FleetError("node-held", "it stays cordoned, for its member does not answer", f"{wish.member}/{name}")
+def _stays(member: str, name: str, why: str, held: t.Mapping[str, str]) -> Problem:
+    if name not in held:
+        return Problem("node-stays", why, f"{member}/{name}")
+    hint = "uncordon it by kubectl uncordon once its member answers"
+    return Problem("node-held", f"{why}; it stays cordoned: {held[name]}", f"{member}/{name}", hint)
 
 
-def _work(member: str, name: str, uid: str) -> NodeWork:
-    return NodeWork(member=member, node=name, uid=uid, operation=f"{OPERATION}/{name}")
+class _Deletion:
+    """What becomes of the nodes while workers are at them, whose operations have their names."""
+
+    def __init__(self, clients: Clients, wish: NodeDeletion, workers: NodeWorkers) -> None:
+        self._clients, self._wish, self._workers = clients, wish, workers
+
+    def waited(self, told: t.Callable[[], str]) -> dict[str, str]:
+        """Why each node stays that is not gone in time."""
+        failures: dict[str, str] = {}
+        left = list(self._wish.uids)
+        end = time.monotonic() + self._wish.timeout
+        while left and not told() and time.monotonic() < end:
+            self._next_end()
+            failures |= {each.operation: each.failure for each in self._workers.ended() if each.failure}
+            left = [name for name in left if name not in failures and self._there(name, failures)]
+        why = told() or f"it was not empty within {self._wish.timeout:g} s"
+        return failures | dict.fromkeys(left, why)
+
+    def let_go(self, names: t.Sequence[str]) -> dict[str, str]:
+        """Uncordons these nodes, all at once; why each stays cordoned that could not be."""
+        for name in names:
+            self._workers.begin(f"{self._wish.member}/{name}", f"{name} released", self._uncordoning(name))
+        left = {f"{name} released": name for name in names}
+        held = {}
+        end = time.monotonic() + LET_GO
+        while left and time.monotonic() < end:
+            self._next_end()
+            for each in self._workers.ended():
+                name = left.pop(each.operation, "")
+                if name and each.failure:
+                    held[name] = each.failure
+        return held | dict.fromkeys(left.values(), "its member does not answer")
+
+    def _next_end(self) -> None:
+        self._workers.holds.keep()
+        self._workers.wait(LOOK)
+
+    def _there(self, name: str, failures: dict[str, str]) -> bool:
+        """Whether the node is not known to be gone; a member that does not answer is asked again."""
+        try:
+            return present(self._clients.get(self._wish.member), self._wish.work(name)) is not None
+        except FleetError as error:
+            if error.code in PASSING:
+                return True
+            failures[name] = error.message
+            return False
+
+    def _uncordoning(self, name: str) -> t.Callable[[WorkerHands], None]:
+        work = self._wish.work(name)
+        return lambda hands: retried_while_passing(hands, lambda: uncordon(hands.client(), work))

@@ -24,6 +24,7 @@ from ..._core.disruption.termination import (
 )
 from ..._core.errors import FleetError
 from ..._kube.client import KubeClient
+from ..._kube.documents import an_object
 from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
 from ..conductor.loop import PASSING
@@ -78,7 +79,7 @@ class Hands(t.Protocol):
 def present(client: KubeClient, work: NodeWork) -> Document | None:
     """The Node itself, not another of its name; None if it is gone."""
     try:
-        found = client.get(work.path)
+        found = an_object(client.get(work.path), f"GET {work.path}", client)
     except ApiError as error:
         if error.code == "not-found":
             return None
@@ -92,16 +93,16 @@ def drain(work: NodeWork, hands: Hands) -> Document | None:
     FleetError ``node-blocked``, before anything is evicted, for a pod that is protected and has come since the node was
     chosen; and for what does not pass.
     """
-    node = patiently(hands, lambda: cordon(hands.client(), work))
+    node = retried_while_passing(hands, lambda: cordon(hands.client(), work))
     if node is None:
         return None
     emptying = _Emptying(work, hands)
-    while not patiently(hands, emptying.step).done:
+    while not retried_while_passing(hands, emptying.step).done:
         hands.pause(LOOK)
     return node
 
 
-def patiently(hands: Hands, step: t.Callable[[], T]) -> T:
+def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
     """What the step gives, tried every second and without end while its member does not answer, another fleet holds it,
     or others write what it writes. Any other FleetError is raised, and what ``hands.pause`` raises."""
     told = ""

@@ -9,34 +9,39 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._core.cluster.pod import DO_NOT_DISRUPT
 from ..._core.cluster.state_node import StateNode
 from ..._core.disruption.blockers import pod_blockers
-from ..._core.disruption.manual import nodes_by_name, nodes_of_pool
+from ..._core.disruption.manual import gone_with_pool, nodes_by_name, nodes_of_pool
 from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.node_source import NodeSource, effect_of
-from ..._core.disruption.pool_stop import merged, release_patch, stop_patch
+from ..._core.disruption.pool_stop import edited_since, merge_patched, release_patch, stop_patch
 from ..._core.disruption.source_patch import PatchLeave, SourcePatch, read_patches, unconfirmed, withheld
 from ..._core.disruption.subnet_change import Network
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationSpec
 from ..._core.objects.karpenter.node_pool import API_VERSION
 from ..._core.objects.karpenter.node_pool import KIND as NODE_POOL
+from ..._core.schema.meta import ObjectMeta
 from ..._core.values.selector import compile_selector
 from ..._core.values.selector_text import parse_selector
 from ..._kube.client import KubeClient, Timeouts
+from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
 from ..members.members import Clients, members_to_write, open_clients, recorded_members
 from ..session import Session
-from .deleting import NodeDeletion, delete_nodes
+from .deleting import OPERATION, NodeDeletion, delete_nodes
 from .draining import MERGE, NODES, Document
 from .reading import ReadingWish, read_members
-from .replacing import ReplacementWish, driver_of
+from .replacing import ReplacementWish, driver_of, driver_problems
 
 DELETED, POOL_DELETED = "deleted", "pool_deleted"
-STOPPED, PATCHED = "stopped", "patched"
+STOPPED, RELEASED, PATCHED = "stopped", "released", "patched"
 PROTECTED, UNPROTECTED = "protected", "unprotected"
 NO_POOL, NO_OBJECT = "no-such-pool", "no-such-object"
 POOLS = f"/apis/{API_VERSION}/nodepools"
-DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+# A deletion by hand waits for no node before it drains another.
+NO_PACE = NodeRotation(metadata=ObjectMeta(name=OPERATION), spec=NodeRotationSpec())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +70,7 @@ class ManualWish:
 class ManualReport:
     """``nodes`` are those that go, or are replaced, each with what is told of it; ``patches`` are what is written to
     objects, by their path, without secrets; ``failed`` says why nodes stayed, ``unconfirmed`` what a person has to look
-    at before it is written."""
+    at before it is written, ``notes`` what else is worth a word."""
 
     state: str
     changed: bool
@@ -73,6 +78,7 @@ class ManualReport:
     patches: t.Mapping[str, Document] = field(default_factory=dict)
     failed: tuple[Problem, ...] = ()
     unconfirmed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def text(self) -> list[str]:
@@ -82,6 +88,7 @@ class ManualReport:
         lines += [f"  {name}: {why}" for name, why in self.nodes.items()]
         lines += [f"  {path.rpartition('/')[2]}: {patch}" for path, patch in self.patches.items()]
         lines += [f"  unconfirmed: {each}" for each in self.unconfirmed]
+        lines += [f"  note: {each}" for each in self.notes]
         return lines + [f"  stays: {each}" for each in self.failed]
 
 
@@ -137,7 +144,7 @@ class _Manual:
             holds = compile_selector(parse_selector(wish.selector))
         except ValueError as error:
             raise FleetError("invalid-label-selector", str(error), "label_selector") from None
-        found = tuple(sorted(each.name for each in state.nodes if each.node is not None and holds(each.labels)))
+        found = tuple(sorted(each.node_name for each in state.nodes if each.node is not None and holds(each.labels)))
         if wish.confirmed != len(found):
             given = "no number was" if wish.confirmed is None else f"{wish.confirmed} was"
             text = f"{len(found)} nodes have {wish.selector}, and {given} confirmed; budgets do not hold this back"
@@ -151,16 +158,13 @@ class _Manual:
             raise FleetError(NO_POOL, "the member has no such pool", self._wish.pool, hint)
 
     def _deleted(self) -> ManualReport:
-        nodes = {each.name: each for each in self._member.whole.nodes if each.node is not None}
+        nodes = {each.node_name: each for each in self._member.whole.nodes if each.node is not None}
         names = self._selected()
-        drivers = {name: driver_of(nodes[name], self._wish.replacement) for name in names}
-        nobody = [name for name, driver in drivers.items() if not driver]
-        if nobody:
-            hint = "name a driver, or give a command that deletes the machine of a node"
-            raise FleetError.of(
-                Problem("no-driver", "it is not known how it is deleted", name, hint) for name in nobody
-            )
-        told = {name: self._told(nodes[name], drivers[name]) for name in names}
+        where = {f"{self._member.name}/{name}" for name in names}
+        problems = list(driver_problems([self._member], where, NO_PACE, self._wish.replacement))
+        if problems:
+            raise FleetError.of(problems)
+        told = {name: self._told(nodes[name], driver_of(nodes[name], self._wish.replacement)) for name in names}
         if not self._write:
             return ManualReport(state=DELETED, changed=bool(names), nodes=told)
         uids = {name: found.uid for name in names if (found := nodes[name].node) is not None}
@@ -177,12 +181,15 @@ class _Manual:
 
     def _pool_deleted(self) -> ManualReport:
         self._known_pool()
-        names = nodes_of_pool(self._member.whole, self._wish.pool, self._wish.confirmed)
-        path = f"{POOLS}/{self._wish.pool}"
-        if self._wish.pool not in {each.name for each in self._member.pools}:
+        names = gone_with_pool(self._member.whole, self._wish.pool, self._wish.confirmed)
+        found = next((each for each in self._member.pools if each.name == self._wish.pool), None)
+        if found is None:
             raise FleetError(NO_POOL, "no NodePool has that name", self._wish.pool)
         if self._write:
-            self._client.delete(path)
+            with self._clients.holding(self._member.name, OPERATION):
+                known = {"preconditions": {"uid": found.metadata.uid}} if found.metadata.uid else {}
+                body = {"kind": "DeleteOptions", "apiVersion": "v1", **known}
+                self._client.delete(f"{POOLS}/{found.name}", body)
         told = dict.fromkeys(names, "drained by Karpenter, for its NodePool goes")
         return ManualReport(state=POOL_DELETED, changed=True, nodes=told)
 
@@ -190,24 +197,27 @@ class _Manual:
         """do-not-disrupt set on nodes, or lifted."""
         value = "true" if self._wish.state == PROTECTED else None
         names = self._selected()
-        there = {each.name: each.annotations.get(DO_NOT_DISRUPT) for each in self._member.nodes}
+        there = {each.name: each for each in self._member.nodes}
+        wanted = [there[name] for name in names if there[name].annotations.get(DO_NOT_DISRUPT) != value]
         patch: Document = {"metadata": {"annotations": {DO_NOT_DISRUPT: value}}}
-        patches = {f"{NODES}/{name}": patch for name in names if there[name] != value}
-        self._put(patches)
-        return ManualReport(state=self._wish.state, changed=bool(patches), patches=patches)
+        self._put({f"{NODES}/{each.name}": written_over(patch, {"uid": each.uid}) for each in wanted})
+        shown = {f"{NODES}/{each.name}": patch for each in wanted}
+        return ManualReport(state=self._wish.state, changed=bool(shown), patches=shown)
 
     def _patched(self) -> ManualReport:
         """Pools stopped, released or edited, and node classes edited; who drifts by it is told, and needs consent."""
         wish, nodes = self._wish, dict[str, str]()
         leave = PatchLeave(drift=wish.consent or not self._write, routes=wish.routes or not self._write)
         edits: list[SourcePatch] = []
+        writes: dict[str, Document] = {}
         open_questions: list[str] = []
         held: list[Problem] = []
         for each, before in self._there(self._edits()):
-            after = merged(before, each.patch)
+            after = merge_patched(before, each.patch)
             if after == before:
                 continue
             edits.append(each)
+            writes[each.path] = written_over(each.patch, before["metadata"])
             change = NodeSource(each.kind, each.name, before, after)
             found = effect_of(change, self._member.whole, wish.network, wish.subnet_move)
             nodes |= {**found.drifted, **{name: f"perhaps: {why}" for name, why in found.unsure.items()}}
@@ -215,11 +225,21 @@ class _Manual:
             open_questions += [] if wish.routes else [f"{each.kind}/{each.name}: {text}" for text in unconfirmed(found)]
         if held:
             raise FleetError.of(held)
-        self._put({each.path: each.patch for each in edits})
-        shown = {each.path: each.shown for each in edits}
+        self._put(writes)
         return ManualReport(
-            state=wish.state, changed=bool(edits), nodes=nodes, patches=shown, unconfirmed=tuple(open_questions)
+            state=wish.state,
+            changed=bool(edits),
+            nodes=nodes,
+            patches={each.path: each.shown for each in edits},
+            unconfirmed=tuple(open_questions),
+            notes=self._lost_edit() if edits else (),
         )
+
+    def _lost_edit(self) -> tuple[str, ...]:
+        """Budgets that others have written into a pool since it was stopped, which this replaces for good."""
+        pools = {each.name: each.manifest for each in self._member.pools}
+        lost = edited_since(pools.get(self._wish.pool, {})) if self._wish.state in (STOPPED, RELEASED) else None
+        return () if lost is None else (f"budgets of {self._wish.pool} written since it was stopped go: {lost}",)
 
     def _there(self, edits: t.Iterable[SourcePatch]) -> list[tuple[SourcePatch, Document]]:
         """Each with the object as it is; a patch makes none."""
@@ -240,7 +260,7 @@ class _Manual:
         if patch.kind == NODE_POOL:
             return pools.get(patch.name)
         try:
-            return self._client.get(patch.path)
+            return read_object(self._client, patch.path, patch.kind)
         except ApiError as error:
             if error.code == "not-found":
                 return None
@@ -256,6 +276,28 @@ class _Manual:
         return (SourcePatch(NODE_POOL, self._wish.pool, make(pools.get(self._wish.pool, {})) or {}),)
 
     def _put(self, patches: t.Mapping[str, Document]) -> None:
-        if self._write:
+        """One after the other, each over the object that was judged. FleetError with what was written by then."""
+        if not self._write or not patches:
+            return
+        written: list[str] = []
+        with self._clients.holding(self._member.name, OPERATION) as keep:
             for path, patch in patches.items():
-                self._client.request("PATCH", path, patch, {"fieldManager": "gitops-fleet"}, MERGE)
+                try:
+                    keep()
+                    self._client.request("PATCH", path, patch, {"fieldManager": "gitops-fleet"}, MERGE)
+                except FleetError as error:
+                    raise _told_partly(error, written) from None
+                written.append(path)
+
+
+def written_over(patch: Document, judged: t.Mapping[str, t.Any]) -> Document:
+    """The patch, which the server refuses for another object, or another version of it, than these metadata tell of."""
+    known = {key: judged[key] for key in ("uid", "resourceVersion") if judged.get(key)}
+    return {**patch, "metadata": {**patch.get("metadata", {}), **known}}
+
+
+def _told_partly(error: FleetError, written: list[str]) -> FleetError:
+    if not written:
+        return error
+    done = ", ".join(written)
+    return FleetError.of([*error.problems, Problem("partly-written", f"written before that: {done}", "patches")])

@@ -21,7 +21,7 @@ from ..._core.errors import FleetError, Problem
 from ..files import json_file, prices_files
 from ..session import Session
 from .changes import ChangeQuestion
-from .reading import ReadingWish, nodes_file, read_all
+from .reading import ReadingWish, members_in_file, nodes_file, read_all
 from .sources import NodeManifests, with_recorded
 
 RUN_BY = ("karpenter", "rotation")
@@ -79,7 +79,7 @@ def node_report(
     pause: t.Callable[[float], None] = time.sleep,
 ) -> NodeReport:
     """The answers, from members or, with ``snapshot``, from a file. FleetError ``bad-option`` where a file is to be
-    looked at again, and those of ``read_all`` or ``nodes_file``."""
+    looked at again, and those of ``read_all``, or of ``nodes_file`` and ``members_in_file``."""
     if snapshot and asked is not None and asked.look_again:
         raise FleetError("bad-option", "a file does not change", "look_again", "leave it out, or ask the members")
     reading = replace(reading, daemons=asked is not None)
@@ -87,7 +87,7 @@ def node_report(
     if snapshot:
         found = nodes_file(snapshot, session.clock())
         told = _Telling(everything, asked, edits, lambda: found.captured_at)
-        members = [told(each) for each in found.members if not reading.names or each.name in reading.names]
+        members = list(map(told, members_in_file(found, reading.names)))
     else:
         told = _Telling(everything, asked, edits, session.clock)
         found = read_all(session, reading, told)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from ..._core.cluster.cluster_state import class_reference
 from ..._core.cluster.daemon_sets import DaemonPods
 from ..._core.cluster.silence import WHOLE_MEMBER
 from ..._core.disruption.members.member_nodes import (
@@ -71,6 +72,14 @@ def nodes_file(path: str, now: datetime) -> NodesSnapshot:
     return read_nodes(json_file(path, "nodes-missing", "nodes-invalid", hint), path, now)
 
 
+def members_in_file(snapshot: NodesSnapshot, names: t.Sequence[str]) -> list[MemberNodes]:
+    """The members of these names, or all, of a snapshot. FleetError ``no-such-member``; one that could not be read when
+    it was written is no such one."""
+    there = {each.name for each in snapshot.members} | snapshot.failed.keys()
+    _refuse_unknown(names, there, "it is not in the snapshot")
+    return [each for each in snapshot.members if not names or each.name in names]
+
+
 def read_all(session: Session, wish: ReadingWish, seen: Seen = None) -> NodesSnapshot:
     """What the members hold; ``seen`` is given each as soon as it is read, and says what is kept of it.
 
@@ -92,11 +101,15 @@ def wanted_members(session: Session, names: t.Sequence[str]) -> dict[str, Member
     if not members:
         hint = "join some with member_cluster"
         raise FleetError("no-members", "no cluster has joined the fleet", session.records.place, hint)
-    unknown = [name for name in names if name not in members]
-    if unknown:
-        known = f"there are: {', '.join(members)}"
-        raise FleetError.of(Problem("no-such-member", "it is no member of the fleet", name, known) for name in unknown)
+    _refuse_unknown(names, members.keys(), "it is no member of the fleet")
     return {name: members[name] for name in names} if names else members
+
+
+def _refuse_unknown(names: t.Iterable[str], there: t.Collection[str], why: str) -> None:
+    unknown = [name for name in names if name not in there]
+    if unknown:
+        known = f"there are: {', '.join(sorted(there)) or 'none'}"
+        raise FleetError.of(Problem("no-such-member", why, name, known) for name in unknown)
 
 
 def read_members(
@@ -168,8 +181,8 @@ class _MemberReader:
 
     def _classes(self) -> None:
         """The node classes that the pools refer to, of whatever provider."""
-        pools = [each for each in self._found.get(NODE_POOL, ()) if isinstance(each, NodePool)]
-        for group, kind in sorted({_class_kind(each) for each in pools} - {("", "")}):
+        refs = [class_reference(each) for each in self._found.get(NODE_POOL, ()) if isinstance(each, NodePool)]
+        for group, kind in sorted({(each.group, each.kind) for each in refs} - {("", "")}):
             self._read(NODE_CLASS, partial(_by_group, self._client, group, kind), MOST_OTHERS)
 
     def _read(self, kind: str, resource: t.Callable[[], Resource], most: int) -> bool:
@@ -187,27 +200,23 @@ class _MemberReader:
         except Exception as error:  # noqa: BLE001  # told as what is wrong with this part
             self._missing[kind] = fault(error, "member-fault").problems[0]
             return True
-        self._found[kind] = (*self._found.get(kind, ()), *rows)
+        self._found[kind] = (*self._found.get(kind, ()), *(made for made, _document in rows))
+        if self._wish.keep:
+            self._documents[kind] = [*self._documents.get(kind, ()), *(document for _made, document in rows)]
         return True
 
-    def _kept(self, kind: str, item: Document) -> Object:
-        """ValueError for what is none of the kind."""
+    def _kept(self, kind: str, item: Document) -> tuple[Object, Document]:
+        """The object, and its manifest if that is to be kept. A list may be begun anew in the middle, so that nothing
+        is put anywhere yet. ValueError for what is none of the kind."""
         try:
             if kind == POD and self._wish.daemons:
                 self._daemons.see(item)
             if not self._wish.keep:
-                return made_of(kind, item)
+                return made_of(kind, item), {}
             document = kept(kind, item)
-            self._documents.setdefault(kind, []).append(document)
-            return made_of(kind, document)
+            return made_of(kind, document), document
         except FleetError as error:
             raise ValueError(str(error)) from None
-
-
-def _class_kind(pool: NodePool) -> tuple[str, str]:
-    spec = ((pool.manifest.get("spec") or {}).get("template") or {}).get("spec") or {}
-    reference = spec.get("nodeClassRef") or {}
-    return str(reference.get("group") or ""), str(reference.get("kind") or "")
 
 
 def _by_group(client: KubeClient, group: str, kind: str) -> Resource:

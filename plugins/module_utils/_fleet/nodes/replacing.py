@@ -14,11 +14,15 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..._core.cluster.state_node import StateNode
-from ..._core.disruption.members.member_nodes import MemberNodes
+from ..._core.disruption.members.member_nodes import NODE_CLAIM, MemberNodes
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.node_rotation import BEFORE, NONE, NodeRotation
+from ..._core.values.parts import mapping, rows
+from ..._core.values.parts import name as name_of
 from ..._kube.client import KubeClient
+from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
+from ..._kube.lists import list_objects
 from ..._local.nodes import SIMULATED, successor
 from ..drivers.environment import allowed
 from ..drivers.placeholders import filled, unknown
@@ -32,8 +36,8 @@ from .draining import (
     delete_node,
     drain,
     mark,
-    patiently,
     present,
+    retried_while_passing,
 )
 
 LOCAL, KARPENTER, COMMAND = "local", "karpenter", "command"
@@ -77,8 +81,8 @@ def driver_problems(
         yield Problem("bad-option", f"nothing stands for {{{name}}}", "command", hint)
     for member in members:
         for node in member.whole.nodes:
-            where = f"{member.name}/{node.name}"
-            if where not in names:
+            where = f"{member.name}/{node.node_name}"
+            if node.node is None or where not in names:
                 continue
             driver = driver_of(node, wish)
             if not driver:
@@ -102,18 +106,18 @@ class NodeReplacer:
 
     def add(self, work: NodeWork, hands: Hands) -> None:
         """Makes a simulated node beside the old one, unless it was made or the old one is gone (driver ``local``)."""
-        patiently(hands, lambda: self._make(hands.client(), work))
+        retried_while_passing(hands, lambda: self._make(hands.client(), work))
 
     def replace(self, work: NodeWork, hands: Hands) -> None:
         """Empties the node, replaces it as its driver does, and deletes it. Of Karpenter's, only the NodeClaim is
         deleted: the node is emptied and goes later. FleetError for what does not pass by itself."""
-        found = patiently(hands, lambda: present(hands.client(), work))
+        found = retried_while_passing(hands, lambda: present(hands.client(), work))
         if found is None:
             return
         driver = self._driver(found)
         if driver == KARPENTER:
-            patiently(hands, lambda: mark(hands.client(), work))
-            patiently(hands, lambda: _delete_claim(hands.client(), work))
+            retried_while_passing(hands, lambda: mark(hands.client(), work))
+            retried_while_passing(hands, lambda: _delete_claim(hands.client(), work))
             return
         node = drain(work, hands)
         if node is None:
@@ -122,7 +126,7 @@ class NodeReplacer:
             self._run(work, hands, str((node.get("spec") or {}).get("providerID", "")))
         elif self.rotation.spec.pace.replacement != NONE:
             self.add(work, hands)
-        patiently(hands, lambda: delete_node(hands.client(), work))
+        retried_while_passing(hands, lambda: delete_node(hands.client(), work))
 
     def _driver(self, node: Document) -> str:
         """As ``driver_of``, for a node that was looked at before it was begun."""
@@ -169,10 +173,34 @@ def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:
 
 def _delete_claim(client: KubeClient, work: NodeWork) -> None:
     """The NodeClaim of the node; its deletion is the point of no return."""
-    if present(client, work) is None:
+    node = present(client, work)
+    if node is None:
         return
-    for claim in client.get(CLAIMS).get("items") or ():
-        if (claim.get("status") or {}).get("nodeName") == work.node:
-            delete_exactly(client, f"{CLAIMS}/{claim['metadata']['name']}", str(claim["metadata"]["uid"]))
-            return
-    raise FleetError("no-node-claim", "no NodeClaim is of this node", f"{work.member}/{work.node}")
+    claim = _owner(client, node) or _listed(client, work.node)
+    if claim is None:
+        raise FleetError("no-node-claim", "no NodeClaim is of this node", f"{work.member}/{work.node}")
+    delete_exactly(client, f"{CLAIMS}/{claim['metadata']['name']}", name_of(claim["metadata"], "uid"))
+
+
+def _owner(client: KubeClient, node: Document) -> Document | None:
+    """The NodeClaim that the Node names as its owner, as Karpenter writes it there, if that is of this node."""
+    owners = (each for each in rows(node["metadata"], "ownerReferences") if each.get("kind") == NODE_CLAIM)
+    for each in owners:
+        try:
+            claim = read_object(client, f"{CLAIMS}/{name_of(each)}", NODE_CLAIM)
+        except ApiError as error:
+            if error.code != "not-found":
+                raise
+            continue
+        if _is_of(claim, node["metadata"]["name"]):
+            return claim
+    return None
+
+
+def _listed(client: KubeClient, node: str) -> Document | None:
+    found = (each for each in list_objects(client, CLAIMS, kind=NODE_CLAIM) if _is_of(each, node))
+    return next(found, None)
+
+
+def _is_of(claim: Document, node: str) -> bool:
+    return mapping(claim, "status").get("nodeName") == node

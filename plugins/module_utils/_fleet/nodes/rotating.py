@@ -8,18 +8,20 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.disruption.origins import MANUAL
 from ..._core.disruption.rotation.decide import begin, decide
+from ..._core.disruption.rotation.input import OtherNode, cluster_in_name
 from ..._core.disruption.rotation.state import RotationState
 from ..._core.errors import FleetError, Problem
 from ..._core.machine import HeldBack
 from ..._core.objects.clusters.node_rotation import NodeRotation
 from ..._core.schema.codec import encode
 from ..._kube.client import Timeouts
+from ..._store.records import Record
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import Ending, RunLimits, conduct
 from ..members.members import (
@@ -32,6 +34,7 @@ from ..members.members import (
 from ..recorded import recorded
 from ..session import Session
 from ..updates.gate_completion import user
+from .other_rotations import OtherRotations, in_flight_beside, kept_meanwhile
 from .reading import ReadingWish, nodes_file, read_members
 from .replacing import NodeReplacer, ReplacementWish, driver_problems
 from .rotation_record import (
@@ -81,38 +84,39 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
 
     FleetError ``no-such-rotation``, ``members-unread``, those of ``begin`` and of drivers.
     """
-    ground, rotation, before = _asked(session, name, given)
-    snapshot = _snapshot(session, ground, wish)
-    return _foreseen(ground, rotation, before, snapshot, session.clock(), wish, given)
+    asked = _asked(session, name, given)
+    snapshot = _snapshot(session, asked, wish)
+    others = in_flight_beside(session.records, name)
+    return _foreseen(asked, snapshot, others, session.clock(), wish)
 
 
 def conducted(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
     """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out
     of time. FleetError as of ``planned`` and ``conductor.loop.conduct``."""
-    ground, rotation, before = _asked(session, name, given)
-    members = _taking(members_to_write(session), ground)
+    asked = _asked(session, name, given)
+    members = _taking(members_to_write(session), asked)
     fleet = {each: member.fleet for each, member in members.items()}
     waits = Timeouts.connecting(wish.reading.timeout)
     with open_clients(session, fleet, timeout=waits, strict=True) as clients:
-        first = read_members(members, clients, wish.reading, session.clock())
         foreseen = None
-        if not has_begun(before) or rotation_state(before).done:
-            foreseen = _foreseen(ground, rotation, before, first, session.clock(), wish, given)
+        if not asked.going:
+            first = read_members(members, clients, wish.reading, session.clock())
+            foreseen = _foreseen(asked, first, in_flight_beside(session.records, name), session.clock(), wish)
             if foreseen.state.done:
                 return foreseen
             who = f"{MANUAL} by {user(session) or session.holder}"
-            record_begun(session.records, rotation, foreseen.state, who)
+            record_begun(session.records, asked.ground.rotation, foreseen.state, who, asked.document)
         with Interrupts() as told:
             limits = RunLimits(
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=told
             )
-            ending, steering = carried(session, ground, members, clients, wish, limits)
+            ending, steering = carried(session, asked.ground, members, clients, wish, limits)
     return RotationReport(
         rotation=steering.book.rotation,
         state=ending.state,
         changed=ending.changed or foreseen is not None,
         due=foreseen.due if foreseen else {},
-        waits=steering.waits if not ending.state.done else (),
+        waits=steering.waits,
         why=ending.why,
         resume_at=ending.resume_at if ending.why != "settled" else None,
         notes=given.findings,
@@ -141,38 +145,70 @@ def carried(
 ) -> tuple[Ending[RotationState], RotationSteering]:
     """Conducts a rotation that is recorded. FleetError as of ``conductor.loop.conduct``."""
     name = ground.rotation.name
+    lease = f"rotation/{name}"
 
-    def look(now: datetime) -> NodesSnapshot:
-        return read_members(members, clients, wish.reading, now)
+    def look(now: datetime, names: t.Collection[str] | None) -> NodesSnapshot:
+        wanted = members if names is None else {each: members[each] for each in names if each in members}
+        with kept_meanwhile(session.records, lease, limits.holder):
+            return read_members(wanted, clients, wish.reading, now)
 
-    workers = NodeWorkers(MemberHolds(clients, f"rotation/{name}"), session.clock, session.say)
+    workers = NodeWorkers(MemberHolds(clients, lease), session.clock, session.say)
     book, replacer = RotationBook(name), NodeReplacer(rotation=ground.rotation, wish=wish.replacement)
-    steering = RotationSteering(book, ground, look, workers, replacer, wish.interval)
+    others = OtherRotations(session.records, name, limits.holder)
+    steering = RotationSteering(book, ground, look, workers, replacer, others, wish.interval)
     telling = RotationTelling(name, session.say, partial(session.journal, KIND, name), lambda: steering.waits)
-    ending = conduct(session.records, f"rotation/{name}", steering, session.clock, telling, limits)
+    ending = conduct(session.records, lease, steering, session.clock, telling, limits)
     return ending, steering
 
 
-def _asked(session: Session, name: str, given: NodeManifests) -> tuple[RotationGround, NodeRotation, NodeRotation]:
-    """The rotation as it is wanted, and as it is recorded; what has begun goes on as it was begun."""
+@dataclass(frozen=True, kw_only=True)
+class _AskedRotation:
+    """The rotation as it is wanted, in ``ground``, and as it is recorded: ``document`` is None where it is not, and
+    ``before`` is what is wanted then."""
+
+    ground: RotationGround
+    before: NodeRotation
+    document: Record | None
+    given: NodeManifests
+
+    @cached_property
+    def state(self) -> RotationState:
+        """Where it stands, without nodes if it has not begun."""
+        return rotation_state(self.before)
+
+    @property
+    def going(self) -> bool:
+        """Whether it has begun and not ended, so that it goes on as it was begun."""
+        return has_begun(self.before) and not self.state.done
+
+
+def _asked(session: Session, name: str, given: NodeManifests) -> _AskedRotation:
     everything = with_recorded(given, session.records)
     if name not in everything.rotations:
         rotation_document(session.records, name)
     rotation = everything.rotations[name]
     document = session.records.get(KIND, name)
-    before = recorded(NodeRotation, document) if document is not None else rotation
-    if has_begun(before) and not rotation_state(before).done and encode(before.spec) != encode(rotation.spec):
+    fleet = {each: dict(member.cluster.metadata.labels) for each, member in recorded_members(session.records).items()}
+    found = _AskedRotation(
+        ground=RotationGround(rotation=rotation, maintenance=tuple(everything.maintenance.values()), fleet=fleet),
+        before=recorded(NodeRotation, document) if document is not None else rotation,
+        document=document,
+        given=given,
+    )
+    if found.going and encode(found.before.spec) != encode(rotation.spec):
         hint = "carry it on as it is, or stop it first (state stopped, then conducted)"
         raise FleetError("rotation-begun", "it has begun, and the file says something else by now", name, hint)
-    ground = RotationGround(rotation=rotation, maintenance=tuple(everything.maintenance.values()))
-    return ground, rotation, before
+    return found
 
 
-def _taking(members: t.Mapping[str, Member], ground: RotationGround) -> dict[str, Member]:
-    """The members that take part; all of them where budgets are over the fleet. FleetError ``no-members``."""
-    whole = any(each.spec.budgets for each in ground.maintenance)
+def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str, Member]:
+    """The members that take part, and those with nodes that were begun with; all of them where budgets are over the
+    fleet. FleetError ``no-members``."""
+    ground, begun = asked.ground, {cluster_in_name(each.name) for each in asked.state.nodes if not each.ended}
     found = {
-        name: each for name, each in members.items() if whole or ground.takes(name, dict(each.cluster.metadata.labels))
+        name: each
+        for name, each in members.items()
+        if ground.over_fleet or name in begun or ground.takes(name, dict(each.cluster.metadata.labels))
     }
     if not found:
         hint = "join some with member_cluster, or look at spec.memberSelector and spec.members"
@@ -180,30 +216,24 @@ def _taking(members: t.Mapping[str, Member], ground: RotationGround) -> dict[str
     return found
 
 
-def _snapshot(session: Session, ground: RotationGround, wish: RotationWish) -> NodesSnapshot:
+def _snapshot(session: Session, asked: _AskedRotation, wish: RotationWish) -> NodesSnapshot:
     if wish.snapshot:
         return nodes_file(wish.snapshot, session.clock())
-    members = _taking(recorded_members(session.records), ground)
+    members = _taking(recorded_members(session.records), asked)
     waits = Timeouts.connecting(wish.reading.timeout)
     with open_clients(session, {name: each.fleet for name, each in members.items()}, timeout=waits) as clients:
         return read_members(members, clients, wish.reading, session.clock())
 
 
 def _foreseen(
-    ground: RotationGround,
-    rotation: NodeRotation,
-    before: NodeRotation,
-    snapshot: NodesSnapshot,
-    now: datetime,
-    wish: RotationWish,
-    given: NodeManifests,
+    asked: _AskedRotation, snapshot: NodesSnapshot, others: tuple[OtherNode, ...], now: datetime, wish: RotationWish
 ) -> RotationReport:
     """The first step, or the next one of a rotation that goes on."""
-    going = has_begun(before) and not rotation_state(before).done
+    ground, rotation = asked.ground, asked.ground.rotation
     unknown = unreadable(snapshot)
     members = [each for each in snapshot.members if each.name not in unknown]
-    if going:
-        state, due = rotation_state(before), {}
+    if asked.going:
+        state, due = asked.state, {}
     else:
         _refuse_unread(unknown)
         due = ground.due(members, now)
@@ -212,17 +242,18 @@ def _foreseen(
             raise FleetError.of(problems)
         state = begin(due, ground.sight(members, now), rotation.spec.pace, now)
     flying = {each.pool for each in state.nodes if not each.ended}
-    seen = ground.sight(members, now, unknown=unknown, flying=flying, stop=before.status.stop_requested and going)
+    stop = asked.before.status.stop_requested and asked.going
+    seen = ground.sight(members, now, unknown=unknown, flying=flying, others=others, stop=stop)
     found = decide(state, seen, now)
     return RotationReport(
-        rotation=before if going else rotation,
+        rotation=asked.before if asked.going else rotation,
         state=state,
-        changed=bool(due) or going,
+        changed=bool(due) or asked.going,
         due=due,
         begins=tuple(each.node for each in found.acts),
         waits=found.waits,
         resume_at=found.wake_at,
-        notes=given.findings,
+        notes=asked.given.findings,
     )
 
 

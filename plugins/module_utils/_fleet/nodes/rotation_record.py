@@ -88,21 +88,30 @@ def rotation_document(records: Records, name: str) -> Record:
     return document
 
 
-def record_begun(records: Records, rotation: NodeRotation, state: RotationState, origin: str) -> NodeRotation:
-    """Writes the rotation with its nodes over whatever is recorded under its name: the caller has seen that nothing of
-    that goes on. ``origin`` says who began it. FleetError ``conflict``, ``already-exists``."""
+def record_begun(
+    records: Records, rotation: NodeRotation, state: RotationState, origin: str, judged: Record | None
+) -> NodeRotation:
+    """Writes the rotation with its nodes over ``judged``: the record, or that there is none, of which the caller has
+    seen that nothing goes on. ``origin`` says who began it. FleetError ``conflict`` if somebody has written it since.
+    """
     status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": encode(state)}
     metadata: Record = {"name": rotation.name}
     for key, value in (("labels", rotation.metadata.labels), ("annotations", rotation.metadata.annotations)):
         if value:
             metadata[key] = dict(value)
     body = {"apiVersion": FLEET_API, "kind": KIND, "spec": encode(rotation.spec)}
-    stored = records.get(KIND, rotation.name)
-    if stored is None:
-        stored = records.create({**body, "metadata": metadata})
-    elif stored.get("spec") != body["spec"]:
-        stored = records.replace({**stored, "spec": body["spec"]})
-    return recorded(NodeRotation, records.replace({**stored, "status": status}))
+    try:
+        stored = judged
+        if stored is None:
+            stored = records.create({**body, "metadata": metadata})
+        elif stored.get("spec") != body["spec"]:
+            stored = records.replace({**stored, "spec": body["spec"]})
+        return recorded(NodeRotation, records.replace({**stored, "status": status}))
+    except FleetError as error:
+        if error.code not in ("already-exists", "conflict"):
+            raise
+    hint = "nothing was begun by this run; start it again to see where the rotation stands"
+    raise FleetError("conflict", "somebody else has begun or written it meanwhile", f"{KIND}/{rotation.name}", hint)
 
 
 def ask_to_stop(records: Records, name: str) -> bool:

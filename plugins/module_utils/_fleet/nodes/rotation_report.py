@@ -34,6 +34,7 @@ def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
     state = report.state
     if state.done:
         left = [f"{each.name}: {each.text}" for each in state.nodes if each.phase in _LEFT]
+        left += waits_lines(report.waits)
         if not left:
             return "done", "", ""
         outcome = "failed" if not state.count(ROTATED) else "partial"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..._core.disruption.members.member_nodes import (
@@ -15,21 +16,26 @@ from ..._core.disruption.members.member_nodes import (
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.disruption.rotation import decide as machine
-from ..._core.disruption.rotation.input import RotationInput, cluster_in_name
+from ..._core.disruption.rotation.input import OtherNode, RotationInput, cluster_in_name
 from ..._core.disruption.rotation.progress import ADD_NODE, RELEASE, RotationAct
 from ..._core.disruption.rotation.state import RETURNING, RotationState, limit_end
-from ..._core.machine import Decision, HeldBack
+from ..._core.errors import FleetError
+from ..._core.machine import Blocker, Decision, HeldBack
 from ..._store.records import Lease
 from ..conductor.journal import Change
-from .draining import NodeWork, patiently, uncordon
+from ..recorded import DAMAGED
+from .draining import NodeWork, retried_while_passing, uncordon
+from .other_rotations import OtherRotations
 from .replacing import NodeReplacer
 from .rotation_record import RotationBook
 from .workers import NodeWorkers, WorkerHands
 
-Look = t.Callable[[datetime], NodesSnapshot]
+# Reads members, all of them or only those of these names.
+Look = t.Callable[[datetime, "t.Collection[str] | None"], NodesSnapshot]
 RotationChange = Change[RotationState]
-LOOK = timedelta(seconds=2)
+LOOK, RELEASE_AGAIN = timedelta(seconds=2), timedelta(seconds=30)
 AWAIT = "await"
+COUNTED = "another rotation is just deciding what it begins"
 
 
 def unreadable(snapshot: NodesSnapshot) -> dict[str, str]:
@@ -42,6 +48,15 @@ def unreadable(snapshot: NodesSnapshot) -> dict[str, str]:
     return found
 
 
+@dataclass(frozen=True)
+class _Stuck:
+    """A node that could not be let go, why, and when that was last tried."""
+
+    node: str
+    failure: str
+    at: datetime
+
+
 class RotationSteering:
     """A rotation for the loop. ``look`` reads the members; ``interval`` is for how long what was read is good."""
 
@@ -52,50 +67,75 @@ class RotationSteering:
         look: Look,
         workers: NodeWorkers,
         replacer: NodeReplacer,
+        others: OtherRotations,
         interval: timedelta = LOOK,
     ) -> None:
         self.book = book
         self._ground, self._look, self._workers, self._replacer = ground, look, workers, replacer
-        self._interval = interval
-        self._members: tuple[MemberNodes, ...] = ()
+        self._others, self._interval = others, interval
+        self._members: dict[str, MemberNodes] = {}
         self._unknown: dict[str, str] = {}
+        self._beside: tuple[OtherNode, ...] = ()
+        self._wait = ""
         self._looked: datetime | None = None
+        self._ended: set[str] = set()
         self._fresh = False
         self._failed: dict[str, str] = {}
-        self.waits: tuple[HeldBack, ...] = ()
+        self._stuck: dict[str, _Stuck] = {}
+        self._waits: tuple[HeldBack, ...] = ()
+
+    @property
+    def waits(self) -> tuple[HeldBack, ...]:
+        """What waits by now, nodes that could not be let go among it."""
+        held = ((each.node, Blocker("release", f"it stays cordoned: {each.failure}")) for each in self._stuck.values())
+        return (*self._waits, *(HeldBack(node, (why,)) for node, why in held))
 
     def see(self, state: RotationState, now: datetime) -> RotationInput:
         self._fresh = self._looked is None or now >= self._looked + self._interval
         if self._fresh:
             self._read(now)
+        elif self._ended:
+            self._put(self._look(now, self._ended), self._ended)
+            self._ended = set()
         return self._sight(state, now)
 
     def decide(self, state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
         found = machine.decide(state, seen, now)
-        self.waits = found.waits
+        self._waits = found.waits
         return found
 
     def acts_in_flight(self, state: RotationState) -> tuple[RotationAct, ...]:
-        """What is waited for too: a node that has gone, until the next one is ready, keeps the conductor here."""
+        """What is waited for too: a node that has gone, until the next one is ready, keeps the conductor here. One that
+        cannot be let go does not."""
         gone = (each for each in state.nodes if each.phase == RETURNING)
         awaited = (RotationAct(AWAIT, each.name, each.pool, each.attempts) for each in gone)
-        return (*machine.acts_in_flight(state), *awaited)
+        flying = (each for each in machine.acts_in_flight(state) if each.operation not in self._stuck)
+        return (*flying, *awaited)
 
     def clear(
         self, decision: Decision[RotationState, RotationAct], seen: RotationInput, now: datetime
     ) -> RotationInput | None:
-        """Nothing is begun on what was read some time ago."""
-        if self._fresh or all(each.kind == RELEASE for each in decision.acts):
+        """Nothing is begun on what was read some time ago, nor while another rotation decides what it begins."""
+        if all(each.kind == RELEASE for each in decision.acts):
+            self._others.end_turn()
             return None
-        self._read(now)
-        self._fresh = True
+        if self._fresh and self._others.held:
+            return None
+        if not self._fresh:
+            self._read(now)
+            self._fresh = True
+        if self._others.take_turn():
+            self._see_others()
+        else:
+            self._wait = COUNTED
         return self._sight(decision.state, now)
 
     def before_store(self, decision: Decision[RotationState, RotationAct]) -> RotationState:
         return decision.state
 
     def stored(self, state: RotationState, lease: Lease) -> None:
-        """The record is all that there is to see."""
+        """From now on others see what this one has begun."""
+        self._others.end_turn()
 
     def carry_out(self, act: RotationAct, state: RotationState, resumed: bool) -> RotationChange | None:
         """Begins the act, which looks at the node first, whoever began it before."""
@@ -103,8 +143,6 @@ class RotationSteering:
             return None
         work = self._work(act, state)
         if act.kind == RELEASE:
-            self._workers.halt(act.node)
-            self._failed.pop(act.node, None)
             self._workers.begin(act.node, act.operation, lambda hands: _let_go(work, hands))
         elif act.kind == ADD_NODE:
             self._workers.begin(act.node, act.operation, lambda hands: self._replacer.add(work, hands))
@@ -117,15 +155,26 @@ class RotationSteering:
 
     def record(self, state: RotationState, now: datetime) -> t.Iterator[RotationChange]:
         releases = {each.operation for each in machine.acts_in_flight(state) if each.kind == RELEASE}
+        self._stuck = {name: each for name, each in self._stuck.items() if name in releases}
         for each in self._workers.ended():
-            self._looked = None
-            if each.operation in releases and not each.failure:
-                yield _released(each.operation)
+            self._ended.add(cluster_in_name(each.node))
+            if each.operation not in releases:
+                self._failed |= {each.operation: each.failure} if each.failure else {}
             elif each.failure:
-                self._failed[each.node] = each.failure
+                self._stuck[each.operation] = _Stuck(each.node, each.failure, now)
+            else:
+                self._stuck.pop(each.operation, None)
+                yield _released(each.operation)
 
     def keep(self, state: RotationState, now: datetime) -> None:
+        """A node that could not be let go is tried again now and then: somebody may give us the right to."""
+        self._others.end_turn()
         self._workers.holds.keep()
+        for act in machine.acts_in_flight(state):
+            stuck = self._stuck.get(act.operation)
+            if stuck is not None and now >= stuck.at + RELEASE_AGAIN:
+                self._stuck[act.operation] = replace(stuck, at=now)
+                self.carry_out(act, state, resumed=True)
 
     def settled(self, state: RotationState) -> bool:
         return state.done and not machine.acts_in_flight(state)
@@ -141,23 +190,44 @@ class RotationSteering:
         return None
 
     def close(self) -> None:
+        self._others.end_turn()
         self._workers.close()
 
     def _read(self, now: datetime) -> None:
         """A member that cannot be read is unknown: what was read of it before is not told for the present."""
-        snapshot = self._look(now)
-        self._unknown = unreadable(snapshot)
-        self._members = tuple(each for each in snapshot.members if each.name not in self._unknown)
+        self._members, self._unknown, self._ended = {}, {}, set()
+        self._put(self._look(now, None), ())
+        self._see_others()
         self._looked = now
 
+    def _put(self, snapshot: NodesSnapshot, names: t.Iterable[str]) -> None:
+        """What was read, in place of what was known of the members of these names."""
+        for name in names:
+            self._members.pop(name, None)
+            self._unknown.pop(name, None)
+        unknown = unreadable(snapshot)
+        self._unknown |= unknown
+        self._members |= {each.name: each for each in snapshot.members if each.name not in unknown}
+
+    def _see_others(self) -> None:
+        """While it cannot be told what others have in flight, nothing begins."""
+        try:
+            self._beside, self._wait = self._others.nodes(), ""
+        except FleetError as error:
+            if error.code != DAMAGED:
+                raise
+            self._wait = str(error)
+
     def _sight(self, state: RotationState, now: datetime) -> RotationInput:
-        flying = {each.pool for each in state.nodes if not each.ended}
+        begun = (each for each in machine.acts_in_flight(state) if each.kind != RELEASE)
         return self._ground.sight(
-            self._members,
+            tuple(self._members.values()),
             now,
-            failed=dict(self._failed),
+            failed={each.node: self._failed[each.operation] for each in begun if each.operation in self._failed},
             unknown=dict(self._unknown),
-            flying=flying,
+            flying={each.pool for each in state.nodes if not each.ended},
+            others=self._beside,
+            wait=self._wait,
             stop=self.book.rotation.status.stop_requested,
         )
 
@@ -170,7 +240,7 @@ class RotationSteering:
 
 
 def _let_go(work: NodeWork, hands: WorkerHands) -> None:
-    patiently(hands, lambda: uncordon(hands.client(), work))
+    retried_while_passing(hands, lambda: uncordon(hands.client(), work))
 
 
 def _released(operation: str) -> RotationChange:

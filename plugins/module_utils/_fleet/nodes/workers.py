@@ -9,13 +9,16 @@ import threading
 import time
 import typing as t
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..._core.errors import FleetError, fault
 from ..._kube.client import KubeClient
 from ..members.member_lease import KeptLease
 from ..members.members import Clients
+
+# More than it takes to find that nobody answers.
+RELEASE_SECONDS = 10.0
 
 
 class Halted(Exception):
@@ -31,38 +34,80 @@ class WorkEnd:
     failure: str = ""
 
 
+@dataclass
+class _Hold:
+    """The lease on one member; who asks the member for it has the lock, and nobody else waits for that."""
+
+    lease: KeptLease | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
 class MemberHolds:
     """Leases on members, taken when they are first needed. Safe to use from threads."""
 
     def __init__(self, clients: Clients, task: str) -> None:
         self._clients, self._task = clients, task
-        self._held: dict[str, KeptLease] = {}
+        self._holds: dict[str, _Hold] = {}
         self._lock = threading.Lock()
 
     def client(self, member: str) -> KubeClient:
         """The member's client, once it is held; FleetError ``member-held`` if other records have it."""
         client = self._clients.get(member)
         with self._lock:
-            if member not in self._held:
+            hold = self._holds.setdefault(member, _Hold())
+        with hold.lock:
+            if hold.lease is None:
                 if self._clients.leases is None:
                     raise AssertionError("only verbs that write hold members")
-                self._held[member] = self._clients.leases.take(client, self._task)
+                hold.lease = self._clients.leases.take(client, self._task)
         return client
 
     def keep(self) -> None:
-        """Renews what is due; one that could not be renewed is forgotten, and taken again by whoever needs it next."""
-        with self._lock:
-            for member, lease in list(self._held.items()):
-                try:
-                    lease.keep()
-                except FleetError:
-                    del self._held[member]
+        """Has renewed what is due, and waits for no member; a lease that could not be renewed is forgotten, and taken
+        again by whoever needs it next."""
+        for hold in self._free(lambda _member, lease: lease.due):
+            threading.Thread(target=_renewed, args=(hold,), daemon=True).start()
 
-    def keep_only(self, members: t.Container[str]) -> None:
-        """Gives the leases on all other members back."""
+    def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
+        """Gives the leases on all other members back, each in one of these threads."""
+        found = self._free(lambda member, _lease: member not in members)
+        threads = tuple(threading.Thread(target=_given_back, args=(hold,), daemon=True) for hold in found)
+        for each in threads:
+            each.start()
+        return threads
+
+    def _free(self, wanted: t.Callable[[str, KeptLease], bool]) -> list[_Hold]:
+        """The leases that are wanted and that nobody is just asking for; their locks are taken."""
         with self._lock:
-            for member in [each for each in self._held if each not in members]:
-                self._held.pop(member).release()
+            rows = list(self._holds.items())
+        found = []
+        for member, hold in rows:
+            if not hold.lock.acquire(blocking=False):
+                continue
+            if hold.lease is not None and wanted(member, hold.lease):
+                found.append(hold)
+            else:
+                hold.lock.release()
+        return found
+
+
+def _renewed(hold: _Hold) -> None:
+    try:
+        if hold.lease is not None:
+            hold.lease.keep()
+    except FleetError:
+        hold.lease = None
+    finally:
+        hold.lock.release()
+
+
+def _given_back(hold: _Hold) -> None:
+    lease, hold.lease = hold.lease, None
+    try:
+        if lease is not None:
+            lease.release()
+    finally:
+        hold.lock.release()
 
 
 class NodeWorkers:
@@ -76,21 +121,22 @@ class NodeWorkers:
         self._closing = threading.Event()
 
     def begin(self, node: str, operation: str, work: t.Callable[[WorkerHands], None]) -> None:
-        """Starts a thread for the node, after what is still done with it was ended."""
+        """Starts a thread for the node, which does its work once that which is still done with the node has ended."""
         self.halt(node)
+        before = self._threads.get(node)
         stop = threading.Event()
         member = node.partition("/")[0]
         hands = WorkerHands(self.holds, member, self._now, self._said(node), stop, self._closing)
-        thread = threading.Thread(target=self._run, args=(node, operation, work, hands), daemon=True)
+        last = before[0] if before is not None else None
+        thread = threading.Thread(target=self._run, args=(node, operation, work, hands, last), daemon=True)
         self._threads[node] = (thread, stop)
         thread.start()
 
     def halt(self, node: str) -> None:
-        """Ends what is done with the node, and waits until it has ended."""
-        found = self._threads.pop(node, None)
+        """Lets what is done with the node end, and waits for nothing."""
+        found = self._threads.get(node)
         if found is not None:
             found[1].set()
-            found[0].join()
 
     def ended(self) -> tuple[WorkEnd, ...]:
         """What has ended since the last call."""
@@ -105,16 +151,24 @@ class NodeWorkers:
             self._news.wait_for(lambda: bool(self._ends), timeout=max(0.0, seconds))
 
     def close(self, timeout: float = 2.0) -> None:
-        """Begins nothing any more, waits a moment for requests under way, and lets go of all members."""
+        """Begins nothing any more, waits a moment for requests under way, and lets go of all members; leases on those
+        that do not answer in time run out."""
         self._closing.set()
-        end = time.monotonic() + timeout
-        for thread, _stop in self._threads.values():
-            thread.join(max(0.0, end - time.monotonic()))
-        self.holds.keep_only(())
+        _joined((thread for thread, _stop in self._threads.values()), timeout)
+        _joined(self.holds.keep_only(()), RELEASE_SECONDS)
 
-    def _run(self, node: str, operation: str, work: t.Callable[[WorkerHands], None], hands: WorkerHands) -> None:
+    def _run(
+        self,
+        node: str,
+        operation: str,
+        work: t.Callable[[WorkerHands], None],
+        hands: WorkerHands,
+        last: threading.Thread | None,
+    ) -> None:
         failure = ""
         try:
+            if last is not None:
+                last.join()
             work(hands)
         except Halted:
             return
@@ -128,6 +182,13 @@ class NodeWorkers:
 
     def _said(self, node: str) -> t.Callable[[str], None]:
         return lambda text: self._say(f"{node}: {text}")
+
+
+def _joined(threads: t.Iterable[threading.Thread], seconds: float) -> None:
+    """Waits for them, at most so many seconds for all together."""
+    end = time.monotonic() + seconds
+    for each in threads:
+        each.join(max(0.0, end - time.monotonic()))
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from ..._core.overview.matrix import PlacementColumn, decided_column, undecided_
 from ..._core.overview.since import changes, checked_report
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
 from ..._core.plan.document import PlacementPlan
-from ..._core.scheduling.cycle import schedule
 from ..._core.scheduling.index import FleetIndex
+from ..._core.scheduling.unreadable import decide
 from ..._core.scheduling.what_if.what_if import Differences
 from ..files import json_file
 from ..members.members import Member, recorded_members
@@ -111,7 +111,7 @@ def _decided(
     status: PlacementStatus | None,
 ) -> PlacementColumn:
     snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
-    return decided_column(schedule(placement, snapshot, index, known.bindings), plan, status)
+    return decided_column(decide(placement, snapshot, index, known.bindings).scheduled, plan, status)
 
 
 def _plans(

@@ -17,7 +17,7 @@ from ..._core.plan.document import LOST, PlacementPlan
 from ..._core.plan.reached import reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
-from ..._core.schema.codec import decode, encode
+from ..._core.schema.codec import encode
 from ..._kube.parallel import in_parallel
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import POLL, Conductor, Ending, RunLimits
@@ -39,12 +39,12 @@ from .look import (
 )
 from .on_member.member_apply import MemberProgress
 from .plan import FleetPlan, PlanRequest
-from .recorded import RecordedPlacement
+from .recorded import RecordedPlacement, placement_of
 from .reported.in_namespace import StatusInNamespace
 from .reported.mirror import mirrored
 from .rollout import MemberAct, Reach, RolloutSteering
 from .rollout_words import RolloutTelling, Waiting, plan_counts
-from .staged.hand_over import hand_over, held_back, looked_at
+from .staged.hand_over import clusters_to_look_at, hand_over, held_back
 from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
@@ -185,7 +185,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     begun any more."""
     uid, seen = plan.recorded[each.name].uid, dict[str, MemberProgress]()
     new = new_there(each, plan.recorded[each.name])
-    only = looked_at(each)
+    only = clusters_to_look_at(each)
     looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, only=only, runners=work.runners)
     refuse_to_begin(work.told())
     due = bool(new) or changes(each, looked)
@@ -294,7 +294,7 @@ def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
         while ending is None:
             if steering.idle:
                 return False
-            steering.wait(0)
+            rollout.conductor.wait(0)
             ending = rollout.conductor.step()
         _finished(work, rollout, ending, tally)
     except FleetError as error:
@@ -309,7 +309,7 @@ def _until_all_end(work: _Work, waiting: list[_Tally]) -> None:
     """Carries on those that wait for their members, all of them at each turn."""
     while waiting:
         rollouts = [each.waiting for each in waiting if each.waiting]
-        rollouts[0].steering.wait(POLL)
+        rollouts[0].conductor.wait(POLL)
         turns = {
             one.writer.plan.name: partial(_goes_on, work, one, tally)
             for one, tally in zip(rollouts, waiting, strict=True)
@@ -394,5 +394,4 @@ def _differs(fleet: FleetPlan, plan: PlacementPlan, status: PlacementStatus) -> 
     document = fleet.recorded[plan.name].document
     if document is None:
         return True
-    old = decode(PlacementStatus, document.get("status") or {})
-    return bool(encode(old) != encode(status))
+    return bool(encode(placement_of(document).status) != encode(status))

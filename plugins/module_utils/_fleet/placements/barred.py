@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..._core.errors import Problem
 from ..._core.plan.document import GAINED, PlacementPlan
 from ..._store.records import Records
-from ..leases import is_leaving, leaving_members
+from ..leases import leaving_members, leaving_problem
 from .recorded import RecordedPlacement
 
 
@@ -23,7 +23,7 @@ def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]
         if each.cluster not in members:
             barred[each.cluster] = Problem("not-a-member", "it has left the fleet meanwhile", each.cluster, "run again")
         elif each.cluster in leaving:
-            barred[each.cluster] = is_leaving(each.cluster, leaving[each.cluster])
+            barred[each.cluster] = leaving_problem(each.cluster, leaving[each.cluster])
     return barred
 
 

@@ -27,7 +27,7 @@ def holds_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
     return each.state == BOUND and not each.deleting and each.content == plan.content.of(each.cluster)
 
 
-def written(
+def after_write(
     plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> RolloutBinding:
     """The binding as it is to be recorded once its cluster was written; ``anew`` as of ``binding_status``."""
@@ -40,7 +40,7 @@ def written(
     return RolloutBinding(binding=replace(binding, metadata=metadata, status=status))
 
 
-def observed(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
+def after_look(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
     """The binding with what was seen of the content that its cluster holds. A look that failed tells nothing new, but
     of a cluster of which nothing was known."""
     binding = each.binding

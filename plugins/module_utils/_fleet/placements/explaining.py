@@ -16,9 +16,9 @@ from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
-from ..._core.scheduling.cycle import schedule
 from ..._core.scheduling.explain import explain_outcome
 from ..._core.scheduling.index import FleetIndex
+from ..._core.scheduling.unreadable import decide
 from ..._core.scheduling.what_if.overlay import read_overlay
 from ..._core.scheduling.what_if.what_if import Differences, what_if
 from ..._store.manifests import read_manifests
@@ -66,13 +66,14 @@ class Ground:
 
 
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
-    """For each placement one explanation, as results have it, of each cluster asked for, ``*`` being all of them.
+    """For each placement one explanation, as results have it, of each cluster asked for, ``*`` being all of them; of
+    what a plan would decide.
     FleetError ``no-such-placement``, and ``unknown-cluster`` for a name that nobody knows."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
-        outcome = schedule(placement, snapshot, ground.index, known.bindings)
+        outcome = decide(placement, snapshot, ground.index, known.bindings).scheduled
         found += [explain_outcome(outcome, cluster).as_dict() for cluster in clusters]
     return tuple(found)
 

@@ -11,18 +11,12 @@ from ..._core.cluster.facts.held import HeldContents, HeldObject, HeldPlacement,
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.identity import identify
 from ..._core.objects.placements.key import PLACEMENT_KINDS, PlacementKey
+from ..._core.objects.placements.snapshot_labels import RESOURCE_HASH, RESOURCE_INDEX
 from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import RecordedState
 from ..._core.resources.sealing import object_hash
 from ..._store.records import Records
-from .recorded import (
-    RESOURCE_HASH,
-    RESOURCE_INDEX,
-    Document,
-    RecordedPlacement,
-    all_placements,
-    gathered,
-)
+from .recorded import Document, RecordedPlacement, all_placements, gathered
 from .sources import credentials_of
 
 NOTHING = RecordedPlacement(

@@ -61,7 +61,6 @@ class ApplyOptions:
     threads: int = 16
     workers: int = 1
     rollout: RolloutOptions = RolloutOptions()
-    deadline: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +130,7 @@ def on_members(
         task = replace(task, progress=note, permit=how.permit, say=how.say, seen=sight.seen, elsewhere=sight.elsewhere)
         task = replace(task, followed=seen is not None and writing is None)
         work[each.cluster] = _work(clients, task, how, runners)
-    answers = (runners or in_threads(ways.threads)).pool.run(work, ways.deadline)
+    answers = (runners or in_threads(ways.threads)).pool.run(work)
     if seen is not None and writing is None:
         seen |= {name: each for name, each in progress.items() if each.seen or each.elsewhere}
     barred = {name: why for name, why in how.barred.items() if only is None or name in only}

@@ -37,6 +37,7 @@ from ..members.members import (
     Clients,
     Member,
     members_to_write,
+    no_members,
     open_clients,
     recorded_members,
 )
@@ -75,7 +76,7 @@ from .sources import (
     resources_in,
     without_manifests,
 )
-from .staged.hand_over import looked_at
+from .staged.hand_over import clusters_to_look_at
 
 STOPPED, UNFULFILLED = "stopped", "unfulfilled"
 APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
@@ -212,9 +213,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
     with open_clients(session, fleet, timeout=timeouts, strict=asked.write, ready_first=young) as clients:
         facts = asked.facts
         if not members and not asked.absent and (facts is None or asked.write):
-            raise FleetError(
-                "no-members", "no cluster has joined the fleet", session.records.place, "join some with member_cluster"
-            )
+            raise no_members(session.records)
         if facts is None:
             facts = facts_of(members, young, clients, now, pods, inside)
         request = plan_request(session, asked, placements, beside, members, facts, now)
@@ -367,14 +366,14 @@ def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """A recorded placement as its author could have written it."""
     metadata = document["metadata"]
     kept = {key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata}
-    return {**{key: document[key] for key in ("apiVersion", "kind", "spec")}, "metadata": kept}
+    return {**{key: document[key] for key in ("apiVersion", "kind", "spec") if key in document}, "metadata": kept}
 
 
 def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, parts: tuple[Problem, ...]) -> Report:
     found: dict[str, Outcomes] = {}
 
     def looks(each: PlacementPlan, runners: MemberRunners) -> None:
-        uid, only = plan.recorded[each.name].uid, looked_at(each)
+        uid, only = plan.recorded[each.name].uid, clusters_to_look_at(each)
         found[each.name] = on_members(each, uid, clients, ways, only=only, runners=runners)
 
     asked = plan.plans if look else ()

@@ -42,13 +42,15 @@ from .recorded import (
     all_placements,
     is_recovering,
     recorded_placement,
+    unfinished,
 )
 from .sources import (
     EarlierContent,
     LoadedPlacement,
+    located,
+    now_credentials,
     rendered,
-    selected_from_files,
-    selected_from_hub,
+    selected_for,
 )
 
 DELETED, SOURCE_GONE = "deleted", "source-gone"
@@ -89,7 +91,7 @@ class PlanRequest:
     prune_kinds: tuple[str, ...] = ()
     findings: tuple[Problem, ...] = ()
     now: datetime
-    key: bytes
+    key: bytes = field(repr=False)
     approved: str = ""
     overrides: LoadedOverrides = LoadedOverrides()
     evacuation: Evacuation = Evacuation()
@@ -244,9 +246,9 @@ def _wanted(
             raise FleetError.of(problems)
     if sourced.earlier is not None:
         return _rolled_back(sourced, sourced.earlier, record, hub, request)
-    selected = _selected(sourced.placement, hub, request)
+    selected = selected_for(sourced.placement, request.resources, hub, request.credentials)
     if selected.problems:
-        raise FleetError.of(_located(selected.problems, sourced))
+        raise FleetError.of(located(selected.problems, sourced))
     origin = f"git:{request.source.revision}" if request.source.revision else request.source.name
     own = (*selected.findings, *_of_content(selected, request), *_of_source(record, request))
     sealing = Sealing(key=request.key, source=origin)
@@ -257,7 +259,7 @@ def _wanted(
         objects=objects,
         overrides=concerning(request.overrides, sourced.placement, [each.id for each in objects]),
         sealing=sealing,
-        findings=(*sourced.findings, *_limits(sourced.placement, hub, request), *_located(own, sourced)),
+        findings=(*sourced.findings, *_limits(sourced.placement, hub, request), *located(own, sourced)),
         older_source=_older(name, record, request),
         prune_kinds=request.prune_kinds,
         respecified=old is not None and old.spec != sourced.placement.spec,
@@ -277,16 +279,10 @@ def _rolled_back(
     overrides = concerning(request.overrides, sourced.placement, ids)
     refused = (
         *(() if overrides else _overrides_lacking(record)),
-        *(
-            Problem(
-                "fleet-credentials", f"{each} is by now what a member is reached with", hint="choose another snapshot"
-            )
-            for each in ids
-            if (each.group, each.kind) == ("", "Secret") and (each.namespace, each.name) in request.credentials
-        ),
+        *now_credentials(ids, request.credentials),
     )
     if refused:
-        raise FleetError.of(_located(refused, sourced))
+        raise FleetError.of(located(refused, sourced))
     return WantedPlacement(
         placement=_as_recorded(sourced.placement, record.placement),
         objects=earlier.objects,
@@ -325,25 +321,6 @@ def _of_source(record: RecordedPlacement, request: PlanRequest) -> t.Iterator[Pr
         yield Problem("revision-unknown", f"{message}: it may be older", hint=hint)
 
 
-def _selected(placement: ClusterResourcePlacement, hub: KubeClient | None, request: PlanRequest) -> Selected:
-    if request.resources is not None:
-        return selected_from_files(placement, request.resources, request.credentials)
-    if hub is None:
-        raise FleetError(
-            "no-resources",
-            "there are no resources to select from",
-            f"{placement.kind}/{placement.key}",
-            "give files with the option resources, or use records of type hub",
-        )
-    return selected_from_hub(placement, hub, request.credentials)
-
-
-def _located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Problem, ...]:
-    """Problems with a field path only, told of which placement and file they are."""
-    of = sourced.placement
-    return tuple(replace(each, where=f"{sourced.where} {of.kind}/{of.key} {each.where}".strip()) for each in problems)
-
-
 def _as_recorded(placement: ClusterResourcePlacement, old: ClusterResourcePlacement | None) -> ClusterResourcePlacement:
     """The placement with the identity that the records gave it; a changed spec is the next generation."""
     if old is None:
@@ -373,5 +350,4 @@ def _refuse_half_recovered(recorded: t.Mapping[str, RecordedPlacement]) -> None:
     """From some of its bindings a placement would be planned as if the other clusters held nothing."""
     found = [name for name, each in recorded.items() if is_recovering(each.document)]
     if found:
-        text = "its records were not rebuilt to the end, so that it is not known where it is"
-        raise FleetError.of(Problem("recovery-unfinished", text, name, "run fleet_recover again") for name in found)
+        raise FleetError.of(map(unfinished, found))

@@ -5,30 +5,27 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass
 
-from ..._core.errors import FleetError
+from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import identify
-from ..._core.objects.placements.binding import ClusterResourceBinding
+from ..._core.objects.placements.binding import ClusterResourceBinding, ResourceBinding
 from ..._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
     PlacementStatus,
     ResourcePlacement,
 )
-from ..._core.objects.placements.key import CLEANUP, PLACEMENT_KINDS, PlacementKey
+from ..._core.objects.placements.key import CLEANUP, PARENT, PLACEMENT_KINDS, PlacementKey
 from ..._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ..._core.objects.placements.snapshot_labels import POLICY_INDEX, RESOURCE_HASH, RESOURCE_INDEX
 from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import RecordedState
-from ..._core.schema.codec import decode
 from ..._store.kinds import record_name
 from ..._store.records import Lease, Records
-from ..recorded import recorded
+from ..recorded import DAMAGED, decoded, recorded
 
-LATEST = "kubernetes-fleet.io/is-latest-snapshot"
-POLICY_INDEX = "kubernetes-fleet.io/policy-index"
-RESOURCE_INDEX = "kubernetes-fleet.io/resource-index"
-RESOURCE_HASH = "kubernetes-fleet.io/resource-hash"
 SOURCE = "gitops.fleet/source"
 REVISION = "gitops.fleet/revision"
 # The digest under which a placement was last begun to be carried out: until that is done it needs no other approval.
@@ -40,6 +37,8 @@ ROLLED_BACK = "gitops.fleet/rolled-back-to"
 # On a placement whose records are being rebuilt, until they are whole.
 RECOVERING = "gitops.fleet/recovering"
 CLEARING = "clearing"
+# The number of a snapshot, as it is written.
+INDEX = re.compile("[0-9]{1,9}")
 
 Document = dict[str, t.Any]
 
@@ -57,7 +56,7 @@ class RecordedPlacement:
     @property
     def placement(self) -> ClusterResourcePlacement | None:
         """The object of the record. FleetError ``record-damaged``."""
-        return _placement_of(self.document) if self.document else None
+        return placement_of(self.document) if self.document else None
 
     @property
     def uid(self) -> str:
@@ -68,21 +67,39 @@ class RecordedPlacement:
 def statuses_of(placements: t.Iterable[Document]) -> dict[str, PlacementStatus]:
     """The status of each recorded placement, empty for one that has none yet; by name, or ``namespace/name``.
     FleetError ``record-damaged``."""
-    return {str(PlacementKey.of_record(each)): _placement_of(each).status for each in placements}
+    return {str(PlacementKey.of_record(each)): placement_of(each).status for each in placements}
 
 
-def _placement_of(document: Document) -> ClusterResourcePlacement:
-    """FleetError ``record-damaged`` if it cannot be one, with what is wrong of it."""
-    kind = ResourcePlacement if document["kind"] == "ResourcePlacement" else ClusterResourcePlacement
-    try:
-        return decode(kind, document)
-    except (ValueError, TypeError, AttributeError):
-        return recorded(kind, document)
+def placement_of(document: Document) -> ClusterResourcePlacement:
+    """The object of a placement's record. FleetError ``record-damaged``."""
+    return decoded(ResourcePlacement if document["kind"] == "ResourcePlacement" else ClusterResourcePlacement, document)
+
+
+def binding_of(document: Document) -> ClusterResourceBinding:
+    """The object of a binding's record. FleetError ``record-damaged``, also for one that names no cluster or no
+    state."""
+    found = decoded(ClusterResourceBinding, document)
+    if found.spec.target_cluster and found.spec.state:
+        return found
+    return recorded(ResourceBinding if document["kind"] == "ResourceBinding" else ClusterResourceBinding, document)
+
+
+def cluster_of(document: Document) -> str:
+    """The cluster of a binding's record. FleetError ``record-damaged``."""
+    spec = document.get("spec")
+    found = spec.get("targetCluster") if isinstance(spec, dict) else None
+    return found if found and isinstance(found, str) else binding_of(document).spec.target_cluster
 
 
 def is_recovering(document: Document | None) -> bool:
     """Whether a recovery was begun and has not come to its end: bindings may be missing."""
     return RECOVERING in ((document or {}).get("metadata", {}).get("annotations") or {})
+
+
+def unfinished(name: str) -> Problem:
+    """``recovery-unfinished``: a recovery of the placement has not come to its end, and nothing is decided before."""
+    text = "its records were not rebuilt to the end, so that it is not known where it is"
+    return Problem("recovery-unfinished", text, name, "run fleet_recover again")
 
 
 def is_clearing(document: Document | None) -> bool:
@@ -124,6 +141,16 @@ def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     )
 
 
+def refuse_strange(document: Document, placement: PlacementKey) -> None:
+    """FleetError ``record-damaged`` for a binding or a snapshot that has a name of this placement's, and belongs to
+    another by its label."""
+    parent = PlacementKey.of_parent(document)
+    if parent != placement:
+        whose = f"it is labelled as one of {parent}" if parent.name else "it is labelled as nobody's"
+        hint = f"it is a record of {placement}: set its label {PARENT} right, or delete it and run again"
+        raise FleetError(DAMAGED, whose, f"{document['kind']}/{record_name(document)}", hint)
+
+
 def delete_record(records: Records, document: Document, lease: Lease | None) -> None:
     """Deletes a binding or a snapshot; one that is not there is as good. Finalizers of others keep it until they go.
 
@@ -150,8 +177,8 @@ def gathered(
     resource_snapshots: t.Sequence[Document],
     place: str,
 ) -> RecordedPlacement:
-    """A recorded placement, made of documents that were listed already; FleetError ``records-damaged`` with the
-    ``place`` of the records."""
+    """A recorded placement, made of documents that were listed already. FleetError ``records-damaged`` with the
+    ``place`` of the records for a snapshot, ``record-damaged`` for a binding or a policy."""
     bindings = {each["metadata"]["name"]: each for each in bound}
     policies = _by_index(policy_snapshots, POLICY_INDEX, place)
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)
@@ -159,8 +186,8 @@ def gathered(
     latest = masters[-1] if masters else None
     contents = {each["metadata"]["name"]: _resources_in_snapshot(each, resources) for each in masters}
     known = RecordedState(
-        bindings=tuple(decode(ClusterResourceBinding, _standing(bindings[each])) for each in sorted(bindings)),
-        policy_snapshot=decode(ClusterSchedulingPolicySnapshot, policies[-1]) if policies else None,
+        bindings=tuple(binding_of(_standing(bindings[each])) for each in sorted(bindings)),
+        policy_snapshot=decoded(ClusterSchedulingPolicySnapshot, policies[-1]) if policies else None,
         resource_snapshot=latest["metadata"]["name"] if latest else "",
         resource_index=int(latest["metadata"]["labels"][RESOURCE_INDEX]) if latest else -1,
         resource_hash=latest["metadata"]["annotations"][RESOURCE_HASH] if latest else "",
@@ -193,11 +220,11 @@ def _by_index(documents: t.Sequence[Document], label: str, place: str) -> tuple[
 
 def _is_sound(document: Document, label: str) -> bool:
     """Whether a snapshot has its number, and one of resources nothing but named objects in it."""
-    index = document["metadata"]["labels"].get(label, "")
-    resources = document["spec"].get("selectedResources") if label == RESOURCE_INDEX else []
     try:
-        return index.isdecimal() and isinstance(resources, list) and all(map(identify, resources))
-    except (FleetError, AttributeError):
+        index = document["metadata"]["labels"].get(label, "")
+        resources = document["spec"].get("selectedResources") if label == RESOURCE_INDEX else []
+        return bool(INDEX.fullmatch(index)) and isinstance(resources, list) and all(map(identify, resources))
+    except (FleetError, KeyError, TypeError, AttributeError):
         return False
 
 

@@ -40,10 +40,10 @@ from ..conductor.interrupts import wait_unless
 from ..conductor.journal import Change
 from ..keeping import STOPS
 from .binding_news import (
+    after_look,
+    after_write,
     holds_wanted,
     marked,
-    observed,
-    written,
 )
 from .look import Outcomes
 from .rollout_words import NAMED, late_lines, waiting_lines
@@ -112,6 +112,8 @@ class RolloutSteering:
         self._now = self._last_all = self._last_try = now
         self._look_at: datetime | None = None
         self._waves = 0
+        # Told already, and not begun since the records could not be reached.
+        self._told_of: list[RolloutAct] = []
 
     def lines(self) -> list[str]:
         """Who waits for whom and what, for people."""
@@ -130,7 +132,7 @@ class RolloutSteering:
         for each in state.bindings:
             seen = self.outcomes.get(each.cluster)
             if each.state == BOUND and seen is not None and not self._was_begun(each, seen):
-                each = observed(self._plan, each, seen, now)
+                each = after_look(self._plan, each, seen, now)
             if self._is_left_behind(each):
                 each = _down(each, now)
             if self._holds_wanted(each) and not (seen is not None and seen.error):
@@ -200,11 +202,14 @@ class RolloutSteering:
         """Members are let go as soon as they are written."""
 
     def record(self, state: RolloutState, now: datetime) -> t.Iterator[RolloutChange]:
-        """A change for each answer of a cluster since the last call."""
+        """One change for all that clusters have answered since the last call."""
         news, self._news = self._news, []
+        told: dict[str, list[_News]] = {}
         for each in news:
             self._kept(each)
-            yield self._change(each, now)
+            told.setdefault(each.outcome.cluster, []).append(each)
+        if told:
+            yield self._change(told, now)
 
     def keep(self, state: RolloutState, now: datetime) -> None:
         """Looks again at clusters that others wait for, and now and then at all; what failed there is tried again. That
@@ -240,16 +245,18 @@ class RolloutSteering:
 
     def wait(self, seconds: float) -> None:
         """Writes the clusters that are queued, else looks at those that are due; without either, and without news, it
-        waits for ``seconds``, or until this run is to end."""
+        waits for ``seconds``, or until this run is to end. FleetError where the records cannot be reached: then all of
+        it is left to do."""
         if self._queue or self._retries:
             wave: dict[str, RolloutAct | None] = {**dict.fromkeys(sorted(self._retries)), **self._queue}
-            self._queue, self._retries = {}, set()
             self._tell(wave)
-            for name, outcome in self._reach(wave, True).items():
-                self._news.append(_News(outcome, wave[name]))
+            found = self._reach(wave, True)
+            self._queue, self._retries, self._told_of = {}, set(), []
+            self._news += [_News(outcome, wave[name]) for name, outcome in found.items()]
         elif self._looks:
-            looks, self._looks = self._looks, set()
-            self._news += [_News(each, looked=True) for each in self._reach(looks, False).values()]
+            found = self._reach(self._looks, False)
+            self._looks = set()
+            self._news += [_News(each, looked=True) for each in found.values()]
         elif not self._news:
             wait_unless(self._told, seconds)
 
@@ -310,31 +317,39 @@ class RolloutSteering:
         if removal and not outcome.applied:
             self._out_of_reach[name] = outcome.error.message if outcome.error else "not everything has left it"
 
-    def _change(self, news: _News, now: datetime) -> RolloutChange:
-        """What an answer makes of the cluster's binding."""
-        outcome, act = news.outcome, news.act
-        stopped = outcome.error is not None and outcome.error.code in STOPS
+    def _change(self, told: t.Mapping[str, t.Sequence[_News]], now: datetime) -> RolloutChange:
+        """What the answers, by cluster, make of the bindings."""
 
         def change(state: RolloutState) -> RolloutState:
-            rows = []
+            rows: list[RolloutBinding] = []
             for each in state.bindings:
-                if each.cluster != outcome.cluster or stopped or (act is not None and each.name != act.binding):
-                    rows.append(each)
-                elif news.looked:
-                    told = each.state == BOUND and not self._was_begun(each, outcome)
-                    rows.append(observed(self._plan, each, outcome, now) if told else each)
-                elif act is not None and act.action == REMOVE:
-                    rows += [] if outcome.applied else [_stays(each)]
-                else:
-                    rows.append(written(self._plan, each, outcome, now, anew=act is not None))
+                found: RolloutBinding | None = each
+                for news in told.get(each.cluster, ()):
+                    found = self._after(found, news, now) if found else None
+                rows += [found] if found else []
             return replace(state, bindings=tuple(rows))
 
         return change
 
+    def _after(self, each: RolloutBinding, news: _News, now: datetime) -> RolloutBinding | None:
+        """The binding after an answer of its cluster; None where it is gone."""
+        outcome, act = news.outcome, news.act
+        if (outcome.error is not None and outcome.error.code in STOPS) or (
+            act is not None and each.name != act.binding
+        ):
+            return each
+        if news.looked:
+            told = each.state == BOUND and not self._was_begun(each, outcome)
+            return after_look(self._plan, each, outcome, now) if told else each
+        if act is not None and act.action == REMOVE:
+            return None if outcome.applied else _stays(each)
+        return after_write(self._plan, each, outcome, now, anew=act is not None)
+
     def _tell(self, wave: t.Mapping[str, RolloutAct | None]) -> None:
         acts = [each for each in wave.values() if each is not None]
-        if not acts or (not self.waits and not self._waves):
+        if not acts or acts == self._told_of or (not self.waits and not self._waves):
             return
+        self._told_of = acts
         self._waves += 1
         names = listed(sorted(each.cluster for each in acts), NAMED)
         self._say(f"{self._plan.name}: wave {self._waves}: {names}")

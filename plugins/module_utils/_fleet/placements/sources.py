@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
 from ..._core.objects.clusters.fleet_member import FleetMember
-from ..._core.objects.identity import identify
+from ..._core.objects.identity import ObjectId, identify
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.reading import read
 from ..._core.objects.scopes import known_scopes
 from ..._core.objects.selectable import is_reserved_namespace
-from ..._core.objects.staged.key import RUN_KINDS
+from ..._core.objects.staged.key import DEFINED_KINDS
 from ..._core.plan.document import Rendered
 from ..._core.plan.rendering import Sealing, placed
 from ..._core.resources.envelopes import opened, side_effects
@@ -33,7 +33,6 @@ from .overrides import is_override
 
 # Carried out by a verb of their own: they do not change what an apply does.
 EVICTION, BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
-STAGED = tuple(kind for each in RUN_KINDS for kind in (each.run, each.strategy))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +66,7 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Loaded
         if not _may_be_placement(manifest.document):
             continue
         try:
-            if manifest.document.get("kind") in (EVICTION, BUDGET, *STAGED):
+            if manifest.document.get("kind") in (EVICTION, BUDGET, *DEFINED_KINDS):
                 read(manifest.document, manifest.where, strict, written=manifest.written)
                 continue
             sourced = read_placement(manifest.document, manifest.where, strict, manifest.written)
@@ -174,6 +173,43 @@ def selected_from_hub(
     selected = select(placement.spec.resource_selectors, found, known, placement.namespace, credentials)
     acting = side_effects(map(identify, selected.objects))
     return opened(replace(selected, findings=(*selected.findings, *acting)), known, credentials)
+
+
+def selected_for(
+    placement: ClusterResourcePlacement,
+    manifests: t.Sequence[Manifest] | None,
+    hub: KubeClient | None,
+    credentials: frozenset[tuple[str, str]] = frozenset(),
+) -> Selected:
+    """As ``selected_from_files``, where there are ``manifests``, else as ``selected_from_hub``. FleetError
+    ``no-resources`` where there is neither."""
+    if manifests is not None:
+        return selected_from_files(placement, manifests, credentials)
+    if hub is None:
+        raise FleetError(
+            "no-resources",
+            "there are no resources to select from",
+            f"{placement.kind}/{placement.key}",
+            "give files with the option resources, or use records of type hub",
+        )
+    return selected_from_hub(placement, hub, credentials)
+
+
+def now_credentials(objects: t.Iterable[ObjectId], credentials: t.Container[tuple[str, str]]) -> list[Problem]:
+    """A problem ``fleet-credentials`` for each object of an earlier snapshot that is a credential of the fleet by
+    now."""
+    text = "{} is by now what a member is reached with"
+    return [
+        Problem("fleet-credentials", text.format(each), hint="choose another snapshot")
+        for each in objects
+        if (each.group, each.kind) == ("", "Secret") and (each.namespace, each.name) in credentials
+    ]
+
+
+def located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Problem, ...]:
+    """Problems with a field path only, told of which placement and file they are."""
+    of = sourced.placement
+    return tuple(replace(each, where=f"{sourced.where} {of.kind}/{of.key} {each.where}".strip()) for each in problems)
 
 
 def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.objects.placements.key import CLEANUP
+from ..._core.objects.placements.snapshot_labels import LATEST, POLICY_INDEX, RESOURCE_HASH, RESOURCE_INDEX
 from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import PlacementPlan
+from ..._core.plan.status import decided_status
 from ..._core.resources.sealing import sealed
 from ..._core.resources.snapshots import (
     dropped,
@@ -29,16 +31,14 @@ from .plan import Source
 from .recorded import (
     APPROVED,
     APPROVED_CONTENTS,
-    LATEST,
-    POLICY_INDEX,
-    RESOURCE_HASH,
-    RESOURCE_INDEX,
     REVISION,
     ROLLED_BACK,
     SOURCE,
     Document,
     RecordedPlacement,
     delete_record,
+    placement_of,
+    refuse_strange,
 )
 
 
@@ -52,7 +52,7 @@ class Writer:
     plan: PlacementPlan
     recorded: RecordedPlacement
     source: Source
-    key: bytes
+    key: bytes = field(repr=False)
     now: datetime
     approved: str = ""
 
@@ -94,10 +94,10 @@ class Writer:
         return self._changed(old, {**document, **({"status": status} if status else {})})
 
     def snapshots(self, generation: int) -> None:
-        """Writes policy and resource snapshots that are new, takes the latest mark off others, and deletes those beyond
-        the history limit, but for resource snapshots that bindings name. ``generation`` is the placement's."""
-        if self.plan.policy_snapshot_new:
-            self._policy_snapshot(generation)
+        """Writes policy and resource snapshots that are new, and what was decided now; takes the latest mark off
+        others, and deletes those beyond the history limit, but for resource snapshots that bindings name.
+        ``generation`` is the placement's."""
+        self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
             self._resource_snapshot()
         if self.plan.resource_snapshot_new or self.plan.respecified:
@@ -105,9 +105,8 @@ class Writer:
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and an event for each condition that has become True. Gives the record."""
-        old = placement.get("status") or {}
         new = encode(status)
-        before = {each["type"] for each in old.get("conditions") or () if each["status"] == "True"}
+        before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:
             event = EVENTS.get(condition.type.removeprefix(self.plan.placement.kind))
             if event and condition.status == "True" and condition.type not in before:
@@ -143,7 +142,13 @@ class Writer:
         annotations = {"kubernetes-fleet.io/CRP-generation": str(generation)}
         if policy and policy.number_of_clusters is not None:
             annotations["kubernetes-fleet.io/number-of-clusters"] = str(policy.number_of_clusters)
-        spec = encode(snapshot.spec)
+        name = self.plan.key.record(snapshot.name)
+        old = next((each for each in self.recorded.policy_snapshots if record_name(each) == name), None)
+        decided = encode(decided_status(self.plan, snapshot.status, generation, self.now))
+        if old is not None:
+            metadata = {**old["metadata"], "annotations": {**(old["metadata"].get("annotations") or {}), **annotations}}
+            self._changed(old, {**old, "metadata": metadata, **({"status": decided} if decided else {})})
+            return
         document = {
             "apiVersion": PLACEMENT_API,
             "kind": self.plan.key.kinds.policy_snapshot,
@@ -152,7 +157,8 @@ class Writer:
                 "labels": {**self.plan.key.labels, POLICY_INDEX: str(index), LATEST: "true"},
                 "annotations": annotations,
             },
-            "spec": spec,
+            "spec": encode(snapshot.spec),
+            "status": decided,
         }
         self._unless_there(document)
         self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
@@ -190,8 +196,11 @@ class Writer:
 
     def _unless_there(self, document: Document) -> None:
         """A run that was killed may have written it already: parts come first, the master last."""
-        if self.records.get(document["kind"], record_name(document)) is None:
+        there = self.records.get(document["kind"], record_name(document))
+        if there is None:
             self.records.create(document, self.lease)
+        else:
+            refuse_strange(there, self.plan.key)
 
     def _retired(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
         """Takes the latest mark off older snapshots and drops what the history limit does not keep."""

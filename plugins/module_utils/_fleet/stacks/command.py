@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 import typing as t
 from dataclasses import dataclass
@@ -19,12 +22,14 @@ from ..._core.errors import FleetError, Problem
 from .events import Story
 
 Say = t.Callable[[str], None]
-NO_SUCH_STACK = "no-such-stack"
+NO_SUCH_STACK, UNREADABLE = "no-such-stack", "stack-unreadable"
 _LOCK = re.compile(r"created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)")
 # What the engine says for each error once more.
 _ECHOES = ("update failed", "preview failed", "an unhandled error occurred: program exited with")
 _PAUSE = 0.1
 _MOST = 4_000
+# Bytes: of what a command prints for us, of what it says for people, and of its events at one look.
+_MOST_PRINTED, _MOST_SAID, _MOST_EVENTS = 200_000_000, 1_000_000, 50_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,57 +47,85 @@ class Commands:
     grace: float = 30.0
 
     def told(self, *arguments: str, given: str = "") -> str:
-        """Runs a command that runs no program, and gives its output and error output as one; ``given`` is its input.
-        FleetError if it fails, ``stack-timeout``."""
+        """Runs a command that runs no program, and gives what it prints; ``given`` is its input. FleetError if it
+        fails, ``stack-timeout``, ``stack-unreadable`` for more than 200 MB."""
         done = self._run([*arguments, "--stack", self.stack], self.workspace, given, None)
         if done.code != 0:
-            raise self._failure(done.output, Story())
-        return done.output
+            raise self._failure(done.said, Story())
+        return done.printed
+
+    def asked(self, *arguments: str, empty: t.Any = None) -> t.Any:
+        """The JSON that a command prints which runs no program; ``empty`` if it prints nothing. Warnings stand beside
+        it. FleetError as of ``told``; ``stack-unreadable`` for what is no JSON."""
+        return self._document(arguments, self.told(*arguments), empty)
 
     def known(self) -> bool:
         """Whether the backend has the stack."""
-        done = self._run(["stack", "ls", "--json"], self.workspace, "", None)
+        words = ("stack", "ls", "--json")
+        done = self._run(words, self.workspace, "", None)
         if done.code != 0:
-            raise self._failure(done.output, Story())
-        return re.search(rf'"name": "(?:[^"]*/)?{re.escape(self.stack)}"', done.output) is not None
+            raise self._failure(done.said, Story())
+        stacks = self._document(words, done.printed, [])
+        if not isinstance(stacks, list) or not all(isinstance(each, dict) for each in stacks):
+            raise self._unreadable("pulumi stack ls told no list of stacks")
+        return any(str(each.get("name")).rpartition("/")[2] == self.stack for each in stacks)
 
     def story(self, *arguments: str) -> Story:
         """Runs a command that runs the program, and gives what it told; FleetError with all that the engine says went
-        wrong, ``stack-timeout``."""
+        wrong, ``stack-timeout``, ``stack-unreadable`` if not all of what it told is understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
         story = Story()
         words = [*arguments, "--stack", self.stack, "--config-file", str(settings), "--event-log", str(log)]
         done = self._run(words, self.program, "", _Reader(log, story, self.say))
         if done.code != 0:
-            raise self._failure(done.output, story)
+            raise self._failure(done.said, story)
+        if story.unreadable:
+            raise self._unreadable(f"{story.unreadable} of the engine's events cannot be read: not all it did is known")
         return story
 
     def _run(self, arguments: t.Sequence[str], folder: Path, given: str, reader: _Reader | None) -> _Done:
         command = [str(self.pulumi), *arguments, "--non-interactive", "--color", "never", "--cwd", str(folder)]
-        output = self.workspace / "output"
-        with output.open("wb") as written:
-            child = subprocess.Popen(  # pylint: disable=ansible-bad-function  # runs on the controller
-                command,
-                env=dict(self.environ),
-                stdin=subprocess.PIPE if given else subprocess.DEVNULL,
-                stdout=written,
-                stderr=subprocess.STDOUT,
-            )
+        output, errors = self.workspace / "output", self.workspace / "errors"
+        with output.open("wb") as written, errors.open("wb") as warned:
+            try:
+                child = subprocess.Popen(  # pylint: disable=ansible-bad-function  # runs on the controller
+                    command,
+                    env=dict(self.environ),
+                    stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+                    stdout=written,
+                    stderr=warned,
+                )
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or "no program can be given such arguments"
+                text = f"{self.pulumi} cannot be started: {why}"
+                raise FleetError("stack-failed", text, f"stack {self.stack}") from None
         try:
             self._awaited(child, given, reader)
         finally:
             self._ended(child)
         if reader is not None:
             reader.read()
-        return _Done(output.read_text(encoding="utf-8", errors="replace"), child.returncode)
+        if output.stat().st_size > _MOST_PRINTED:
+            raise self._unreadable(f"pulumi {arguments[0]} printed more than {_MOST_PRINTED // 1_000_000} MB")
+        return _Done(output, errors, child.returncode)
+
+    def _document(self, arguments: t.Sequence[str], printed: str, empty: t.Any) -> t.Any:
+        if not printed.strip():
+            return empty
+        try:
+            return json.loads(printed)
+        except (ValueError, RecursionError):
+            raise self._unreadable(f"pulumi {' '.join(arguments)} printed no JSON") from None
+
+    def _unreadable(self, text: str) -> FleetError:
+        hint = "is this an engine that the collection was tried with?"
+        return FleetError(UNREADABLE, text, f"stack {self.stack}", hint)
 
     def _awaited(self, child: subprocess.Popen[bytes], given: str, reader: _Reader | None) -> None:
         end = time.monotonic() + self.seconds
         if given and child.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):  # what did not want it has ended, and says why
-                child.stdin.write(given.encode())
-                child.stdin.close()
+            threading.Thread(target=_hand_over, args=(child.stdin, given.encode(errors="replace")), daemon=True).start()
         while child.poll() is None:
             if time.monotonic() > end:
                 self._ended(child)
@@ -135,8 +168,31 @@ class Commands:
 
 @dataclass(frozen=True)
 class _Done:
-    output: str
+    output: Path
+    errors: Path
     code: int
+
+    @property
+    def printed(self) -> str:
+        return self.output.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def said(self) -> str:
+        """The end of both outputs, for people."""
+        return f"{_end_of(self.output)}\n{_end_of(self.errors)}"
+
+
+def _end_of(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_SAID))
+        return file.read(_MOST_SAID).decode(errors="replace")
+
+
+def _hand_over(pipe: t.IO[bytes], given: bytes) -> None:
+    """From a thread of its own: what does not read its input is ended when its time is over."""
+    with contextlib.suppress(OSError):  # what did not want it has ended, and says why
+        pipe.write(given)
+        pipe.close()
 
 
 @dataclass
@@ -149,16 +205,23 @@ class _Reader:
     position: int = 0
 
     def read(self) -> None:
-        if not self.log.exists():
-            return
+        while self.log.exists() and self._some():
+            pass
+
+    def _some(self) -> bool:
+        """Reads some lines; whether there may be more of them by now."""
         with self.log.open("rb") as file:
             file.seek(self.position)
-            lines, newline, _rest = file.read().rpartition(b"\n")
+            found = file.read(_MOST_EVENTS)
+        lines, newline, _rest = found.rpartition(b"\n")
+        if not newline and len(found) == _MOST_EVENTS:  # a part of one event; none is so long
+            lines = found
         self.position += len(lines) + len(newline)
         for line in lines.splitlines():
             text = self.story.heard(line.decode(errors="replace"))
             if text:
                 self.say(text)
+        return len(found) == _MOST_EVENTS
 
 
 def _locked(output: str, where: str) -> FleetError:

@@ -36,7 +36,8 @@ class StackStep:
 
     @property
     def type(self) -> str:
-        return self.urn.split("::")[2].rpartition("$")[2]
+        """Empty if the URN does not tell."""
+        return "".join(self.urn.split("::")[2:3]).rpartition("$")[2]
 
     def as_dict(self) -> dict[str, str]:
         return {"op": self.op, "type": self.type, "name": self.name, "urn": self.urn}
@@ -44,13 +45,15 @@ class StackStep:
 
 @dataclass
 class Story:
-    """A run as far as it is known; ``counts`` are resources by operation, known at its end."""
+    """A run as far as it is known; ``counts`` are resources by operation, known at its end, ``unreadable`` counts
+    events that were not understood."""
 
     steps: list[StackStep] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     outputs_differ: bool = False
+    unreadable: int = 0
 
     @property
     def changed(self) -> bool:
@@ -64,7 +67,13 @@ class Story:
 
     def heard(self, line: str) -> str:
         """Takes in one event, a line of JSON; what people are told of it at once, empty for nothing."""
-        event = json.loads(line)
+        try:
+            return self._heard(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self.unreadable += 1
+            return ""
+
+    def _heard(self, event: Event) -> str:
         if "diagnosticEvent" in event:
             return self._diagnosed(event["diagnosticEvent"])
         if "summaryEvent" in event:
@@ -109,6 +118,8 @@ def _step(metadata: Event) -> StackStep:
     before, after = old.get("inputs") or {}, new.get("inputs") or {}
     both = bool(old) and bool(new)
     keys = sorted(key for key in {*before, *after} if before.get(key) != after.get(key)) if both else []
+    if not isinstance(metadata["op"], str) or not isinstance(metadata["urn"], str):
+        raise TypeError("an operation and a URN are texts")
     return StackStep(
         op=metadata["op"],
         urn=metadata["urn"],

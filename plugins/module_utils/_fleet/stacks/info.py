@@ -7,16 +7,16 @@ locks."""
 from __future__ import annotations
 
 import contextlib
-import json
 import typing as t
 from collections import Counter
 from dataclasses import dataclass, field
 
 from ..._core.errors import FleetError
+from ..._core.values.parts import mapping, name, rows
 from ..files import json_file
-from .command import NO_SUCH_STACK, Commands, Say
+from .command import NO_SUCH_STACK, UNREADABLE, Commands, Say
 from .place import StackPlace, place, project_name
-from .stack import opened_stack
+from .stack import opened_stack, stack_outputs
 
 Options = t.Mapping[str, t.Any]
 _LAST = ("kind", "result", "startTime", "endTime", "version", "resourceChanges")
@@ -42,37 +42,52 @@ def info(options: Options, environ: t.Mapping[str, str], say: Say) -> StackInfo:
     where = place(options)
     try:
         with _reading(where, environ, say) as commands:
-            state = json.loads(commands.told("stack", "export")).get("deployment") or {}
-            runs = json.loads(commands.told("stack", "history", "--json", "--page-size", "1") or "[]")
-            outputs = json.loads(commands.told("stack", "output", "--json"))
+            state = commands.asked("stack", "export")
+            runs = commands.asked("stack", "history", "--json", "--page-size", "1", empty=[])
+            outputs = stack_outputs(commands)
     except FleetError as error:
         if error.code == NO_SUCH_STACK:
             return StackInfo()
         raise
-    resources = state.get("resources") or []
+    try:
+        return _told(where, state, runs, outputs)
+    except ValueError as error:
+        hint = "is this an engine that the collection was tried with?"
+        raise FleetError(
+            UNREADABLE, f"what the engine tells is damaged: {error}", f"stack {where.stack}", hint
+        ) from None
+
+
+def _told(where: StackPlace, state: t.Any, runs: t.Any, outputs: t.Mapping[str, t.Any]) -> StackInfo:
+    """ValueError for what the engine does not tell in this way."""
+    deployment = mapping({"state": state}, "state")
+    deployment = mapping(deployment, "deployment")
+    resources, pending = rows(deployment, "resources"), rows(deployment, "pending_operations")
+    last = (rows({"history": runs}, "history") or [{}])[0]
     return StackInfo(
         exists=True,
         outputs=outputs,
-        types=dict(sorted(Counter(each["type"] for each in resources).items())),
-        urns=tuple(each["urn"] for each in resources),
-        last={key: runs[0][key] for key in _LAST if key in runs[0]} if runs else {},
-        pending={each["resource"]["urn"]: each["type"] for each in state.get("pending_operations") or []},
+        types=dict(sorted(Counter(name(each, "type") for each in resources).items())),
+        urns=tuple(name(each, "urn") for each in resources),
+        last={key: last[key] for key in _LAST if key in last},
+        pending={name(mapping(each, "resource"), "urn"): name(each, "type") for each in pending},
         locks=tuple(_locks(where)),
     )
 
 
-def output(options: Options, name: str, environ: t.Mapping[str, str], say: Say) -> t.Any:
+def output(options: Options, wanted: str, environ: t.Mapping[str, str], say: Say) -> t.Any:
     """One output. FleetError ``no-such-stack``, ``no-such-output`` (with those there are), ``secret-output``."""
     where = place(options)
     with _reading(where, environ, say) as commands:
-        found = json.loads(commands.told("stack", "output", "--json"))
-    if name not in found:
+        found = stack_outputs(commands)
+    if wanted not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise FleetError("no-such-output", f"there is no output {name!r}", f"stack {where.stack}", f"outputs: {known}")
-    if found[name] == "[secret]":
-        text = f"the output {name} is secret, and is not given"
+        text = f"there is no output {wanted!r}"
+        raise FleetError("no-such-output", text, f"stack {where.stack}", f"outputs: {known}")
+    if found[wanted] == "[secret]":
+        text = f"the output {wanted} is secret, and is not given"
         raise FleetError("secret-output", text, f"stack {where.stack}", "hand over a path or another reference")
-    return found[name]
+    return found[wanted]
 
 
 @contextlib.contextmanager
@@ -94,4 +109,5 @@ def _locks(where: StackPlace) -> t.Iterator[t.Mapping[str, t.Any]]:
             found = json_file(str(path), "lock-missing", "lock-invalid")
         except FleetError:  # given back, or being written
             continue
-        yield {key: found.get(key) for key in ("username", "hostname", "pid", "timestamp")}
+        if isinstance(found, dict):
+            yield {key: found.get(key) for key in ("username", "hostname", "pid", "timestamp")}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import tempfile
 import typing as t
@@ -27,6 +28,7 @@ Config = t.Mapping[str, t.Any]
 # Of the caller's Pulumi: how one logs in to a backend that is a service.
 _KEPT = ("PULUMI_ACCESS_TOKEN",)
 _MOST = 10_000_000
+_STACK = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,48 +50,72 @@ class StackPlace:
 
 
 def place(options: Options) -> StackPlace:
-    """The place that options of a verb name. FleetError with all of ``no-project``, ``no-passphrase``, ``bad-backend``,
-    ``bad-stack``."""
-    project = Path(options["project_dir"]).expanduser().absolute()
-    passphrase = options.get("passphrase_file")
-    problems = []
-    if not (project / "Pulumi.yaml").is_file():
-        problems.append(
-            Problem(
-                "no-project", f"there is no Pulumi.yaml in {project}", "project_dir", "name the folder of the program"
-            )
-        )
-    if passphrase and not Path(passphrase).expanduser().is_file():
+    """The place that options of a verb name. FleetError with all of ``bad-path``, ``no-project``, ``no-passphrase``,
+    ``bad-backend``, ``bad-stack``."""
+    problems: list[Problem] = []
+
+    def path(option: str, given: str) -> Path:
+        found, wrong = _absolute(given)
+        if wrong:
+            problems.append(Problem("bad-path", wrong, option))
+        return found
+
+    project, passphrase = path("project_dir", str(options["project_dir"])), options.get("passphrase_file")
+    home = path("home", str(options.get("home") or "~/.pulumi"))
+    python = path("python", str(options.get("python") or sys.executable))
+    passphrase_file = path("passphrase_file", str(passphrase)) if passphrase else None
+    bad = {each.where for each in problems}
+    if "project_dir" not in bad and not (project / "Pulumi.yaml").is_file():
+        text = f"there is no Pulumi.yaml in {project}"
+        problems.append(Problem("no-project", text, "project_dir", "name the folder of the program"))
+    if passphrase_file is not None and "passphrase_file" not in bad and not passphrase_file.is_file():
         problems.append(Problem("no-passphrase", f"there is no file {passphrase}", "passphrase_file"))
-    backend = str(options["backend_url"])
-    if not urlsplit(backend).scheme:
-        hint = "for example file:///srv/fleet-state"
-        problems.append(Problem("bad-backend", f"{backend!r} is no URL of a backend", "backend_url", hint))
-    if not options["stack"] or any(letter in options["stack"] for letter in "/ "):
-        problems.append(Problem("bad-stack", f"{options['stack']!r} is no name of a stack", "stack"))
+    backend, wrong = _whole_files(str(options["backend_url"]))
+    if wrong:
+        problems.append(Problem("bad-backend", wrong, "backend_url", "for example file:///srv/fleet-state"))
+    if not _STACK.fullmatch(str(options["stack"] or "")):
+        hint = "letters, digits, - _ and ."
+        problems.append(Problem("bad-stack", f"{options['stack']!r:.200} is no name of a stack", "stack", hint))
     if problems:
         raise FleetError.of(problems)
     return StackPlace(
         project=project,
-        stack=options["stack"],
-        backend=_whole_files(backend),
-        home=Path(options.get("home") or "~/.pulumi").expanduser().absolute(),
-        passphrase_file=Path(passphrase).expanduser().absolute() if passphrase else None,
-        python=Path(options.get("python") or sys.executable).expanduser().absolute(),
+        stack=str(options["stack"]),
+        backend=backend,
+        home=home,
+        passphrase_file=passphrase_file,
+        python=python,
     )
 
 
-def _whole_files(backend: str) -> str:
+def _absolute(text: str) -> tuple[Path, str]:
+    """The path, and what is wrong with it."""
+    found = Path(os.path.expanduser(text)).absolute()
+    try:
+        impossible = b"\0" in os.fsencode(text)
+    except UnicodeEncodeError:
+        impossible = True
+    if impossible:
+        return found, f"no file can be called {text!r:.200}"
+    return found, f"there is no home for {text:.200}" if os.path.expanduser(text).startswith("~") else ""
+
+
+def _whole_files(backend: str) -> tuple[str, str]:
     """Of a state in files: the engine writes a file of attributes beside each file, not in one step. Killed then, it
     leaves half of it, and the state cannot be read. Nobody needs those files. A relative path begins where the play
-    runs; the engine runs elsewhere."""
-    parts = urlsplit(backend)
+    runs; the engine runs elsewhere. The URL, and what is wrong with it."""
+    try:
+        parts = urlsplit(backend)
+    except ValueError:
+        return backend, f"{backend!r:.200} is no URL of a backend"
+    if not parts.scheme:
+        return backend, f"{backend!r:.200} is no URL of a backend"
     if parts.scheme != "file":
-        return backend
-    home = Path(parts.netloc + parts.path).expanduser().absolute()
+        return backend, ""
+    home, wrong = _absolute(parts.netloc + parts.path)
     asked = "" if "metadata" in parse_qs(parts.query) else "metadata=skip"
     query = "&".join(filter(None, (parts.query, asked)))
-    return f"file://{home}?{query}"
+    return f"file://{home}?{query}", wrong
 
 
 def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str]) -> dict[str, str]:
@@ -118,11 +144,24 @@ def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="gitops-fleet-stack-") as folder:
         made = Path(folder)
         write_file(made / "Pulumi.yaml", _content(where.project / "Pulumi.yaml"), 0o600)
-        settings = _document(where.project / f"Pulumi.{where.stack}.yaml")
-        values = {**(settings.get("config") or {}), **{_full(where, name): value for name, value in config.items()}}
+        file = where.project / f"Pulumi.{where.stack}.yaml"
+        settings = _document(file)
+        known = settings.get("config") or {}
+        if not isinstance(known, dict):
+            raise FleetError("bad-config", "config is no mapping", str(file))
+        values = {**known, **{_full(where, name): value for name, value in config.items()}}
         document = {**settings, **({"config": values} if values else {})}
-        write_file(made / f"Pulumi.{where.stack}.yaml", json.dumps(document).encode(), 0o600)
+        write_file(made / file.name, as_json(document, f"config and {file}"), 0o600)
         yield made
+
+
+def as_json(value: t.Any, where: str) -> bytes:
+    """FleetError ``bad-config`` for what JSON has no form for, such as a date; it tells nothing of the value."""
+    try:
+        return json.dumps(value).encode()
+    except (TypeError, ValueError, RecursionError):
+        words = "only texts, numbers, booleans, lists and mappings can be passed on"
+        raise FleetError("bad-config", words, where, "write it in quotes") from None
 
 
 def project_name(where: StackPlace) -> str:

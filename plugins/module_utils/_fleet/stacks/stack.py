@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import tempfile
 import typing as t
 from dataclasses import dataclass, replace
@@ -14,9 +13,9 @@ from dataclasses import dataclass, replace
 from ..._core.errors import FleetError, Problem
 from ..._core.values.listed import listed
 from ..._local.pulumi_engine import find_engine
-from .command import Commands, Say
+from .command import UNREADABLE, Commands, Say
 from .events import StackStep, Story
-from .place import StackPlace, environment, place, project_name, ready_folder, workspace
+from .place import StackPlace, as_json, environment, place, project_name, ready_folder, workspace
 
 Options = t.Mapping[str, t.Any]
 _MOST_NAMED = 20
@@ -34,9 +33,19 @@ class StackReport:
     warnings: tuple[str, ...]
 
     def diff(self) -> dict[str, t.Any]:
-        """By the names of resources what was, and is or would be, other; of one that comes or goes just that."""
-        before = {step.name: dict(step.before) for step in self.steps if step.op not in ("create", "import")}
-        after = {step.name: dict(step.after) for step in self.steps if step.op not in ("delete", "discard")}
+        """By the names of resources what was, and is or would be, other; of one that comes or goes just that. Where
+        several have one name, their URNs stand for it."""
+        before: dict[str, dict[str, t.Any]] = {}
+        after: dict[str, dict[str, t.Any]] = {}
+        whose: dict[str, set[str]] = {}
+        for step in self.steps:
+            whose.setdefault(step.name, set()).add(step.urn)
+        for step in self.steps:
+            key = step.name if len(whose[step.name]) == 1 else step.urn
+            if step.op not in ("create", "import"):
+                before.setdefault(key, {}).update(step.before)
+            if step.op not in ("delete", "discard"):
+                after.setdefault(key, {}).update(step.after)
         return {"before": before, "after": after}
 
 
@@ -72,6 +81,14 @@ def opened_stack(
             seconds=float(options.get("timeout") or 3600),
             say=say,
         )
+
+
+def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
+    """By name; secrets are masked by the engine. FleetError ``stack-unreadable``."""
+    found = commands.asked("stack", "output", "--json", empty={})
+    if not isinstance(found, dict):
+        raise FleetError(UNREADABLE, "the engine tells no mapping of outputs", f"stack {commands.stack}")
+    return found
 
 
 def _present(where: StackPlace, options: Options, commands: Commands, check: bool) -> StackReport:
@@ -133,7 +150,7 @@ def _settled(where: StackPlace, options: Options, commands: Commands) -> Command
     """With its secret settings, which the engine encrypts; they go to it by no argument, for those anybody can read."""
     for name, value in (options.get("secret_config") or {}).items():
         full = name if ":" in name else f"{project_name(where)}:{name}"
-        text = value if isinstance(value, str) else json.dumps(value)
+        text = value if isinstance(value, str) else as_json(value, f"secret_config.{name}").decode()
         commands.told("config", "set", "--secret", full, given=text)
     return commands
 
@@ -155,7 +172,7 @@ def _refuse_deletions(found: Story, name: str) -> None:
 
 def _report(found: Story, commands: Commands | None) -> StackReport:
     """``commands`` are for its outputs, where the stack is there."""
-    outputs = json.loads(commands.told("stack", "output", "--json")) if commands is not None else {}
+    outputs = stack_outputs(commands) if commands is not None else {}
     return StackReport(
         changed=found.changed,
         counts=found.counts,

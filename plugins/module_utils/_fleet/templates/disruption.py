@@ -23,6 +23,7 @@ from ..._core.disruption.budgets.lint import YEAR
 from ..._core.disruption.budgets.timeline import next_change, timeline
 from ..._core.disruption.lint_pool import lint_node_pool
 from ..._core.errors import FleetError, Problem
+from ..._core.foreign import written
 from ..._core.objects.karpenter.definition import policies
 from ..._core.objects.karpenter.node_pool import REASONS, Budget
 from ..._core.objects.karpenter.reading import examine
@@ -103,7 +104,8 @@ def is_disruptable(
     reason: str | None = None,
     now: t.Any = None,
 ) -> bool:
-    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it; of a list the first counts.
+    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it: a Node that does not say its
+    instance type yet is none to it.
     ``now`` as of ``given_instant``.
 
     Pods, PodDisruptionBudgets and NodeClaims are looked at for a Node, ``nodes`` and ``reason`` (None: every one) for a
@@ -111,14 +113,18 @@ def is_disruptable(
     ``bad-argument``, and those of documents that cannot be read.
     """
     at = given_instant(now)
-    (document,) = objects(value, "input")[:1] or [{}]
+    document, *more = objects(value, "input") or [{}]
+    if more:
+        raise FleetError("bad-argument", f"one object is wanted, not {len(more) + 1}", "input", "use select()")
     kind = document.get("kind")
     if kind == "Pod":
         return pod_disruptable(read_pod(document), at)
     if kind == "Node":
         state = _state(document, pods, pod_disruption_budgets, node_claims)
         unknown = {"no-pool"} if node_claims is not None else {"no-pool", "not-managed"}
-        node = next(each for each in state.nodes if each.node is not None)
+        node = next((each for each in state.nodes if each.node is not None), None)
+        if node is None:
+            return False
         if node_claims is None and _tainted(node):
             return False  # it is on its way out; its NodeClaim would say so
         return all(each.code in unknown for each in blockers(state, node, at))
@@ -127,7 +133,7 @@ def is_disruptable(
             raise FleetError("bad-argument", "whether a NodePool may lose nodes depends on those it has", "nodes")
         rows = allowed_disruptions(document, nodes, reason, node_claims, write_time(at))
         return all(row["allowed"] is None or row["allowed"] > 0 for row in rows)
-    raise FleetError("bad-argument", f"a Pod, a Node or a NodePool is wanted, not {kind!r:.60}", "input")
+    raise FleetError("bad-argument", f"a Pod, a Node or a NodePool is wanted, not {written(kind, 60)}", "input")
 
 
 def read_pools(pools: t.Any) -> list[Budgeted]:

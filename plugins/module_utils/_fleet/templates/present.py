@@ -9,17 +9,18 @@ import typing as t
 from datetime import UTC, datetime
 
 from ..._core.errors import FleetError
-from ..._core.values.instants import parse_time, write_time
+from ..._core.values.instants import parse_present, write_time
 
 
 def given_instant(value: t.Any = None, name: str = "now") -> datetime:
     """An aware instant; None and ``now`` are the present. FleetError ``invalid-time``, also for anything but text, and
-    for a text without a zone, because it would mean another instant on another machine."""
+    for a text without a zone, because it would mean another instant on another machine, and for the ends of the
+    calendar."""
     if value is None or value == "now":
         return datetime.now(UTC)
     try:
         if isinstance(value, str):
-            return parse_time(value)
+            return parse_present(value)
     except ValueError:
         pass
     hint = "write it like 2026-05-01T12:00:00Z"

@@ -35,6 +35,9 @@ def selected_by(cluster: t.Any, selector: t.Any) -> bool:
         raise FleetError("bad-argument", f"one object is wanted, not {len(more) + 1}", "input", "use select()")
     if isinstance(selector, str):
         return _by_labels(document, _text(selector, "selector"))
+    if selector is None:
+        hint = "without any choice give {}, which selects everything"
+        raise FleetError("bad-argument", "there is no selector", "selector", hint)
     if isinstance(selector, Mapping) and set(selector) == {"byLabel"}:
         return _by_labels(document, _text(selector["byLabel"], "selector.byLabel"))
     if isinstance(selector, list):
@@ -63,10 +66,12 @@ def _labels(document: Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def _text(text: t.Any, place: str) -> LabelSelector:
+    hint = "write it as for kubectl -l, such as region in (eu,us),tier!=gold"
+    if not isinstance(text, str):
+        raise FleetError("wrong-type", f"text is wanted, not {text!r:.60}", place, hint)
     try:
-        return parse_selector(str(text))
+        return parse_selector(text)
     except ValueError as error:
-        hint = "write it as for kubectl -l, such as region in (eu,us),tier!=gold"
         raise FleetError("invalid-label-selector", str(error), place, hint) from None
 
 

@@ -15,9 +15,9 @@ from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
 from ..._core.objects.clusters.maintenance_forms import KUBERNETES, NODE_IMAGE
 from ..._core.objects.reading import judge
 from ..._core.objects.updates.update_run import FULL, NODE_IMAGE_ONLY
-from ..._core.updates.timing.maintenance import Site, calendar
+from ..._core.updates.timing.maintenance import MaintainedMember, calendar
 from ..._core.windows.fleet_windows import read_window, within_windows
-from ..._core.windows.maintenance import configured
+from ..._core.windows.maintenance import window_openings
 from .given import objects, one_of
 from .present import given_instant
 
@@ -47,7 +47,9 @@ def within_window(at: t.Any, windows: t.Any, governs: str = KUBERNETES) -> bool:
 def _within(now: datetime, window: Mapping[str, t.Any], place: str, kind: str) -> bool:
     if "apiVersion" in window or "kind" in window:
         found = _maintenance(window, place, "")
-        spans = calendar((found,)).open(Site(name=found.name, maintenance=found.name), kind, now, now + A_MOMENT)
+        spans = calendar((found,)).open(
+            MaintainedMember(name=found.name, maintenance=found.name), kind, now, now + A_MOMENT
+        )
         return spans is None or _inside(spans, now)
     if "maintenanceWindow" in window or "timeInWeek" in window:
         return _configured(window, now, place, "spec.windows[0]")
@@ -65,7 +67,7 @@ def _configured(configuration: Mapping[str, t.Any], now: datetime, place: str, i
         "spec": {"windows": [configuration]},
     }
     (read,) = _maintenance(document, place, inside).spec.windows
-    return _inside(configured(read, now, now + A_MOMENT), now)
+    return _inside(window_openings(read, now, now + A_MOMENT), now)
 
 
 def _inside(spans: t.Iterable[tuple[datetime, datetime]], now: datetime) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import typing as t
 from datetime import datetime
@@ -27,7 +28,12 @@ Policy = dict[str, t.Any]
 
 def shipped() -> tuple[Policy, ...]:
     """Policies and their bindings, as they are on a hub of ours: what a server fills in stands in them."""
-    return tuple(json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json")))
+    return tuple(json.loads(text) for text in _texts())
+
+
+@functools.cache
+def _texts() -> tuple[str, ...]:
+    return tuple(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.json")))
 
 
 def path_of(policy: Policy) -> str:

@@ -9,6 +9,8 @@ own: it stands for as long as its run says that the operation is in flight, howe
 
 from __future__ import annotations
 
+import typing as t
+
 from ..._core.errors import FleetError
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.run import MemberBlocker
@@ -55,16 +57,30 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
                 raise
 
 
-def busy(records: Records, document: Record) -> str:
-    """The operation in flight on a FleetMember, or nothing. A mark that no run stands for is stale."""
-    operation = mark_of(document)
-    return operation if operation and _in_flight(records, document["metadata"]["name"], operation) else ""
+def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[str, str]:
+    """The operations in flight on FleetMembers, by name; none for the others. A mark that no run stands for is stale.
+    Each run is read once."""
+    runs: dict[str, t.Container[str]] = {}
+    found = {}
+    for document in members:
+        name, operation = document["metadata"]["name"], mark_of(document)
+        run = run_name(operation, name)
+        if operation and run not in runs:
+            runs[run] = _operations_of(records, run)
+        if operation and operation in runs[run]:
+            found[name] = operation
+    return found
+
+
+def operation_in_flight(records: Records, document: Record) -> str:
+    """That of one FleetMember, or nothing."""
+    return next(iter(operations_in_flight(records, (document,)).values()), "")
 
 
 def _held(records: Records, member: str) -> MemberBlocker:
     """Said in words that stay the same from look to look, or every look would be news."""
     document = records.get("FleetMember", member)
-    other = busy(records, document) if document else ""
+    other = operation_in_flight(records, document) if document else ""
     message = f"{other} is in flight" if other else "another run is about to begin something on it"
     return MemberBlocker(reason=OPERATION_IN_PROGRESS, message=message)
 
@@ -76,7 +92,7 @@ def _mark(records: Records, member: str, operation: str) -> MemberBlocker | None
             return MemberBlocker(reason=OPERATION_IN_PROGRESS, message="it is leaving the fleet")
         if mark_of(document) == operation:
             return None
-        other = busy(records, document)
+        other = operation_in_flight(records, document)
         if other:
             return MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{other} is in flight")
         if _marked(records, document, operation):
@@ -102,18 +118,21 @@ def _marked(records: Records, document: Record, operation: str) -> bool:
     return replaced(records, {**document, "status": status}) is not None
 
 
-def _in_flight(records: Records, member: str, operation: str) -> bool:
-    """Whether the run that the operation belongs to still says so; a mark that nobody stands for is stale. A run that
-    cannot be read may say so."""
-    document = records.get(KIND, run_name(operation, member))
+def _operations_of(records: Records, name: str) -> t.Container[str]:
+    """The operations of which the run still says that they are in flight. One that cannot be read may say so of any."""
+    document = records.get(KIND, name)
     if document is None:
-        return False
+        return ()
     try:
-        run = recorded(UpdateRun, document)
+        rows = recorded(UpdateRun, document).status.members
     except FleetError:
+        return _Anything()
+    return {row.operation_id for row in rows if row.status.state == RUNNING}
+
+
+class _Anything:
+    def __contains__(self, _operation: object) -> bool:
         return True
-    rows = run.status.members
-    return any(row.operation_id == operation and row.status.state == RUNNING for row in rows)
 
 
 def run_name(operation: str, member: str) -> str:

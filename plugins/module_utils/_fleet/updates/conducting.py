@@ -49,7 +49,7 @@ from ..conductor.loop import RunLimits
 from ..conductor.operation import Operation, OperationMaker
 from ..drivers.by_provider import not_offered, refuse_target
 from ..drivers.contract import Driver
-from ..drivers.host import here
+from ..drivers.host import intent_reference
 from ..drivers.options import OptionPlace, drivers_from
 from ..files import refuse_unwritable
 from ..members.members import (
@@ -112,7 +112,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
         _target_notes(run, wish, clients)
         refuse_type(records, run, drivers)
         if run.status.phase == NEW:
-            run = started(session, run, observed(drivers, wish.threads), write=True, who=who).run
+            run = started(session, run, observed_versions(drivers, wish.threads), write=True, who=who).run
         task = f"run/{run.name}/{run.metadata.uid}"
         leases = upgrade_leases(clients, drivers, task, say, wish.pace.lost_after)
         whole, permits = whole_run(run), _permits(records, run)
@@ -128,7 +128,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
             clock_ahead=clients.clock_ahead,
             pools=pools,
         )
-        place = partial(here, operations_folder(wish.operations, session.environ))
+        place = partial(intent_reference, operations_folder(wish.operations, session.environ))
         follow: OperationMaker = Operation
         if whole:
             steps = MemberSteps(session=session, run=run, clients=clients, permits=permits, pools=pools, holder=task,
@@ -171,10 +171,10 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
         _refuse_without_windows(session, run, given, drivers)
         if run.status.phase != NEW:
             return Outcome(run=run, changed=not _settled(run_of(run)), notes=notes)
-        return replace(started(session, run, observed(drivers, wish.threads), write=False), notes=notes)
+        return replace(started(session, run, observed_versions(drivers, wish.threads), write=False), notes=notes)
 
 
-def observed(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
+def observed_versions(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
     """Versions of members by name, as their drivers tell; who does not answer is left out. With ``pools`` the lowest of
     the control plane's and theirs."""
     work = {name: _observe(driver, name, pools) for name, driver in drivers.items()}
@@ -196,7 +196,9 @@ def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int, po
         return {}
     rows = ending.state.members
     asked = {row.name: drivers[row.name] for row in rows if _there(row) and row.name in drivers}
-    found = observed({name: each for name, each in asked.items() if name not in ending.witnessed}, threads, pools)
+    found = observed_versions(
+        {name: each for name, each in asked.items() if name not in ending.witnessed}, threads, pools
+    )
     return {name: version for name, version in found.items() if not _reached(version, ending.run.target)}
 
 
@@ -292,7 +294,7 @@ def _drivers(
     session: Session, run: UpdateRun, wish: ConductOptions, strict: bool = False
 ) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
     """Those of the run's members, while entered; with ``strict`` they are to be upgraded."""
-    members, timeout = _members_of(session.records, run), Timeouts(connect=wish.timeout)
+    members, timeout = _members_of(session.records, run), Timeouts.connecting(wish.timeout)
     operations = operations_folder(wish.operations, session.environ)
     # Budgets of node pools may be over members that are not in the run.
     asked = members

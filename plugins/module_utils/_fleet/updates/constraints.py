@@ -15,7 +15,7 @@ from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.release_catalog import ReleaseCatalog
 from ..._core.updates.releases.releases import Releases, releases, version_obstacle
 from ..._core.updates.run import MemberBlocker, MemberView
-from ..._core.updates.timing.maintenance import Calendar, Site, calendar
+from ..._core.updates.timing.maintenance import Calendar, MaintainedMember, calendar
 from ..._core.values.update_states import WINDOW_CLOSED
 from ..._core.windows.spans import Span
 from ..._store.records import Record, Records
@@ -31,7 +31,7 @@ AHEAD = timedelta(days=400)
 @dataclass(frozen=True)
 class StartConstraints:
     """For runs of one type to one version. What is ``given`` stands for what is recorded under the same name, which is
-    read anew by each call: FleetError ``record-damaged``."""
+    read anew by each call: FleetError ``record-damaged``. A FleetMember that cannot be read holds itself, no other."""
 
     records: Records
     run_type: str
@@ -48,7 +48,7 @@ class StartConstraints:
         """Those of each FleetMember: what they are called, and when they hold."""
         times, _known = self._read()
         labels = self._labels() if times.freezes else {}
-        return {each["metadata"]["name"]: times.freezes_of(_site(each, labels)) for each in members}
+        return {each["metadata"]["name"]: _freezes(times, each, labels) for each in members}
 
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
         """Members of which it is not known when they may begin."""
@@ -86,31 +86,43 @@ class StartConstraints:
         known: Releases,
         now: datetime,
     ) -> MemberView:
-        site, spec = _site(member, labels), member["spec"]
-        obstacles = [times.frozen(site, now)]
-        place = known.at(spec.get("provider", ""), spec.get("location", ""))
+        spec = member["spec"]
+        obstacles: list[MemberBlocker | None] = []
         if self.target:
+            place = known.at(spec.get("provider", ""), spec.get("location", ""))
             obstacles.append(version_obstacle(place, self.target, spec.get("location", ""), now))
         windows = None
         shut: tuple[str, ...] = ()
         try:
+            site = _site(member, labels)
+            obstacles.insert(0, times.frozen(site, now))
             windows = times.open(site, self.run_type, *_span(now))
             shut = times.shut(site, self.run_type, now)
         except FleetError as error:
             obstacles.append(MemberBlocker(reason=WINDOW_CLOSED, message=error.message))
         held = tuple(each for each in obstacles if each is not None)
-        return MemberView(name=site.name, windows=windows, shut=shut, obstacles=held)
+        return MemberView(name=member["metadata"]["name"], windows=windows, shut=shut, obstacles=held)
 
 
-def _site(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> Site:
+def _site(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> MaintainedMember:
     name = member["metadata"]["name"]
     own = (member.get("status") or {}).get("maintenance")
-    return Site(
+    return MaintainedMember(
         name=name,
         labels=labels.get(name, {}),
         maintenance=member["spec"].get("maintenance", ""),
         own=recorded(FleetMember, member).status.maintenance if own else None,
     )
+
+
+def _freezes(
+    times: Calendar, member: Record, labels: t.Mapping[str, t.Mapping[str, str]]
+) -> tuple[tuple[str, Span], ...]:
+    """Those of the fleet alone where the member cannot be read: its view says that it may not begin."""
+    try:
+        return times.freezes_of(_site(member, labels))
+    except FleetError:
+        return times.freezes_of(_site({**member, "status": {}}, labels))
 
 
 def _span(now: datetime) -> tuple[datetime, datetime]:

@@ -11,13 +11,14 @@ from datetime import UTC, datetime, timedelta
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import FLEET_API
+from ..._core.objects.reading import read
 from ..._core.objects.updates.run_status import UpdateRunStatus
 from ..._core.objects.updates.strategy import UpdateRunStrategy, UpdateStrategy
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.schema.codec import encode
 from ..._core.updates.approvals import MADE_BY
-from ..._core.updates.integrity import DIGEST, problems_of, recorded_digest
-from ..._core.updates.record.digest import run_digest
+from ..._core.updates.integrity import DIGEST, STRATEGY, problems_of
+from ..._core.updates.record.digest import run_digest, strategy_digest
 from ..._core.updates.record.run_state import status_of
 from ..._core.updates.retry import follow_up, limited_to, retry_name
 from ..._core.updates.run import RunState
@@ -167,7 +168,9 @@ def _prepared(
         uncovered_members=resolved.uncovered,
         observed_generation=run.metadata.generation,
     )
-    annotations = {**wanted.metadata.annotations, **run.metadata.annotations, DIGEST: digest}
+    given = {**wanted.metadata.annotations, **run.metadata.annotations}
+    held = {DIGEST: digest, **({STRATEGY: strategy_digest(strategy)} if strategy else {})}
+    annotations = {**{key: each for key, each in given.items() if key != STRATEGY}, **held}
     metadata = replace(run.metadata, annotations=annotations)
     return replace(run, metadata=metadata, status=status_of(state, derive(state), base))
 
@@ -175,7 +178,8 @@ def _prepared(
 def _same(before: UpdateRun, run: UpdateRun) -> bool:
     """Whether the recorded run says the same, and its tree was made already, by us."""
     made = before.status.observed_generation == before.metadata.generation and before.status.stages
-    same = encode(before.spec) == encode(run.spec) and recorded_digest(before) == recorded_digest(run)
+    digests = [[each.metadata.annotations.get(key) for key in (DIGEST, STRATEGY)] for each in (before, run)]
+    same = encode(before.spec) == encode(run.spec) and digests[0] == digests[1]
     return bool(made) and same and not problems_of(before)
 
 
@@ -187,7 +191,9 @@ def _kept(
     given: UpdateManifests,
     who: str,
 ) -> UpdateRun:
-    """Writes strategies, the run with its digest, and its tree, which needs the run's uid."""
+    """Writes strategies, the run with its digest, and its tree, which needs the run's uid. FleetError, and nothing is
+    written, for a run that no manifest could have: nobody could read it afterwards."""
+    read({"apiVersion": FLEET_API, "kind": KIND, "metadata": {"name": run.name}, "spec": encode(run.spec)}, KIND)
     keep(records, given.strategies.values(), write=True)
     body = {"apiVersion": FLEET_API, "kind": KIND, "spec": encode(run.spec)}
     annotations = dict(run.metadata.annotations)

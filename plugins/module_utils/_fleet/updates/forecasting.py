@@ -21,7 +21,7 @@ from ..._core.values.instants import write_time
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, TERMINAL
 from ..._store.records import Record, Records
 from ..members.members import recorded_members
-from .claims import busy
+from .claims import operations_in_flight
 from .constraints import StartConstraints
 from .update_run import recorded_runs
 
@@ -48,20 +48,26 @@ class Outlook:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSight:
-    """What forecasts look at, read once for many runs: FleetMembers as they are recorded, and runs to learn from."""
+    """What forecasts look at, read once for many runs: FleetMembers as they are recorded, the operations that are in
+    flight there, and runs to learn from."""
 
     records: Records
     documents: t.Mapping[str, Record]
     fleet: t.Mapping[str, FleetMember]
+    in_flight: t.Mapping[str, str]
     runs: t.Sequence[UpdateRun]
 
     @classmethod
     def of(cls, records: Records, runs: t.Sequence[UpdateRun]) -> FleetSight:
         """Reads what is recorded of members; ``runs`` are those to learn from."""
+        fleet = {name: each.fleet for name, each in recorded_members(records).items()}
+        listed = {each["metadata"]["name"]: each for each in records.list("FleetMember")}
         return cls(
             records=records,
-            documents={each["metadata"]["name"]: each for each in records.list("FleetMember")},
-            fleet={name: each.fleet for name, each in recorded_members(records).items()},
+            # One that comes or goes between the two is in the fleet the next time, or no more.
+            documents={name: each for name, each in listed.items() if name in fleet},
+            fleet=fleet,
+            in_flight=operations_in_flight(records, listed.values()),
             runs=runs,
         )
 
@@ -76,8 +82,8 @@ class FleetSight:
         documents = self.of_run(state)
         views = permits.views(documents, now)
         return {
-            name: _seen(views[name], self.fleet[name].status.version, busy(self.records, each), state, run)
-            for name, each in ((each["metadata"]["name"], each) for each in documents)
+            name: _seen(views[name], self.fleet[name].status.version, self.in_flight.get(name, ""), state, run)
+            for name in (each["metadata"]["name"] for each in documents)
         }
 
     def durations(self, run: UpdateRun) -> Durations:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import FLEET_API
@@ -34,6 +34,9 @@ from ..recorded import DAMAGED, recorded
 
 KIND = "Gate"
 RUN_LABEL = "gitops.fleet/update-run"
+_ATTEMPTS = 5
+# How long the hub is taken to vouch as it did, for what is only shown.
+_VOUCHED_FOR = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class GateKeeper:
     tell: t.Callable[[str], None] = lambda _text: None
     _shown: dict[str, str] = field(default_factory=dict)
     _proven: set[tuple[str, str]] = field(default_factory=set)
+    _vouched: tuple[datetime, datetime | None] | None = None
 
     def prove(self, run: UpdateRun, state: RunState, now: datetime) -> None:
         """FleetError ``gate-unproven`` if a gate counts as passed that nobody, or nobody who counts, has completed."""
@@ -99,27 +103,9 @@ class GateKeeper:
         for placed in gates_of(state):
             if placed.gate.state != PENDING:
                 continue
-            gate, why = None, ""
-            try:
-                gate = self._object(placed.gate.id)
-            except FleetError as error:
-                if error.code != DAMAGED:
-                    raise
-                why = f"its Gate cannot be read: {error.message}"
-            if gate is not None and gate.status.state != COMPLETED:
-                why = mistaken(gate, gate_target(run.name, placed), run)
-            elif gate is not None:
-                given = judged_approval(gate, gate_target(run.name, placed), self._court(run), now)
-                if isinstance(given, Approval):
-                    found.append(given)
-                else:
-                    by = gate.status.approval.by if gate.status.approval else UNVERIFIED
-                    why = f"the approval of {by} does not count: {given.why}"
-            if why:
-                self.tell(f"gate {placed.gate.name} {placed.position}: {why}")
-                self.records.delete(KIND, placed.gate.id)
-                self._shown.pop(placed.gate.id, None)
-            row = as_shown(placed.gate, None if why else gate, self._court(run))
+            gate, given = self._counting(run, placed, now)
+            found += [given] if given else []
+            row = as_shown(placed.gate, gate, self._shown_court(run, now) if gate and gate.status.refusal else None)
             if row.refused and row.refused != placed.gate.refused:
                 self.tell(f"gate {placed.gate.name} {placed.position} was refused by {row.refused}")
             rows[placed.gate.id] = row
@@ -134,8 +120,54 @@ class GateKeeper:
             _publish(self.records, run, placed, lease)
             self._shown[gate.id] = gate.state
 
+    def _counting(self, run: UpdateRun, placed: PlacedGate, now: datetime) -> tuple[Gate | None, Approval | None]:
+        """The object of an open gate and its approval that counts. One that does not count is deleted as it was judged:
+        what has come to it since is looked at again. FleetError ``conflict`` if that goes on."""
+        for left in reversed(range(_ATTEMPTS)):
+            document = self.records.get(KIND, placed.gate.id)
+            if document is None:
+                break
+            judged = self._judged(run, placed, document, now)
+            if not isinstance(judged, str):
+                return judged
+            try:
+                self.records.delete(KIND, placed.gate.id, document["metadata"]["resourceVersion"])
+            except FleetError as error:
+                if error.code != "conflict" or not left:
+                    raise
+                continue
+            self.tell(f"gate {placed.gate.name} {placed.position}: {judged}")
+            self._shown.pop(placed.gate.id, None)
+            break
+        return None, None
+
+    def _judged(
+        self, run: UpdateRun, placed: PlacedGate, document: Record, now: datetime
+    ) -> tuple[Gate, Approval | None] | str:
+        """The Gate and its approval, None for one that nobody has given; a text says why the Gate does not count."""
+        try:
+            gate = recorded(Gate, document)
+        except FleetError as error:
+            if error.code != DAMAGED:
+                raise
+            return f"its Gate cannot be read: {error.message}"
+        place = gate_target(run.name, placed)
+        if gate.status.state != COMPLETED:
+            return mistaken(gate, place, run) or (gate, None)
+        given = judged_approval(gate, place, self._court(run), now)
+        if isinstance(given, Approval):
+            return gate, given
+        by = gate.status.approval.by if gate.status.approval else UNVERIFIED
+        return f"the approval of {by} does not count: {given.why}"
+
     def _court(self, run: UpdateRun) -> Court:
         return Court(run=run, terms=self.terms, since=self.since())
+
+    def _shown_court(self, run: UpdateRun, now: datetime) -> Court:
+        """For what decides nothing: who refused is shown as of some seconds ago, and asked for every second."""
+        if self._vouched is None or not timedelta(0) <= now - self._vouched[0] < _VOUCHED_FOR:
+            self._vouched = (now, self.since())
+        return Court(run=run, terms=self.terms, since=self._vouched[1])
 
     def _object(self, name: str) -> Gate | None:
         document = self.records.get(KIND, name)

@@ -8,6 +8,7 @@ A member is looked at when its turn comes, not before: a run over a thousand mem
 
 from __future__ import annotations
 
+import time
 import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -36,6 +37,9 @@ LOOK_AGAIN = timedelta(seconds=15)
 FRESH = timedelta(seconds=5)
 RENEW_AFTER = timedelta(seconds=LEASE_SECONDS // 3)
 LIST_AFTER = timedelta(seconds=15)
+# Seconds of a turn of the conductor, which keeps its lease between turns only, and how old an answer may be that came
+# after its turn.
+LOOKING, LATE = 20.0, 60.0
 GONE = MemberBlocker(reason=PRECONDITION_FAILED, message="the member has no driver any more")
 
 
@@ -103,10 +107,14 @@ class MemberMonitor:
     _seen: dict[str, datetime] = field(default_factory=dict)
     _pools: dict[str, Pools] = field(default_factory=dict)
     _listed: datetime | None = None
+    _until: float = 0.0
+    _under_way: set[str] = field(default_factory=set)
+    _answers: dict[str, tuple[float, Observation | FleetError]] = field(default_factory=dict)
 
     def refresh(self, now: datetime) -> None:
         """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
-        again are forgotten. FleetError ``record-damaged``."""
+        again are forgotten. FleetError ``record-damaged``. Called once in each turn of the conductor."""
+        self._until = time.monotonic() + LOOKING
         if self._listed is None or now >= self._listed + LIST_AFTER:
             self._list(now)
         for name in [name for name, at in self._again.items() if now >= at]:
@@ -136,7 +144,7 @@ class MemberMonitor:
         """When the first of the members that cannot begin now is looked at again; None if there are none."""
         return min(self._again.values(), default=None)
 
-    def clear(self, begins: t.Sequence[Begin], now: datetime) -> bool:
+    def claim_or_look(self, begins: t.Sequence[Begin], now: datetime) -> bool:
         """Whether all of them are claimed already. If not, the others are looked at, and those that may begin are
         claimed; decide anew then, by ``views``."""
         unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
@@ -200,15 +208,40 @@ class MemberMonitor:
             for each in begins
             if each.member in self.drivers and now >= self._seen.get(each.member, now - FRESH) + FRESH
         ]
-        return in_parallel({member: self._observe(member) for member in due})
+        return self._answered(due)
+
+    def _answered(self, due: t.Collection[str]) -> dict[str, Observation | FleetError]:
+        """What members answer in the time that this turn has left. One that is still at it is not asked once more; its
+        answer is taken when it is looked at again."""
+        new = [each for each in due if self._answer(each) is None and each not in self._under_way]
+        left = max(0.1, self._until - time.monotonic())
+        found = in_parallel({member: self._observe(member) for member in new}, threads=len(new), deadline=left)
+        silent = "its version was asked for, and there is no answer yet"
+        for member in due:
+            answer = self._answer(member)
+            self._answers.pop(member, None)
+            found[member] = answer or found.get(member) or FleetError("timeout", silent, member)
+        return found
+
+    def _answer(self, member: str) -> Observation | FleetError | None:
+        at, answer = self._answers.get(member, (0.0, None))
+        return answer if time.monotonic() < at + LATE else None
 
     def _observe(self, member: str) -> t.Callable[[], Observation]:
         driver = self.drivers[member]
 
         def look() -> Observation:
-            seen = driver.observe(member)
-            self._pools[member] = self.pools(member, seen)
-            return seen
+            self._under_way.add(member)
+            try:
+                seen = driver.observe(member)
+                self._pools[member] = self.pools(member, seen)
+                self._answers[member] = (time.monotonic(), seen)
+                return seen
+            except FleetError as error:
+                self._answers[member] = (time.monotonic(), error)
+                raise
+            finally:
+                self._under_way.discard(member)
 
         return look
 

@@ -20,7 +20,7 @@ from ..._core.updates.record.digest import run_digest
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.releases.node_images import Cluster, cluster_of
 from ..._core.updates.releases.releases import Releases
-from ..._core.updates.releases.targets import UpgradeTarget, fixed_images, target_of, work
+from ..._core.updates.releases.targets import UpgradeTarget, fixed_images, target_of, upgrade_work
 from ..._core.updates.releases.versions import skewed
 from ..._core.updates.run import MemberBlocker, MemberView
 from ..._core.values.listed import listed
@@ -88,7 +88,7 @@ class WholeJudge:
         if member is None:
             return view
         try:
-            todo = work(cluster_as(member, version, pools), self.target, self.known(), now)
+            todo = upgrade_work(cluster_as(member, version, pools), self.target, self.known(), now)
         except ValueError as error:
             return replace(view, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=str(error)))
         new = tuple(each for each in todo.obstacles if each not in view.obstacles)
@@ -154,7 +154,7 @@ def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime)
     if refused is None or run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY:
         return refused
     try:
-        return work(cluster_of(member), target_of(run), known, now).fail
+        return upgrade_work(cluster_of(member), target_of(run), known, now).fail
     except ValueError:
         return refused
 

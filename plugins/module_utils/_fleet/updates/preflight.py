@@ -39,13 +39,14 @@ def preflight(
     """
     names = run_of(run).unfinished
     documents = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in names]
-    members = {name: each.fleet for name, each in recorded_members(session.records).items() if name in names}
+    there = names & {each["metadata"]["name"] for each in documents}
+    members = {name: each.fleet for name, each in recorded_members(session.records).items() if name in there}
     kind, now = run.spec.managed_cluster_update.upgrade.type, session.clock()
     permits = StartConstraints(session.records, kind, run.target, given)
     views = permits.views(documents, now)
     whole = WholeJudge(target=target_of(run), known=permits.releases, member=members.get)
     judge = None if kind == CONTROL_PLANE_ONLY else whole
-    with open_clients(session, members, timeout=Timeouts(connect=timeout)) as clients:
+    with open_clients(session, members, timeout=Timeouts.connecting(timeout)) as clients:
         looks = in_parallel({name: _looking(clients, name, each) for name, each in members.items()}, threads=threads)
     found: list[PreflightFinding] = []
     for name, look in looks.items():

@@ -175,7 +175,7 @@ class UpdateSteering:
 
     def clear(self, decision: Decision[RunState, UpdateAct], seen: UpdateSeen, now: datetime) -> UpdateSeen | None:
         begins = [each for each in decision.acts if isinstance(each, Begin)]
-        return None if self._sight.clear(begins, now) else replace(seen, members=dict(self._sight.views))
+        return None if self._sight.claim_or_look(begins, now) else replace(seen, members=dict(self._sight.views))
 
     def before_store(self, decision: Decision[RunState, UpdateAct]) -> RunState:
         """With what a member was at before its upgrade, and where that is about to be begun."""

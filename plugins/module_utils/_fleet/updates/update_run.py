@@ -28,7 +28,7 @@ from ..._store.records import Record, Records, replaced
 from ..nodes.sources import KIND as ROTATION
 from ..recorded import recorded
 from ..session import Session
-from .claims import KIND, busy
+from .claims import KIND, operations_in_flight
 from .constraints import StartConstraints
 from .defining import Outcome
 from .gate_objects import KIND as GATE
@@ -209,9 +209,9 @@ def _held(records: Records, run: UpdateRun, state: RunState) -> list[Problem]:
     if run.spec.on_conflict != REFUSE_ON_CONFLICT:
         return []
     names = {row.name for row in state.members}
-    found = []
-    for document in records.list("FleetMember"):
-        operation = busy(records, document) if document["metadata"]["name"] in names else ""
-        if operation and not operation.startswith(operations_of(state)):
-            found.append(Problem("member-busy", f"{operation} is in flight", document["metadata"]["name"]))
-    return found
+    members = (each for each in records.list("FleetMember") if each["metadata"]["name"] in names)
+    return [
+        Problem("member-busy", f"{operation} is in flight", name)
+        for name, operation in operations_in_flight(records, members).items()
+        if not operation.startswith(operations_of(state))
+    ]

@@ -19,12 +19,13 @@ from ..files import read_file
 
 MAX_TOKEN = 100_000  # bytes; servers take no header that is longer than a megabyte
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
-_USERINFO = re.compile(r"(?<=://)[^/@]*@")
+# A password may hold an @ as it is; and before an @ that stands where no URL has one, a password may stand, too.
+_USERINFO = re.compile(r"^([A-Za-z][\w+.-]*://)?(?:[^/?#]*@|.*@)", re.DOTALL)
 
 
 def without_userinfo(url: str) -> str:
     """The URL without the ``user:password@`` it may carry, fit to be shown."""
-    return _USERINFO.sub("", url)
+    return _USERINFO.sub(r"\1", url)
 
 
 @dataclass(frozen=True)

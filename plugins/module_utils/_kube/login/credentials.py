@@ -15,11 +15,11 @@ import os
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from ..._core.errors import FleetError, Problem
-from ..files import read_file
+from ..files import read_file, with_home
 from .connection import (
     MAX_TOKEN,
     PROXY_SCHEMES,
@@ -135,7 +135,7 @@ class _EntryReader:
         if not self.trusted:
             self.wrong(name, "a kubeconfig in a Secret must not name files of this machine", f"use {name}-data")
             return None
-        return self.entry.base / os.path.expanduser(value)
+        return self.entry.base / with_home(value, os.environ)
 
     def content(self, name: str, most: int) -> bytes:
         """What the file holds that is named there."""
@@ -196,7 +196,7 @@ def _part(
     if kind == "user" and not name:
         return _EntryReader(Entry({}, Path()), place, trusted, problems)
     if not isinstance(name, str) or name not in table:
-        text = f"the context names no {kind}" if not name else f"there is no {kind} {name!r}"
+        text = f"there is no {kind} {name!r}" if name and isinstance(name, str) else f"the context names no {kind}"
         problems.append(Problem("kubeconfig-invalid", text, place))
         return None
     return _EntryReader(table[name], f"{config.where} {kind} {name!r}", trusted, problems)
@@ -278,8 +278,8 @@ def _plugin(config: t.Mapping[str, t.Any], user: _EntryReader, cluster: _EntryRe
         user.wrong("exec.apiVersion", "is not client.authentication.k8s.io/v1 or v1beta1")
     if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
         user.wrong("exec.args", "is not a list of texts")
-    if not isinstance(env, list) or not all(isinstance(e, dict) and {"name", "value"} <= e.keys() for e in env):
-        user.wrong("exec.env", "is not a list of name and value")
+    if not isinstance(env, list) or not all(isinstance(e, dict) and _are_texts(e, "name", "value") for e in env):
+        user.wrong("exec.env", "is not a list of name and value, both texts", "put numbers and dates in quotes")
     return None if user.problems else ExecPlugin.of(config, cluster.entry.value, user.entry.base, user.place)
 
 
@@ -287,12 +287,25 @@ def _impersonation(user: _EntryReader) -> tuple[tuple[str, str], ...]:
     """``as``, ``as-uid``, ``as-groups`` and ``as-user-extra`` as the headers that the API server reads."""
     pairs = [("Impersonate-User", user.text("as")), ("Impersonate-Uid", user.text("as-uid"))]
     groups, extra = user.entry.value.get("as-groups") or [], user.entry.value.get("as-user-extra") or {}
-    if not isinstance(groups, list) or not isinstance(extra, dict):
-        user.wrong("as-groups", "as-groups is a list and as-user-extra a mapping of lists")
+    if not _is_texts(groups) or not isinstance(extra, dict) or not all(map(_is_texts, (list(extra), *extra.values()))):
+        user.wrong("as-groups", "as-groups is a list of texts and as-user-extra a mapping of such lists")
         return ()
-    pairs += [("Impersonate-Group", str(group)) for group in groups]
-    pairs += [(f"Impersonate-Extra-{key}", str(value)) for key, values in extra.items() for value in values]
+    pairs += [("Impersonate-Group", group) for group in groups]
+    pairs += [(f"Impersonate-Extra-{_header_key(key)}", value) for key, values in extra.items() for value in values]
     return tuple((name, value) for name, value in pairs if value)
+
+
+def _are_texts(row: t.Mapping[t.Any, t.Any], *names: str) -> bool:
+    return all(isinstance(row.get(name), str) for name in names)
+
+
+def _is_texts(value: t.Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _header_key(key: str) -> str:
+    """As client-go writes it: what the name of a header cannot hold is percent-encoded, and so is the percent sign."""
+    return quote(key, safe="!#$&'*+-.^_`|~")
 
 
 def proxy_for(server: str, environ: t.Mapping[str, str]) -> str:

@@ -34,5 +34,5 @@ def token_ends(authorization: str) -> datetime | None:
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
         return datetime.fromtimestamp(claims["exp"], tz=UTC)
-    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, OSError):
+    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, OSError, RecursionError):
         return None

@@ -26,11 +26,13 @@ from ..._core.errors import FleetError
 from ..._core.values.instants import SECONDS, parse_time, write_time
 from .connection import Credential, bearer
 from .expiry import certificate_ends, token_ends
+from .kubeconfig import as_json
 from .plugin_run import PluginFailed, run_plugin
 
 PLUGIN_SECONDS = 60.0
 _EARLY = timedelta(minutes=1)
 _EXTENSION = "client.authentication.k8s.io/exec"
+_USED = ("apiVersion", "args", "env", "interactiveMode")
 _AT_ONCE = threading.BoundedSemaphore(8)
 
 
@@ -82,10 +84,8 @@ class ExecPlugin:
     @classmethod
     def of(cls, config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any], folder: Path, place: str) -> ExecPlugin:
         """``config`` is the user's ``exec``, ``cluster`` the cluster's entry; ``folder`` is that of the kubeconfig."""
-        told = dict(cluster) if config.get("provideClusterInfo") else {}
-        return cls(
-            json.dumps(_started(config, folder), sort_keys=True), json.dumps(told, sort_keys=True), folder, place
-        )
+        told = cluster if config.get("provideClusterInfo") else {}
+        return cls(json.dumps(_started(config, folder)), json.dumps(as_json(told)), folder, place)
 
     @property
     def command(self) -> str:
@@ -109,16 +109,17 @@ class ExecPlugin:
             raise self.failed("gave neither a token nor a client certificate")
         if cert and not isinstance(status.get("clientKeyData"), str):
             raise self.failed("gave a client certificate without its key")
-        pem = (cert or "").encode()
+        pem = (cert or "").encode(errors="replace")
         authorization = bearer(token or "")
         ends = _moment(status.get("expirationTimestamp")) or certificate_ends(pem) or token_ends(authorization)
-        return Credential(authorization, pem, (status.get("clientKeyData") or "").encode() if cert else b"", ends)
+        key = (status.get("clientKeyData") or "").encode(errors="replace") if cert else b""
+        return Credential(authorization, pem, key, ends)
 
     def _status(self) -> t.Mapping[str, t.Any]:
         config = json.loads(self.config)
         if config.get("interactiveMode") == "Always":
             raise self.failed("wants a terminal (interactiveMode: Always), and there is none here")
-        environ = dict(os.environ) | {str(row["name"]): str(row["value"]) for row in config.get("env") or ()}
+        environ = dict(os.environ) | {row["name"]: row["value"] for row in config.get("env") or ()}
         environ["KUBERNETES_EXEC_INFO"] = _told(config, json.loads(self.cluster))
         command = [self.command, *(config.get("args") or ())]
         try:
@@ -147,9 +148,11 @@ class ExecPlugin:
 
 
 def _started(config: t.Mapping[str, t.Any], folder: Path) -> dict[str, t.Any]:
-    """As in kubectl, a command with a slash in it is relative to the kubeconfig, any other is looked up in PATH."""
+    """What of the section counts. As in kubectl, a command with a slash in it is relative to the kubeconfig, any other
+    is looked up in PATH."""
     command = str(config["command"])
-    return {**config, "command": str(folder / command) if "/" in command else command}
+    used = {name: as_json(config[name]) for name in _USED if config.get(name)}
+    return {**used, "command": str(folder / command) if "/" in command else command}
 
 
 def _told(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
@@ -157,7 +160,8 @@ def _told(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
     spec: dict[str, t.Any] = {"interactive": False}
     if cluster:
         rows = cluster.get("extensions")
-        meant = [row for row in rows if isinstance(row, dict) and row.get("name") == _EXTENSION] if rows else []
+        listed = rows if isinstance(rows, list) else []
+        meant = [row for row in listed if isinstance(row, dict) and row.get("name") == _EXTENSION]
         spec["cluster"] = {**cluster, **({"config": meant[0].get("extension")} if meant else {})}
     return json.dumps({"apiVersion": config["apiVersion"], "kind": "ExecCredential", "spec": spec})
 
@@ -183,7 +187,7 @@ class AuthProvider:
         if importlib.util.find_spec("kubernetes") is None:  # before anything is begun that would need it in the end
             raise _no_kubernetes(place)
         user = {"auth-provider": _with_authorities(copy.deepcopy(dict(config)))}
-        return cls(user, json.dumps(config, sort_keys=True, default=str), place)
+        return cls(user, json.dumps(as_json(config)), place)
 
     def get(self) -> Credential:
         return _from_slot(self.key, self._load)

@@ -22,6 +22,9 @@ except ImportError:
     yaml = None  # type: ignore[assignment]
 
 MAX_BYTES = 20_000_000  # of one file; a thousand clusters with their keys take six
+MAX_UNFOLDED = 4 * MAX_BYTES  # characters, with what aliases stand for written out
+_MAX_MERGED = 100_000  # keys that << merges in
+_MERGE = "tag:yaml.org,2002:merge"
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 _PLACES = (
     *("HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"),
@@ -79,13 +82,30 @@ def read_kubeconfig(path: str | Path) -> Kubeconfig:
 
     FleetError ``kubeconfig-missing`` if there is none or one cannot be read, ``kubeconfig-invalid``.
     """
-    text = os.path.expanduser(str(path))
+    text = with_home(str(path), os.environ)
     names = [text] if os.path.exists(text) else [part for part in text.split(os.pathsep) if part]
-    files = [Path(os.path.expanduser(name)) for name in names]
-    found = [file for file in files if file.exists()]
+    files = [with_home(name, os.environ) for name in names]
+    found = [file for file in files if _is_there(file)]
     if not found:
         raise FleetError("kubeconfig-missing", f"there is no kubeconfig file {path}", str(path), "see KUBECONFIG")
-    return _merged(str(path), [_file(str(file)) for file in found])
+    return _merged(str(path), [_file(file) for file in found])
+
+
+def _is_there(path: str) -> bool:
+    """False only where it is known that there is no such file: not what cannot be looked at."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from None
+    except ValueError:
+        raise _unreadable(path, "no file can have this name") from None
+    return True
+
+
+def _unreadable(path: str, why: str) -> FleetError:
+    return FleetError("kubeconfig-missing", f"the kubeconfig cannot be read: {why}", path)
 
 
 def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -> Kubeconfig:
@@ -95,22 +115,70 @@ def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -
         raise FleetError("kubeconfig-invalid", "a kubeconfig is a mapping with clusters, users and contexts", where)
     problems: list[Problem] = []
     tables = {name: _table(document, name, where, base, problems) for name in _LISTS}
+    current = document.get("current-context")
+    if not isinstance(current, (str, type(None))):
+        problems.append(Problem("kubeconfig-invalid", "is not a text", f"{where} current-context"))
     if problems:
         raise FleetError.of(problems)
-    return Kubeconfig(where, str(document.get("current-context") or ""), **tables)
+    return Kubeconfig(where, current or "", **tables)
 
 
 def parse_yaml(text: str | bytes, where: str) -> t.Any:
-    """The document; FleetError ``kubeconfig-invalid`` with the line, and nothing of the text. ValueError for a number
-    or a day that Python does not have (``2024-99-99``)."""
+    """The document; FleetError ``kubeconfig-invalid`` with the line, and nothing of the text. What aliases stand for is
+    in it again and again, within ``MAX_UNFOLDED`` characters."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
     try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        document = yaml.load(text, Loader=_loader())
+        too_large = _unfolded(document, {}) > MAX_UNFOLDED
+    # Beside its own errors PyYAML lets through those of numbers, days and tags that Python does not have.
+    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{where}:{mark.line + 1}" if mark else where
         raise FleetError("kubeconfig-invalid", "the kubeconfig is not YAML", place) from None
+    if too_large:
+        raise FleetError("kubeconfig-invalid", "the aliases of the kubeconfig unfold to too much", where)
+    return document
+
+
+def as_json(value: t.Any) -> t.Any:
+    """A value of such a document as JSON has it: keys are texts, and so are days."""
+    if isinstance(value, dict):
+        return {str(key): as_json(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [as_json(each) for each in value]
+    return value if isinstance(value, (str, int, float, type(None))) else str(value)
+
+
+def _loader() -> t.Any:
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return type("_Loader", (base,), {"flatten_mapping": _flatten_mapping, "merged": 0})
+
+
+def _flatten_mapping(self: t.Any, node: t.Any) -> None:
+    """Counts what is merged, level by level, before PyYAML writes it out."""
+    for key, value in node.value:
+        if key.tag == _MERGE:
+            for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                if isinstance(source, yaml.MappingNode):
+                    self.flatten_mapping(source)
+                    self.merged += len(source.value)
+                if self.merged > _MAX_MERGED:
+                    raise ValueError("too much is merged")
+    super(type(self), self).flatten_mapping(node)
+
+
+def _unfolded(value: t.Any, known: dict[int, int]) -> int:
+    """Characters of the value when each alias is written out; beyond all limits for one that is within itself."""
+    if isinstance(value, (str, bytes)):
+        return len(value) + 1
+    if not isinstance(value, (dict, list, tuple, set)):
+        return len(str(value))
+    if id(value) not in known:
+        known[id(value)] = MAX_UNFOLDED + 1
+        parts = [*value, *(value.values() if isinstance(value, dict) else ())]
+        known[id(value)] = 1 + sum(_unfolded(each, known) for each in parts)
+    return known[id(value)]
 
 
 def _file(path: str) -> Kubeconfig:
@@ -119,7 +187,7 @@ def _file(path: str) -> Kubeconfig:
         with _PARSING:
             return _parsed(path, state.st_mtime_ns, state.st_size, state.st_ino)
     except OSError as error:
-        raise FleetError("kubeconfig-missing", f"the kubeconfig cannot be read: {error.strerror}", path) from None
+        raise _unreadable(path, str(error.strerror)) from None
 
 
 # A fleet of a thousand contexts in one file is parsed once, not a thousand times. The cache alone would not do: threads

@@ -11,10 +11,10 @@ import typing as t
 from pathlib import Path
 
 from ..._core.errors import FleetError
-from ..files import read_file
+from ..files import read_file, with_home
 from .connection import MAX_TOKEN
 from .credentials import MAX_PEM
-from .kubeconfig import Entry, Kubeconfig
+from .kubeconfig import Entry, Kubeconfig, as_json
 
 _CERTIFICATES = ("certificate-authority", "client-certificate", "client-key")
 _TOKEN_FILE = "tokenFile"
@@ -31,12 +31,12 @@ def portable_kubeconfig(config: Kubeconfig, context: str = "") -> Document:
     found = config.contexts.get(name)
     if found is None:
         raise FleetError("context-missing", f"there is no context {name!r}", config.where)
-    cluster, user = str(found.value.get("cluster") or ""), str(found.value.get("user") or "")
+    cluster, user = _name(found, "cluster"), _name(found, "user")
     made: Document = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": name,
-        "contexts": [{"name": name, "context": dict(found.value)}],
+        "contexts": [{"name": name, "context": as_json(found.value)}],
         "clusters": [{"name": cluster, "cluster": _inlined(config.clusters.get(cluster))}],
         "users": [],
     }
@@ -45,10 +45,15 @@ def portable_kubeconfig(config: Kubeconfig, context: str = "") -> Document:
     return made
 
 
+def _name(context: Entry, kind: str) -> str:
+    name = context.value.get(kind)
+    return name if isinstance(name, str) else ""
+
+
 def _inlined(entry: Entry | None) -> Document:
     if entry is None:
         return {}
-    value = dict(entry.value)
+    value: Document = as_json(entry.value)
     for name in _CERTIFICATES:
         path = value.pop(name, None)
         if path and not value.get(f"{name}-data"):
@@ -60,7 +65,7 @@ def _inlined(entry: Entry | None) -> Document:
 
 
 def _content(base: Path, path: t.Any, most: int) -> bytes:
-    place = base / os.path.expanduser(str(path))
+    place = base / with_home(str(path), os.environ)
     try:
         return read_file(place, most)
     except OSError as error:

@@ -18,7 +18,7 @@ from pathlib import Path
 from ..._core.errors import FleetError
 from ..._kube.files import write_file
 from ..kept_builds import write_release_manifest
-from ..locks import make_folder
+from ..locks import make_folder, writing
 from ..recipes import Recipe, cache_key
 from .downloads import Say, Server, download, server, sha256, size, text
 from .publishers import ReleaseFile, module_sum, pinned_module_sum, release_files, told_sum
@@ -50,9 +50,10 @@ def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer
     return ReleaseOffer(one, files, where, root / f"{one.product}-{one.version}-release-{cache_key(one, {})}")
 
 
-def take(offered: ReleaseOffer, say: Say) -> bool:
+def install_release(offered: ReleaseOffer, say: Say) -> bool:
     """Downloads, checks and unpacks the files; whether the folder of ``offered`` is there now, whole. If not, ``say``
-    got one line that says why, and none where the server was out of reach less than ``REST`` seconds ago."""
+    got one line that says why, and none where the server was out of reach less than ``REST`` seconds ago. FleetError
+    ``unwritable-folder``."""
     if resting(offered):
         return False
     one = offered.recipe
@@ -92,7 +93,8 @@ def resting(offered: ReleaseOffer) -> str:
 
 def _rest(offered: ReleaseOffer, why: str) -> None:
     make_folder(offered.root)
-    write_file(_note(offered.root), f"{offered.server.base}\n{why}".encode())
+    with writing(offered.root):
+        write_file(_note(offered.root), f"{offered.server.base}\n{why}".encode())
 
 
 def _note(root: Path) -> Path:
@@ -111,14 +113,15 @@ def _take(offered: ReleaseOffer, say: Say) -> None:
     making = offered.folder.with_name(f".{offered.folder.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     make_folder(making)
-    for file, part in parts:
-        _unpack(one, file, part, making)
-    sources = {name: file.place for file in offered.files for name in file.binaries}
-    write_release_manifest(one, making, sources)
-    shutil.rmtree(offered.folder, ignore_errors=True)
-    making.rename(offered.folder)
-    for _file, part in parts:
-        part.unlink(missing_ok=True)
+    with writing(offered.root):
+        for file, part in parts:
+            _unpack(one, file, part, making)
+        sources = {name: file.place for file in offered.files for name in file.binaries}
+        write_release_manifest(one, making, sources)
+        shutil.rmtree(offered.folder, ignore_errors=True)
+        making.rename(offered.folder)
+        for _file, part in parts:
+            part.unlink(missing_ok=True)
     say(f"downloaded {one.product} {one.version} in {time.monotonic() - began:.0f} s; every sum is right")
 
 

@@ -71,7 +71,15 @@ def _without_links(text: str) -> str:
 
 
 def _uri(path: str) -> str:
-    """A URI reference: relative paths stay so, without ``./``."""
+    """A URI reference: relative paths stay so, without ``./``. Bytes of a name that are no text are quoted as they
+    are."""
     normal = os.path.normpath(path).replace(os.sep, "/")
-    quoted = quote(normal, safe="/-._~!$&'()*+,;=@")
+    quoted = quote(_encoded(normal), safe="/-._~!$&'()*+,;=@")
     return f"file://{quoted}" if normal.startswith("/") else quoted
+
+
+def _encoded(path: str) -> bytes:
+    try:
+        return path.encode(errors="surrogateescape")
+    except UnicodeEncodeError:  # no file has such a name, but it may have been asked for
+        return path.encode(errors="backslashreplace")

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ..markdown import LIMIT, SHOWN, escaped, markdown_table, size_of
+from ..markdown import (
+    LIMIT,
+    SHOWN,
+    escaped,
+    markdown_table,
+    notes_markdown,
+    size_of,
+)
 from .summary import WORDS, Report, overview_counts
 
 
@@ -18,8 +25,7 @@ def overview_markdown(report: Report) -> str:
     lines += markdown_table(
         ("how many", "what"), [(f"{number:,}", WORDS[name]) for name, number in overview_counts(report).items()]
     )
-    notes = [f"- note: {escaped(each)}" for each in report["notes"][:SHOWN]]
-    lines += ["", *notes] if notes else []
+    lines += notes_markdown(report["notes"], LIMIT // 4)
     room = LIMIT - size_of(lines)
     for title, section in _sections(report):
         folded = ["", "<details>", f"<summary>{title}</summary>", "", *section, "", "</details>"]

@@ -127,6 +127,14 @@ def _an_attempt(document: Document) -> None:
     stages(document)[0]["groups"][0]["members"][0]["attempt"] = 7
 
 
+def _another_strategy(document: Document) -> None:
+    """What a retry lays out again: no gates, and all at once."""
+    for one in document["status"]["strategy"]["stages"]:
+        one.pop("beforeGates", None)
+        one.pop("afterGates", None)
+        one["maxConcurrency"] = "50"
+
+
 ALTERED: dict[str, tuple[t.Callable[[Document], None], str]] = {
     "gates are dropped": (_no_gates, "record-altered"),
     "a member is added": (_one_more, "record-altered"),
@@ -134,6 +142,7 @@ ALTERED: dict[str, tuple[t.Callable[[Document], None], str]] = {
     "all at once": (_all_at_once, "record-altered"),
     "any number may fail": (_any_failure, "record-altered"),
     "the wait is dropped": (_no_wait, "record-altered"),
+    "the strategy is another": (_another_strategy, "record-altered"),
     "a stage is dropped": (_stage_less, "record-altered"),
     "a gate was passed": (_passed, "gate-unproven"),
     "a gate was passed by the clock": (_passed_by_the_clock, "gate-unproven"),
@@ -267,7 +276,7 @@ def test_an_intent_that_somebody_wrote_is_not_carried_out(fleet: UpdateFleet, ti
     fleet.file_members(a=OLD, b=OLD)
     drivers = {"command": fleet.file_driver()}
     started(fleet)
-    here = host.here(fleet.operations)
+    here = host.intent_reference(fleet.operations)
 
     def meant(one: Document) -> None:
         row = stages(one)[0]["groups"][0]["members"][1]

@@ -178,3 +178,23 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_done(
     for place in (tmp_path, tmp_path / "a-file" / "below"):
         result, _heard = carried_out(monkeypatch, work, result_file=str(place))
         assert result["failed"] and result["fleet"]["code"] == "unwritable-file" and not done
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        ({"threads": 1, "max_idle": 0, "removal_timeout": 0, "time_limit": None}, []),
+        ({"threads": 0, "time_limit": 0}, ["threads", "time_limit"]),
+        ({"max_idle": -1, "removal_timeout": -5, "interval": 3}, ["max_idle", "removal_timeout"]),
+    ],
+)
+def test_numbers_below_what_has_a_meaning_are_refused_for_all_verbs(
+    options: dict[str, t.Any], wrong: list[str]
+) -> None:
+    try:
+        _verb._refuse_too_small(options)
+        found = []
+    except FleetError as error:
+        found = [each.where for each in error.problems]
+        assert {each.code for each in error.problems} == {"bad-option"}
+    assert found == wrong

@@ -18,6 +18,7 @@ from ...objects.service_json import MAINTENANCE, manifests_of
 # Of the namespace kube-system, which is made with the cluster.
 ANNOTATION = "gitops.fleet/maintenance"
 IN_ANNOTATION = f"annotation {ANNOTATION}"
+_PARTS = {"windows", "freezes"}
 _HINT = "windows and freezes as in the spec of a FleetMaintenance, or what az aks maintenanceconfiguration list prints"
 
 
@@ -32,8 +33,21 @@ def cluster_maintenance(text: str, source: str, member: str) -> ClusterMaintenan
     except (ValueError, RecursionError):
         raise FleetError("invalid-maintenance", "it is no JSON", where, _HINT) from None
     spec = _spec(document)
-    if spec is None or set(spec) - {"windows", "freezes"}:
+    if spec is None or set(spec) - _PARTS:
         raise FleetError("invalid-maintenance", "it says something else than windows and freezes", where, _HINT)
+    return _judged(spec, source, where)
+
+
+def kept_maintenance(document: t.Any, where: str) -> ClusterMaintenance:
+    """What ``encode`` made of the windows of a cluster, judged as when they were read there. FleetError as of
+    ``cluster_maintenance``."""
+    source = document.get("source", "") if isinstance(document, Mapping) else None
+    if not isinstance(source, str) or set(document) - {"source", *_PARTS}:
+        raise FleetError("invalid-maintenance", "these are no windows and freezes of a cluster", where, _HINT)
+    return _judged({key: each for key, each in document.items() if key in _PARTS}, source, where)
+
+
+def _judged(spec: Mapping[str, t.Any], source: str, where: str) -> ClusterMaintenance:
     metadata = {"name": "own"}
     found = read({"apiVersion": FLEET_API, "kind": MAINTENANCE, "metadata": metadata, "spec": spec}, where).object
     given = t.cast(FleetMaintenance, found).spec

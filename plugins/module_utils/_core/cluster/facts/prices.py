@@ -77,7 +77,10 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
     rows = head["prices"] if versioned else document
     if not isinstance(rows, Mapping):
         raise FleetError("prices-invalid", "these are no prices by instance type", where, FORM)
-    wrong = [*_wrong_head(head), *(f"{key}: {each!r:.60} is no price" for key, each in rows.items() if not _good(each))]
+    wrong = [
+        *_wrong_head(head),
+        *(f"{key}: {each!r:.60} is no price" for key, each in rows.items() if not is_price(each)),
+    ]
     if wrong:
         raise FleetError.of(Problem("prices-invalid", text, where, FORM) for text in wrong)
     origin = PriceSource(**{key: str(head[key]) for key in ("source", "version") if key in head})
@@ -112,5 +115,6 @@ def _wrong_head(head: Mapping[str, t.Any]) -> t.Iterator[str]:
             yield f"there is no field {key!r:.60} in a price list"
 
 
-def _good(price: t.Any) -> bool:
+def is_price(price: t.Any) -> bool:
+    """Whether it is a number from 0 on that a price can be reckoned with."""
     return isinstance(price, (int, float)) and not isinstance(price, bool) and 0 <= price <= sys.float_info.max

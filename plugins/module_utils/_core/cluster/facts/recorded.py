@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ...errors import Problem
 from ...objects.clusters.evacuation import EVACUATED, is_evacuated, with_mark
-from ...objects.clusters.member_cluster import MemberCluster
+from ...objects.clusters.member_cluster import MemberCluster, Taint
 from ...values.listed import listed
 from .snapshot import FactsSnapshot
 
@@ -70,8 +70,13 @@ def _differing(facts: MemberCluster, now: MemberCluster) -> t.Iterator[str]:
             yield f"{facts.name} metadata.labels[{key}] {told}, recorded {known}"
     old_taints, new_taints = ({each for each in of.taints if each.key != EVACUATED} for of in (facts, now))
     if old_taints != new_taints:
-        told, known = (", ".join(sorted(each.key for each in of)) or "none" for of in (old_taints, new_taints))
+        told, known = (", ".join(sorted(map(_written, of))) or "none" for of in (old_taints, new_taints))
         yield f"{facts.name} spec.taints {told}, recorded {known}"
+
+
+def _written(taint: Taint) -> str:
+    """As kubectl has it."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _unread(member: MemberCluster) -> MemberCluster:

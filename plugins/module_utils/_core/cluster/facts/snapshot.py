@@ -17,12 +17,15 @@ from ...schema.metadata_rules import name_problem
 from ...values.canonical import digest_of
 from ...values.clock_skew import CLOCK_SKEW
 from ...values.instants import SECONDS, parse_time, write_time
+from ...values.parts import mapping, text, texts
+from ...values.parts import name as called
 from .held import Holdings, read_holdings, write_holdings
-from .node import NodeFacts
+from .node import NodeFacts, amounts
 from .prices import Cost, PriceSource, costs_of
 
 # A snapshot without what the fleet holds is still of the first schema, which earlier versions read.
 FACTS_ALONE, SCHEMA = 1, 2
+WHY = ("code", "message")
 PARTLY_READ, OLDER = "partly-read", "what was read of it before still stands"
 
 
@@ -98,13 +101,13 @@ def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> F
     try:
         captured_at = parse_time(document["capturedAt"])
         members = tuple(decode(MemberCluster, each) for each in document.get("members") or ())
-        nodes = {name: tuple(_read_node(each) for each in rows) for name, rows in (document.get("nodes") or {}).items()}
-        failed = {name: dict(why) for name, why in (document.get("failed") or {}).items()}
+        nodes = {name: tuple(_read_node(each) for each in rows) for name, rows in _by_name(document, "nodes").items()}
+        failed = {name: {key: text(why, key) for key in WHY} for name, why in _by_name(document, "failed").items()}
         missing = {
-            name: {part: {key: str(why[key]) for key in ("code", "message")} for part, why in parts.items()}
-            for name, parts in (document.get("missing") or {}).items()
+            name: {part: {key: text({key: why[key]}, key) for key in WHY} for part, why in parts.items()}
+            for name, parts in _by_name(document, "missing").items()
         }
-        prices = PriceSource(**document["prices"]) if document.get("prices") else None
+        prices = PriceSource(**texts(document, "prices")) if document.get("prices") else None
         held = read_holdings(document) if schema > FACTS_ALONE and document.get("held") is not None else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
@@ -159,17 +162,25 @@ def _node(node: NodeFacts) -> dict[str, t.Any]:
     return {name: value for name, value in row.items() if value not in ("", {})}
 
 
+def _by_name(document: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, t.Any]:
+    """What stands there by member; ValueError if a name is no text."""
+    found = mapping(document, key) if document.get(key) else {}
+    if not all(isinstance(name, str) for name in found):
+        raise ValueError(f"{key}: names are wanted")
+    return found
+
+
 def _read_node(row: t.Mapping[str, t.Any]) -> NodeFacts:
-    created = row.get("createdAt")
+    created = text(row, "createdAt")
     return NodeFacts(
-        name=row["name"],
-        pool=row.get("pool", ""),
+        name=called(row),
+        pool=text(row, "pool"),
         created_at=parse_time(created) if created else None,
-        version=row.get("version", ""),
-        image=row.get("image", ""),
-        instance_type=row.get("instanceType", ""),
-        ready=bool(row.get("ready")),
-        unschedulable=bool(row.get("unschedulable")),
-        capacity=row.get("capacity") or {},
-        allocatable=row.get("allocatable") or {},
+        version=text(row, "version"),
+        image=text(row, "image"),
+        instance_type=text(row, "instanceType"),
+        ready=row.get("ready") is True,
+        unschedulable=row.get("unschedulable") is True,
+        capacity=amounts(row, "capacity"),
+        allocatable=amounts(row, "allocatable"),
     )

@@ -10,20 +10,17 @@ cannot be evaluated closes the pool for every reason, also for those that it doe
 from __future__ import annotations
 
 import math
-import re
 import typing as t
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
 from ...objects.karpenter.node_pool import Budget
-from ...values.int_or_percent import INT64
+from ...values.int_or_percent import int64
 from ...windows.budget_schedule import Window, window
 
 # The largest 32-bit integer, which is how upstream writes "no limit".
 UNLIMITED = 2**31 - 1
-
-_INTEGER = re.compile(r"([+-]?[0-9]+)(%?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +172,10 @@ def read_amount(text: str) -> Amount | None:
 
     Numbers are read in 64 bits and then cut to 32: 3000000000 comes out negative.
     """
-    found = _INTEGER.fullmatch(text)
-    if found is None or len(found[1].lstrip("+-0")) > 19 or int(found[1]) not in INT64:
+    number = int64(text.removesuffix("%"))
+    if number is None:
         return None
-    number = int(found[1])
-    return Amount(number, True) if found[2] else Amount((number + 2**31) % 2**32 - 2**31, False)
+    return Amount(number, True) if text.endswith("%") else Amount((number + 2**31) % 2**32 - 2**31, False)
 
 
 def limit_or_none(value: int) -> int | None:
@@ -212,6 +208,6 @@ def _arithmetic(rule: BudgetRule, active: bool | None, total: int) -> str:
     number, value = rule.amount.number, rule.value(active, total)
     if not rule.amount.percent:
         written = rule.budget.nodes
-        return f"{value} nodes" if int(written) == value else f"{written} nodes, which is {value} in 32 bits"
+        return f"{value} nodes" if int64(written) == value else f"{written} nodes, which is {value} in 32 bits"
     exact = f"{number * total / 100:g}"
     return f"{number}% of {total} nodes is {exact}" + (f", rounded up to {value}" if exact != str(value) else "")

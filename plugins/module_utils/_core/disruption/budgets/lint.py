@@ -18,6 +18,7 @@ from ...objects.karpenter.node_pool import REASONS, Budget
 from ...objects.karpenter.node_pool_schema import BUDGETS
 from ...values.cron import CronSchedule
 from ...values.instants import write_time
+from ...values.int_or_percent import int64
 from ...windows.spans import Spans
 from .budgets import rule_of
 from .facts import ReasonFacts, facts
@@ -93,7 +94,7 @@ def _alone(budget: Budget, path: str) -> t.Iterator[Lint]:
     if rule.nodes_problem:
         text = f"{rule.nodes_problem}, which closes the pool for every reason while the budget is active"
         yield Lint(code="nodes-unreadable", level=ERROR, path=f"{path}.nodes", message=text)
-    elif rule.amount and not rule.amount.percent and rule.amount.number != int(budget.nodes):
+    elif rule.amount and not rule.amount.percent and rule.amount.number != int64(budget.nodes):
         text = f"{budget.nodes} does not fit 32 bits and counts as {max(rule.amount.number, 0)}"
         yield Lint(code="nodes-overflow", level=ERROR, path=f"{path}.nodes", message=text)
     if budget.reasons == ():

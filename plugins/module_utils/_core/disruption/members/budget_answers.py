@@ -12,15 +12,16 @@ from datetime import datetime, timedelta, tzinfo
 from ...objects.clusters.fleet_maintenance import FleetMaintenance
 from ...objects.clusters.node_rotation import NodeRotation
 from ...objects.karpenter.node_pool import REASONS
+from ...schema.meta import EMPTY
 from ...updates.timing.maintenance import calendar
 from ...values.instants import write_local, write_time
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import UNLIMITED
-from ..budgets.census import PoolAllowance
+from ..budgets.census import NodeCensus, PoolAllowance
 from ..budgets.timeline import LimitChange, Opening, Timeline, next_change, timeline
-from .fleet_limits import FleetLimit, amount, fleet_limits, window_answer
+from .fleet_limits import FleetLabels, FleetLimit, amount, fleet_limits, window_answer
 from .member_nodes import MemberNodes
-from .pools import BudgetedPool, budgeted_pools
+from .pools import BudgetedPool, budgeted_pools, member_census
 
 A_WEEK, A_YEAR = timedelta(days=7), timedelta(days=366)
 
@@ -66,11 +67,12 @@ class PoolAnswer:
     def as_dict(self, zone: tzinfo) -> dict[str, t.Any]:
         """As results have it; instants in UTC, and in words of the zone."""
         change = self.change
+        told = {key: each for key, each in self.allowance.as_dict().items() if key != "binding"}
         return {
             "member": self.pool.member,
             "pool": self.pool.name,
             "kind": self.pool.kind,
-            **self.allowance.as_dict(),
+            **told,
             "binding_budgets": [each + 1 for each in self.allowance.answer.binding],
             "blocks": list(self.blocks),
             "held": list(self.held),
@@ -89,18 +91,18 @@ def budget_answers(
     maintenance: t.Iterable[FleetMaintenance],
     now: datetime,
     reasons: t.Sequence[str] = REASONS,
+    fleet: FleetLabels = EMPTY,
 ) -> tuple[PoolAnswer, ...]:
-    """The answers of all pools of all members, in their order. FleetError ``no-such-maintenance``."""
+    """The answers of all pools of all members, in their order; ``fleet`` as of ``fleet_limits``. FleetError
+    ``no-such-maintenance``."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
-    times, limits = calendar(windows), fleet_limits(windows, given)
-    pools = {each.name: budgeted_pools(each, wanted) for each in given}
-    flying = {name: _disrupted(found) for name, found in pools.items()}
-    totals = {name: len(each.nodes) for name, each in zip(pools, given, strict=True)}
+    times, limits = calendar(windows), fleet_limits(windows, given, fleet)
+    censuses = {each.name: member_census(each) for each in given}
     out = []
     for each in given:
-        held = tuple(_held(each.name, window_answer(times, each, now), limits, flying, totals))
-        for pool in pools[each.name]:
+        held = tuple(_held(each.name, window_answer(times, each, now), limits, censuses))
+        for pool in budgeted_pools(each, wanted):
             out += [_answer(pool, reason, held, now) for reason in reasons]
     return tuple(out)
 
@@ -152,11 +154,7 @@ def _answer(pool: BudgetedPool, reason: str, held: tuple[str, ...], now: datetim
 
 
 def _held(
-    name: str,
-    window: WindowAnswer | None,
-    limits: tuple[FleetLimit, ...],
-    flying: t.Mapping[str, int],
-    totals: t.Mapping[str, int],
+    name: str, window: WindowAnswer | None, limits: tuple[FleetLimit, ...], censuses: t.Mapping[str, NodeCensus]
 ) -> t.Iterator[str]:
     """What keeps our own verbs from disrupting a node of this member."""
     if window is not None and not window.open:
@@ -164,20 +162,16 @@ def _held(
     for limit in limits:
         if name not in limit.over:
             continue
-        nodes, busy = sum(totals[each] for each in limit.over), sorted(each for each in limit.over if flying[each])
-        gone = sum(flying[each] for each in limit.over)
+        found = {each: censuses[each] for each in sorted(limit.over) if each in censuses}
+        nodes, gone = sum(each.total for each in found.values()), sum(len(each.disrupting) for each in found.values())
+        busy = [each for each, census in found.items() if census.disrupting]
         if limit.nodes and gone >= (most := amount(limit.nodes, nodes)):
             yield f"{limit.name}: {limit.nodes} of {nodes} nodes is {most}, and {gone} are disrupted"
-        if limit.most_members is not None and name not in busy and len(busy) >= limit.most_members:
+        if limit.most_members is not None and len({*busy, name}) > limit.most_members:
             yield (
                 f"{limit.name}: {limit.members} of {len(limit.over)} members is {limit.most_members}, "
                 f"and nodes of {', '.join(busy) or 'none'} are disrupted"
             )
-
-
-def _disrupted(pools: tuple[BudgetedPool, ...]) -> int:
-    """Nodes of a member that are on their way or not Ready, each once however many pools have it."""
-    return len({name for pool in pools for name in pool.census.disrupting})
 
 
 def _written(budget: t.Mapping[str, t.Any]) -> str:

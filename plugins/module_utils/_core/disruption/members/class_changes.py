@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...errors import FleetError, Problem
+from ...foreign import written
 from ...objects.karpenter.node_class import NodeClass
 from ...objects.karpenter.node_pool import KIND as NODE_POOL
 from ...objects.karpenter.node_pool import NodePool
 from ..budgets.lint import ERROR, WARNING, Lint
 from ..drift_edits import FIELD_CLASSES
 from ..node_source import NodeSource, effect_of
-from ..pool_stop import merged
+from ..pool_stop import merge_patched
 from ..subnet_change import ROUTES, Network
 from .member_nodes import UNWANTED, Document, MemberNodes
 
@@ -69,8 +70,9 @@ def class_changes(
 ) -> tuple[ClassChange, ...]:
     """What each document does to its object on each member that has it. A field that a document leaves out stays as it
     is, one that is null goes; ``override`` as of ``check_subnet_change``. FleetError ``no-such-object`` if no member
-    has one, ``unknown-kind``, ``undecodable``."""
+    has one, ``wrong-type``, ``unknown-kind``, ``undecodable``."""
     given, documents = tuple(members), tuple(wanted)
+    _refuse_misshapen(documents)
     found = [each for document in documents for each in _everywhere(given, document, network, override)]
     there = {(each.kind, each.name) for each in found}
     problems = [
@@ -81,6 +83,17 @@ def class_changes(
     if problems:
         raise FleetError.of(problems)
     return tuple(found)
+
+
+def _refuse_misshapen(documents: t.Iterable[Document]) -> None:
+    problems = [
+        Problem("wrong-type", f"an object is wanted as {key}", f"{written(document.get('kind'))} {key}")
+        for document in documents
+        for key in ("metadata", "spec")
+        if not isinstance(document.get(key) or {}, Mapping)
+    ]
+    if problems:
+        raise FleetError.of(problems)
 
 
 def _identity(document: Document) -> tuple[str, str]:
@@ -119,7 +132,7 @@ def _change(
     member: MemberNodes, kind: str, before: Document, document: Document, network: Network, override: bool
 ) -> ClassChange:
     wanted = document.get("spec") or {}
-    after = {**before, "spec": merged(before["spec"], _seen(wanted))}
+    after = {**before, "spec": merge_patched(before.get("spec"), _seen(wanted))}
     change = NodeSource(kind, str(before["metadata"]["name"]), before, after)
     found = effect_of(change, member.state, network, override)
     return ClassChange(

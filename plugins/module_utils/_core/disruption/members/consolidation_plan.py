@@ -17,7 +17,7 @@ from ..methods.candidates import EMPTINESS
 from ..methods.check_again import Checked, check_again
 from ..methods.commands import EMPTY, Command, RefusedCommand, Replacement
 from ..methods.consolidation import Consolidation
-from ..methods.consolidation_candidates import not_emptied, unconsolidatable
+from ..methods.consolidation_candidates import not_consolidated, not_emptied
 from ..methods.method_input import MethodInput
 from ..methods.passes import Pass, pass_of
 from ..scheduling.settings import DEFAULTS, Settings
@@ -180,7 +180,7 @@ class _Nodes:
     def _alone(self, node: StateNode) -> Command | RefusedCommand:
         """As if no other node went: emptiness asks first, then consolidation."""
         one = self._candidates[node.name]
-        why = not_emptied(self._look, one) if one.empty else unconsolidatable(self._look, one)
+        why = not_emptied(self._look, one) if one.empty else not_consolidated(self._look, one)
         if why is not None:
             return RefusedCommand((one.name,), why.code, why.text)
         if not one.empty:

@@ -14,14 +14,17 @@ from datetime import datetime, timedelta
 
 from ...objects.clusters.fleet_maintenance import FleetMaintenance
 from ...objects.updates.update_run import NODE_IMAGE_ONLY
-from ...updates.timing.maintenance import Calendar, Site
-from ...values.int_or_percent import scaled
+from ...schema.meta import EMPTY
+from ...updates.timing.maintenance import Calendar, MaintainedMember
+from ...values.int_or_percent import int64, scaled
 from ...values.selector import compile_selector
 from ...values.selector_text import parse_selector
 from ...windows.fleet_windows import WindowAnswer
 from .member_nodes import MemberNodes
 
 AHEAD = timedelta(days=400)
+# By name of a member.
+FleetLabels = t.Mapping[str, t.Mapping[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,19 +47,22 @@ class FleetLimit:
 
 def amount(text: str, total: int) -> int:
     """What a checked number or percentage comes to, rounded up."""
-    return scaled(int(text) if text.isdigit() else text, total, round_up=True)
+    number = int64(text)
+    return scaled(text if number is None else number, total, round_up=True)
 
 
-def fleet_limits(objects: t.Iterable[FleetMaintenance], members: t.Iterable[MemberNodes]) -> tuple[FleetLimit, ...]:
-    """Every budget of these objects, by name of the object, with those of ``members`` that it is over. ValueError for a
-    selector that is none."""
-    given = tuple(members)
+def fleet_limits(
+    objects: t.Iterable[FleetMaintenance], members: t.Iterable[MemberNodes], fleet: FleetLabels = EMPTY
+) -> tuple[FleetLimit, ...]:
+    """Every budget of these objects, by name of the object, with the members that it is over: those that were read, and
+    of ``fleet``, the labels of all that are recorded, the others too. ValueError for a selector that is none."""
+    labels = {**fleet, **{each.name: each.labels for each in members}}
     found = []
     for each in sorted(objects, key=lambda one: one.name):
         for budget in each.spec.budgets:
             selector = budget.member_selector
             holds = None if selector is None else compile_selector(parse_selector(selector.by_label))
-            over = frozenset(one.name for one in given if holds is None or holds(one.labels))
+            over = frozenset(name for name, each in labels.items() if holds is None or holds(each))
             name = f"budget {budget.name} of FleetMaintenance {each.name}"
             found.append(FleetLimit(name=name, over=over, members=budget.members, nodes=budget.nodes))
     return tuple(found)
@@ -70,7 +76,9 @@ def window_answer(
 
     FleetError ``no-such-maintenance``.
     """
-    site = Site(name=member.name, labels=member.labels, maintenance=member.maintenance, own=member.own_maintenance)
+    site = MaintainedMember(
+        name=member.name, labels=member.labels, maintenance=member.maintenance, own=member.own_maintenance
+    )
     spans = times.open(site, kind, now, now + AHEAD)
     if spans is None:
         return None

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from ...cluster.cluster_state import ClusterState, StatePool, assemble
+from ...cluster.cluster_state import ClusterState, StatePool, assemble, class_reference, with_overlooked
 from ...cluster.daemon_sets import daemon_pods
 from ...cluster.facts.node import simulated_age
 from ...cluster.pod import Pod
@@ -67,14 +67,14 @@ class MemberNodes:
     def state(self) -> ClusterState:
         """The cluster as Karpenter sees it: nodes with their NodeClaims and pods. What was not read is empty in it."""
         by_name = {(each.kind, each.name): each for each in self.classes}
-        pools = [StatePool(each, node_class=by_name.get(_class_of(each))) for each in self.pools]
+        refs = {each.name: class_reference(each) for each in self.pools}
+        pools = [StatePool(each, by_name.get((refs[each.name].kind, refs[each.name].name))) for each in self.pools]
         return assemble(self.nodes, self.claims, self.pods, pools, self.pdbs, self.daemons or ())
 
     @cached_property
     def whole(self) -> ClusterState:
         """The same with the nodes that Karpenter overlooks until they say more: we do not, for they hold pods too."""
-        nodes = sorted((*self.state.nodes, *self.state.overlooked), key=lambda one: one.name)
-        return replace(self.state, nodes=tuple(nodes), overlooked=())
+        return with_overlooked(self.state)
 
 
 def made_of(kind: str, document: Mapping[str, t.Any]) -> Object:
@@ -116,7 +116,8 @@ def age(node: Node, now: datetime) -> timedelta | None:
     """How old a node is; one of a local cluster is as old as it pretends to be. None where nobody said."""
     if node.created_at is None:
         return None
-    return now - node.created_at + simulated_age(node.annotations)
+    lived, pretended = now - node.created_at, simulated_age(node.annotations)
+    return timedelta.max if pretended > timedelta.max - abs(lived) else lived + pretended
 
 
 def _node_status(status: Mapping[str, t.Any]) -> Document:
@@ -126,12 +127,6 @@ def _node_status(status: Mapping[str, t.Any]) -> Document:
     ]
     kept_parts = {key: status[key] for key in ("allocatable", "capacity", "nodeInfo") if key in status}
     return {**kept_parts, "conditions": conditions}
-
-
-def _class_of(pool: NodePool) -> tuple[str, str]:
-    spec = ((pool.manifest.get("spec") or {}).get("template") or {}).get("spec") or {}
-    reference = spec.get("nodeClassRef") or {}
-    return str(reference.get("kind", "")), str(reference.get("name", ""))
 
 
 def _template(document: Mapping[str, t.Any]) -> PodManifest:

@@ -89,7 +89,7 @@ def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now:
     graceful = (*own, *by_pods)
     return NodeAnswer(
         member=member.name,
-        node=node.name,
+        node=node.node_name,
         pool=node.pool,
         causes=dict(_causes(member, node, lives, due, now)),
         graceful=graceful,
@@ -119,8 +119,8 @@ def _causes(
         yield DRIFTED, f"{found.reason}: {found.text}"
     if lives.due:
         yield EXPIRED, lives.note
-    if node.name in due:
-        yield DUE, due[node.name]
+    if node.node_name in due:
+        yield DUE, due[node.node_name]
 
 
 def _drift(member: MemberNodes, node: StateNode, now: datetime) -> Drift | None:

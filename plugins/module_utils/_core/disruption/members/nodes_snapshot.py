@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ...cluster.daemon_sets import daemon_pods
+from ...cluster.facts.maintenance import kept_maintenance
 from ...cluster.pod import Pod
 from ...errors import FleetError, Problem
-from ...objects.clusters.fleet_maintenance import ClusterMaintenance
-from ...schema.codec import decode, encode
+from ...schema.codec import encode
 from ...values.clock_skew import CLOCK_SKEW
 from ...values.instants import SECONDS, parse_time, write_time
 from .member_nodes import (
@@ -133,7 +133,7 @@ def _read_member(row: Mapping[str, t.Any]) -> MemberNodes:
         found,
         labels={str(key): str(value) for key, value in (row.get("labels") or {}).items()},
         maintenance=str(row.get("maintenance") or ""),
-        own_maintenance=decode(ClusterMaintenance, row["ownMaintenance"]) if row.get("ownMaintenance") else None,
+        own_maintenance=kept_maintenance(own, f"{name} ownMaintenance") if (own := row.get("ownMaintenance")) else None,
         karpenter=row.get("karpenter") is True,
         pods_read=row.get("podsRead") is not False,
         daemons=_daemons(objects) if row.get("daemonSetsRead") is True else None,

@@ -69,8 +69,13 @@ def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> 
 
 def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
     """The nodes that a rotation selects, as the budgets count them: each Node is one, whoever made it."""
-    holds = selects_node(rotation)
-    counted = [_counted(each) for each in member.whole.nodes if each.node is not None and holds(each.labels)]
+    return member_census(member, selects_node(rotation))
+
+
+def member_census(member: MemberNodes, holds: Holds | None = None) -> NodeCensus:
+    """All nodes of the member, or those that ``holds`` selects by their labels, by the same rule."""
+    there = (each for each in member.whole.nodes if each.node is not None)
+    counted = [_counted(each) for each in there if holds is None or holds(each.labels)]
     return take_census(counted).get("", NodeCensus())
 
 

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import typing as t
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...cluster.pod import Pod
@@ -26,11 +26,15 @@ from ..rotation.input import (
     OTHERS,
     BudgetScope,
     MemberScope,
+    OtherNode,
     RotationInput,
     RotationNode,
+    cluster_in_name,
+    family,
+    lost,
     rotation_node,
 )
-from .fleet_limits import FleetLimit, fleet_limits, window_answer
+from .fleet_limits import FleetLabels, FleetLimit, fleet_limits, window_answer
 from .member_nodes import MemberNodes, age
 from .pools import selects_node, takes
 
@@ -39,11 +43,18 @@ NO_POOL = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class RotationGround:
-    """A rotation and what holds it back besides budgets of pools. ``windows`` are those for runs of this type."""
+    """A rotation and what holds it back besides budgets of pools. ``windows`` are those for runs of this type;
+    ``fleet`` are the labels of all recorded members by name, for budgets are over those too that cannot be read."""
 
     rotation: NodeRotation
     maintenance: tuple[FleetMaintenance, ...] = ()
     windows: str = NODE_IMAGE_ONLY
+    fleet: FleetLabels = field(default_factory=lambda: EMPTY, hash=False)
+
+    @property
+    def over_fleet(self) -> bool:
+        """Whether budgets are over more than what the rotation selects, so that all members have to be looked at."""
+        return any(each.spec.budgets for each in self.maintenance)
 
     def takes(self, member: str, labels: Mapping[str, str]) -> bool:
         """Whether the member with these labels takes part."""
@@ -67,32 +78,43 @@ class RotationGround:
         failed: Mapping[str, str] = EMPTY,
         unknown: Mapping[str, str] = EMPTY,
         flying: t.Iterable[str] = (),
+        others: t.Sequence[OtherNode] = (),
+        wait: str = "",
         stop: bool = False,
     ) -> RotationInput:
-        """The input of a step at an aware instant. ``members`` are those that could be read; ``failed`` and ``unknown``
-        are as in ``RotationInput``; ``flying`` are the pools of nodes in flight, which may be gone."""
-        found = _Sighted()
+        """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``
+        and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not ended, which may be
+        gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that other rotations have
+        in flight."""
+        found = _Sighted(self.rotation.name, others)
         holds = selects_node(self.rotation)
-        taking = [each for each in members if self.takes(each.name, each.labels)]
         for pool in flying:
-            found.pools[pool.partition("/")[0]].add(pool)
+            found.pools[cluster_in_name(pool)].add(pool)
+        taking = [each for each in members if each.name in found.pools or self.takes(each.name, each.labels)]
         for member in taking:
             found.add(member, holds)
+        named = {each.name for each in taking}
+        for member in members:
+            if member.name not in named:
+                found.add_beside(member)
         times = calendar(self.maintenance)
-        limits = fleet_limits(self.maintenance, members)
+        limits = fleet_limits(self.maintenance, members, self.fleet)
         return RotationInput(
             nodes=tuple(found.nodes),
             rotation=self.rotation.name,
             pods=found.pods,
-            scopes=tuple(self._scopes(taking, found.pools, limits)),
+            scopes=tuple(self._scopes(taking, found, limits)),
             limits={each.name: each.state.limits for each in taking},
             windows=dict(_windows(times, taking, self.windows, now)),
             failed=failed,
             unknown=unknown,
             members=tuple(
-                MemberScope(each.name, each.most_members, each.over) for each in limits if each.most_members is not None
+                MemberScope(each.name, each.most_members, each.over, found.busy)
+                for each in limits
+                if each.most_members is not None
             ),
             stop=stop,
+            wait=wait,
         )
 
     def _why(self, node: Node, now: datetime) -> str:
@@ -114,37 +136,82 @@ class RotationGround:
         return "; ".join(found) if asked else "all are to be replaced"
 
     def _scopes(
-        self, members: t.Iterable[MemberNodes], pools: Mapping[str, set[str]], limits: t.Iterable[FleetLimit]
+        self, members: t.Iterable[MemberNodes], found: _Sighted, limits: t.Iterable[FleetLimit]
     ) -> t.Iterator[BudgetScope]:
+        away = Counter(family(each.pool) for each in found.away)
         for member in members:
-            here = pools[member.name]
+            here = found.pools[member.name]
             selected = frozenset(each for each in here if not each.endswith(OTHERS))
             yield BudgetScope(f"NodeRotation {self.rotation.name} on {member.name}", self.rotation.budgets, selected)
             for pool in member.pools:
-                both = frozenset({f"{member.name}/{pool.name}", f"{member.name}/{pool.name}{OTHERS}"})
-                yield BudgetScope(f"NodePool {pool.name} on {member.name}", pool.disruption.budgets, both)
+                whole = f"{member.name}/{pool.name}"
+                both, gone = frozenset({whole, f"{whole}{OTHERS}"}), away[whole]
+                yield BudgetScope(f"NodePool {pool.name} on {member.name}", pool.disruption.budgets, both, gone, gone)
         for limit in limits:
             if limit.nodes:
-                over = frozenset(each for name in limit.over for each in pools.get(name, ()))
-                yield BudgetScope(limit.name, (Budget(limit.nodes),), over)
+                over = frozenset(each for name in limit.over for each in found.pools.get(name, ()))
+                count, gone = found.besides(limit.over)
+                yield BudgetScope(limit.name, (Budget(limit.nodes),), over, count, gone)
 
 
-@dataclass
 class _Sighted:
-    nodes: list[RotationNode] = field(default_factory=list)
-    pods: dict[str, t.Sequence[Pod]] = field(default_factory=dict)
-    pools: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """What is seen of the members one by one; ``others`` are nodes that other rotations have in flight."""
+
+    def __init__(self, rotation: str, others: t.Sequence[OtherNode]) -> None:
+        self._rotation, self._others = rotation, {each.name: each for each in others}
+        self._there: set[str] = set()
+        self.nodes: list[RotationNode] = []
+        self.pods: dict[str, t.Sequence[Pod]] = {}
+        self.pools: dict[str, set[str]] = defaultdict(set)
+        self.busy = frozenset(cluster_in_name(each.name) for each in others)
+        self._beside: dict[str, tuple[int, int]] = {}
 
     def add(self, member: MemberNodes, holds: t.Callable[[Mapping[str, str]], bool]) -> None:
+        """A member that takes part."""
         managed = {each.name for each in member.pools}
-        for each in member.whole.nodes:
-            if each.node is None:
-                continue
+        made = []
+        for each, node in _with_nodes(member):
             pool = each.pool if each.pool in managed else NO_POOL
-            made = _node(each, each.node, pool if holds(each.labels) else pool + OTHERS, member.name)
-            self.nodes.append(made)
-            self.pools[member.name].add(made.pool)
-            self.pods[made.name] = each.pods
+            made.append(self._made(each, node, pool if holds(each.labels) else pool + OTHERS, member.name))
+            self.pools[member.name].add(made[-1].pool)
+            self.pods[made[-1].name] = each.pods
+        self.nodes += made
+        self._see(member, made)
+
+    def add_beside(self, member: MemberNodes) -> None:
+        """A member that takes no part: its nodes count for budgets of the fleet."""
+        made = [self._made(each, node, NO_POOL, member.name) for each, node in _with_nodes(member)]
+        self._beside[member.name] = self._see(member, made)
+
+    @property
+    def away(self) -> list[OtherNode]:
+        """The nodes in flight elsewhere that are gone and not replaced, or whose member was not read."""
+        return [each for name, each in self._others.items() if name not in self._there]
+
+    def besides(self, over: frozenset[str]) -> tuple[int, int]:
+        """How many nodes of these members count that are none of ``nodes``, and how many of them are disrupted."""
+        rows = [row for name, row in self._beside.items() if name in over]
+        away = sum(cluster_in_name(each.name) in over for each in self.away)
+        return sum(count for count, _gone in rows) + away, sum(gone for _count, gone in rows) + away
+
+    def _made(self, each: StateNode, node: Node, pool: str, member: str) -> RotationNode:
+        made = _node(each, node, pool, member)
+        other = self._others.get(made.name)
+        return made if other is None else replace(made, disruptor=other.rotation)
+
+    def _see(self, member: MemberNodes, made: list[RotationNode]) -> tuple[int, int]:
+        self._there |= {each.name for each in made}
+        count = [each for each in made if each.initialized]
+        gone = sum(lost(each, self._rotation) for each in count)
+        if gone:
+            self.busy |= {member.name}
+        return len(count), gone
+
+
+def _with_nodes(member: MemberNodes) -> t.Iterator[tuple[StateNode, Node]]:
+    for each in member.whole.nodes:
+        if each.node is not None:
+            yield each, each.node
 
 
 def _node(each: StateNode, node: Node, pool: str, member: str) -> RotationNode:

@@ -16,7 +16,7 @@ from ..scheduling.settings import DEFAULTS, Settings
 from .candidates import EMPTINESS, MULTI_NODE, SINGLE_NODE, NodeCandidate
 from .commands import Command, within_budgets
 from .consolidation import Consolidation, NoPools, underused
-from .consolidation_candidates import not_emptied, unconsolidatable
+from .consolidation_candidates import not_consolidated, not_emptied
 from .method_input import MethodInput
 
 # Found in the time between the plan and the act.
@@ -89,7 +89,7 @@ def _why(look: MethodInput, name: str, method: str) -> str:
     if found:
         return found[0].text
     one = NodeCandidate.of(look.state, node, look.now)
-    why = not_emptied(look, one) if method == EMPTINESS else unconsolidatable(look, one)
+    why = not_emptied(look, one) if method == EMPTINESS else not_consolidated(look, one)
     return f"node {name}: {why.text}" if why else f"node {name} is not empty any more"
 
 

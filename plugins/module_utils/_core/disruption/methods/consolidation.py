@@ -29,7 +29,7 @@ from .commands import (
     summed_price,
     within_budgets,
 )
-from .consolidation_candidates import BALANCED, sorted_out, unconsolidatable
+from .consolidation_candidates import BALANCED, not_consolidated, sorted_out
 from .events import NodeEvent
 from .method_input import MethodInput
 from .replacement import Dearer, cheaper, without_same_type
@@ -102,7 +102,7 @@ def single_node(look: MethodInput) -> MethodCommands:
 
 def underused(look: MethodInput) -> tuple[list[NodeCandidate], list[RefusedCommand], list[NodeEvent]]:
     """The candidates of consolidation, the best first, and the nodes that only its own rules leave out."""
-    kept, refused, events = sorted_out([(each, unconsolidatable(look, each)) for each in look.candidates()])
+    kept, refused, events = sorted_out([(each, not_consolidated(look, each)) for each in look.candidates()])
     return by_saving(kept, look.settings.first), refused, events
 
 
@@ -141,7 +141,7 @@ class Consolidation:
             return RefusedCommand(names, refusal.code, refusal.text)
         total = summed_price(nodes, self.look.settings.upstream)
         if not done.new_nodes:
-            return _command(nodes, done, None, total)
+            return _command(nodes, done, None, total, self.look.settings.upstream)
         if total is None:
             text = "a replacement has to be cheaper, and what goes has no known price"
             return RefusedCommand(names, "price-unknown", text)
@@ -202,10 +202,10 @@ class Consolidation:
             new = without_same_type(new, nodes)
             if isinstance(new, Dearer):
                 return RefusedCommand(names, new.code, new.text)
-        return _command(nodes, replace(done, new_nodes=(new,)), new, total)
+        return _command(nodes, replace(done, new_nodes=(new,)), new, total, self.look.settings.upstream)
 
     def _propose(self, nodes: t.Sequence[NodeCandidate], new: NewNode, total: float) -> None:
-        amount, several = f"(savings: ${saving(total, [new]):.2f})", len(nodes) > 1
+        amount, several = f"(savings: ${saving(total, [new], upstream=True):.2f})", len(nodes) > 1
         for each in nodes:
             what = f"(part of {len(nodes)}-node consolidation)" if several else "-> [1 replacement]"
             message = f"Consolidation candidate: replace: [{each.name}] {what} {amount}"
@@ -217,15 +217,16 @@ class Consolidation:
             self.events.append(words.unconsolidatable(nodes[0].name, message))
 
 
-def _command(nodes: t.Sequence[NodeCandidate], done: Simulation, new: NewNode | None, total: float | None) -> Command:
+def _command(
+    nodes: t.Sequence[NodeCandidate], done: Simulation, new: NewNode | None, total: float | None, upstream: bool
+) -> Command:
     names, going = tuple(each.name for each in nodes), {each.name for each in nodes}
     count = f"{len(names)} nodes" if len(names) > 1 else f"node {names[0]}"
     replacements = (Replacement.of(new),) if new is not None else ()
     if replacements:
         first = replacements[0]
-        text = (
-            f"{count} at {total:g} an hour, replaced by one of {len(first.options)} options from {first.price or 0:g}"
-        )
+        least = "?" if first.price is None else f"{first.price:g}"
+        text = f"{count} at {total:g} an hour, replaced by one of {len(first.options)} options from {least}"
     else:
         text = f"{count} not needed: the pods fit elsewhere"
     return Command(
@@ -236,7 +237,7 @@ def _command(nodes: t.Sequence[NodeCandidate], done: Simulation, new: NewNode | 
         replacements=replacements,
         moves=tuple(each for each in done.moves if each.source in going),
         others=tuple(each for each in done.moves if each.source not in going),
-        saving=None if total is None else saving(total, done.new_nodes),
+        saving=None if total is None else saving(total, done.new_nodes, upstream),
         source_cost=total,
         text=text,
     )

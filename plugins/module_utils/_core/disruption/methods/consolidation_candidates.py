@@ -47,7 +47,7 @@ def not_emptied(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
     return _waiting(look, one)
 
 
-def unconsolidatable(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
+def not_consolidated(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
     """Why a candidate is left out of consolidation all the same, as upstream asks; None: it is not."""
     pool, labels = one.pool, one.node.labels
     if pool.static:

@@ -27,13 +27,12 @@ from ..scheduling.requirement import compatible, of_labels, of_selector
 
 NODE_POOL_DRIFTED, REQUIREMENTS_DRIFTED = "NodePoolDrifted", "RequirementsDrifted"
 INSTANCE_TYPE_NOT_FOUND, NODE_CLASS_DRIFT = "InstanceTypeNotFound", "NodeClassDrift"
-KUBERNETES_VERSION_DRIFT, IMAGE_DRIFT, KUBELET_IDENTITY_DRIFT = "K8sVersionDrift", "ImageDrift", "KubeletIdentityDrift"
+KUBERNETES_VERSION_DRIFT, IMAGE_DRIFT = "K8sVersionDrift", "ImageDrift"
 POOL_HASH = "karpenter.sh/nodepool-hash"
 CLASS_HASHES = {
     "AKSNodeClass": "karpenter.azure.com/aksnodeclass-hash",
     "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclass-hash",
 }
-KUBELET_IDENTITY = "kubernetes.azure.com/kubelet-identity-client-id"
 # A type that has just been launched may be missing from the catalogue for a while.
 YOUNG = timedelta(hours=1)
 
@@ -47,9 +46,9 @@ class Drift:
     reported: bool = False
 
 
-def drift(pool: StatePool, node: StateNode, now: datetime, kubelet_identity: str = "") -> Drift | None:
-    """Why a node has drifted, or None. A node whose NodeClaim is not launched is not judged, nor the kubelet's identity
-    if ``kubelet_identity`` is empty."""
+def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
+    """Why a node has drifted, or None. A node whose NodeClaim is not launched is not judged, nor what only its provider
+    knows, such as the kubelet's identity: that is as ``reported_drift`` has it."""
     claim = node.claim
     if claim is None or not claim.holds("Launched"):
         return None
@@ -57,9 +56,9 @@ def drift(pool: StatePool, node: StateNode, now: datetime, kubelet_identity: str
         static_drift(pool.pool.metadata, claim.metadata, POOL_HASH, NODE_POOL_DRIFTED)
         or requirements_drift(pool.requirements, claim.metadata.labels)
         or _instance_type_drift(pool, node, now)
-        or _class_drift(pool.node_class, node, kubelet_identity)
+        or _class_drift(pool.node_class, node)
     )
-    return found or reported_drift(pool, node, kubelet_identity)
+    return found or reported_drift(pool, node)
 
 
 def static_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: str) -> Drift | None:
@@ -89,11 +88,11 @@ def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels
     return Drift(REQUIREMENTS_DRIFTED, "the pool's requirements exclude each other")
 
 
-def reported_drift(pool: StatePool, node: StateNode, kubelet_identity: str = "") -> Drift | None:
+def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
     """The drift whose cause only the controller can judge, whatever its name, as the condition ``Drifted`` has it; None
     if it is not True, or its cause is one that is judged here."""
     condition = node.claim.condition("Drifted") if node.claim is not None else None
-    if condition is None or condition.status != "True" or condition.reason in _judged(pool, kubelet_identity):
+    if condition is None or condition.status != "True" or condition.reason in _judged(pool):
         return None
     return Drift(condition.reason, condition.message or f"its provider reports {condition.reason}", True)
 
@@ -105,22 +104,22 @@ class DriftedNode:
     since: datetime | None
 
 
-def drifted(state: ClusterState, now: datetime, kubelet_identity: str = "") -> tuple[DriftedNode, ...]:
+def drifted(state: ClusterState, now: datetime) -> tuple[DriftedNode, ...]:
     """The nodes that have drifted, by name. ``since`` is when the condition came, None if it is not there yet."""
     rows = []
     for node in state.nodes:
-        found = standing_drift(state, node, now, kubelet_identity)
+        found = standing_drift(state, node, now)
         if found is not None:
             rows.append(DriftedNode(node, found, _since(node.claim.condition("Drifted") if node.claim else None)))
     return tuple(rows)
 
 
-def standing_drift(state: ClusterState, node: StateNode, now: datetime, kubelet_identity: str = "") -> Drift | None:
+def standing_drift(state: ClusterState, node: StateNode, now: datetime) -> Drift | None:
     """What the condition ``Drifted`` of a NodeClaim would say now; where nobody judges it any more, what it says. None:
     that the node has not drifted."""
-    pool = state.judged(node)
+    pool = state.judging_pool(node)
     if pool is not None:
-        return drift(pool, node, now, kubelet_identity)
+        return drift(pool, node, now)
     condition = node.claim.condition("Drifted") if node.claim is not None else None
     if condition is None or condition.status != "True":
         return None
@@ -146,17 +145,12 @@ def _instance_type_drift(pool: StatePool, node: StateNode, now: datetime) -> Dri
     return Drift(INSTANCE_TYPE_NOT_FOUND, told)
 
 
-def _class_drift(node_class: NodeClass | None, node: StateNode, kubelet_identity: str) -> Drift | None:
+def _class_drift(node_class: NodeClass | None, node: StateNode) -> Drift | None:
     if node_class is None or node.claim is None:
         return None
     annotation = CLASS_HASHES.get(node_class.kind)
     found = annotation and static_drift(node_class.metadata, node.claim.metadata, annotation, NODE_CLASS_DRIFT)
-    return (
-        found
-        or _version_drift(node_class, node)
-        or _image_drift(node_class, node)
-        or _identity_drift(node, kubelet_identity)
-    )
+    return found or _version_drift(node_class, node) or _image_drift(node_class, node)
 
 
 def _version_drift(node_class: NodeClass, node: StateNode) -> Drift | None:
@@ -175,14 +169,7 @@ def _image_drift(node_class: NodeClass, node: StateNode) -> Drift | None:
     return Drift(IMAGE_DRIFT, f"image {image} is none of those that class {node_class.name} has now")
 
 
-def _identity_drift(node: StateNode, kubelet_identity: str) -> Drift | None:
-    found = node.labels.get(KUBELET_IDENTITY, "")
-    if not found or not kubelet_identity or found == kubelet_identity:
-        return None
-    return Drift(KUBELET_IDENTITY_DRIFT, f"the kubelet's identity is {found} and should be {kubelet_identity}")
-
-
-def _judged(pool: StatePool, kubelet_identity: str) -> frozenset[str]:
+def _judged(pool: StatePool) -> frozenset[str]:
     """The causes that what is known suffices to judge; a condition with another reason is not ours to doubt."""
     reasons = {NODE_POOL_DRIFTED, REQUIREMENTS_DRIFTED}
     if pool.instance_types is not None:
@@ -191,7 +178,7 @@ def _judged(pool: StatePool, kubelet_identity: str) -> frozenset[str]:
         reasons.add(NODE_CLASS_DRIFT)
         reasons |= {KUBERNETES_VERSION_DRIFT} if pool.node_class.status.kubernetes_version else set()
         reasons |= {IMAGE_DRIFT} if pool.node_class.status.images else set()
-    return frozenset(reasons | ({KUBELET_IDENTITY_DRIFT} if kubelet_identity else set()))
+    return frozenset(reasons)
 
 
 def _young(node: StateNode, now: datetime) -> bool:

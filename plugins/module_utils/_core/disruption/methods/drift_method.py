@@ -138,7 +138,14 @@ def _command(look: MethodInput, method: str, each: DriftCandidate, done: Simulat
         replacements=tuple(map(Replacement.of, wanted)),
         moves=() if done is None else tuple(one for one in done.moves if one.source == each.name),
         others=() if done is None else tuple(one for one in done.moves if one.source != each.name),
-        saving=None if price is None else price if done is None else saving(price, done.new_nodes),
+        saving=None if price is None else _saving(price, done, upstream),
         source_cost=price,
         text=f"node {each.name} has drifted ({cause.reason}): {cause.text}",
     )
+
+
+def _saving(price: float, done: Simulation | None, upstream: bool) -> float | None:
+    """What a static pool starts is of a type that the provider chooses: nobody knows what it costs."""
+    if done is None:
+        return price if upstream else None
+    return saving(price, done.new_nodes, upstream)

@@ -17,7 +17,7 @@ from ...cluster.state_node import StateNode
 from ...machine import Blocker
 from ...objects.karpenter.node_claim import NodeClaim
 from ...values.duration import as_timedelta, parse_or_never
-from ...values.instants import write_time
+from ...values.instants import later, write_time
 from ..blockers import pod_blockers
 
 
@@ -41,10 +41,7 @@ def due_at(claim: NodeClaim) -> datetime | None:
     created = claim.metadata.creation_timestamp
     if lifetime is None or created is None:
         return None
-    try:
-        return created + as_timedelta(lifetime)
-    except OverflowError:
-        return None
+    return later(created, as_timedelta(lifetime))
 
 
 def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:

@@ -73,7 +73,7 @@ class MethodInput:
     def consolidatable(self, node: StateNode) -> bool:
         """The condition ``Consolidatable`` of its NodeClaim as the controller would have it now; where it judges it no
         more, and in static pools, what it says."""
-        claim, pool = node.claim, self.state.judged(node)
+        claim, pool = node.claim, self.state.judging_pool(node)
         if claim is None:
             return False
         if pool is None or pool.static:

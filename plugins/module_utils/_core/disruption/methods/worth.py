@@ -11,11 +11,9 @@ import typing as t
 from ..scheduling.simulation import NewNode
 
 
-def saving(price: float, new: t.Iterable[NewNode]) -> float:
+def saving(price: float, new: t.Iterable[NewNode], upstream: bool) -> float | None:
     """What is saved an hour: ``price``, which goes, less the cheapest offer of the first type of each new node that can
-    be had now. A new node whose price is not known counts as free."""
-    dearer = 0.0
-    for each in new:
-        cheapest = each.kinds[0].cheapest(each.requirements) if each.kinds else math.inf
-        dearer += 0.0 if math.isinf(cheapest) else cheapest
-    return price - dearer
+    be had now. None where the price of a new node is not known, which to ``upstream`` is free."""
+    found = [each.kinds[0].cheapest(each.requirements) if each.kinds else math.inf for each in new]
+    known = [each for each in found if not math.isinf(each)]
+    return None if len(known) < len(found) and not upstream else price - sum(known)

@@ -61,6 +61,7 @@ class Admission:
     def refusals(self, node: NodeProgress, seen: RotationNode) -> tuple[Blocker, ...]:
         """Everything but the node itself that speaks against it now."""
         found = [
+            Blocker("wait", self._sight.wait) if self._sight.wait else None,
             self._windows.get(seen.cluster),
             self._pause(node),
             self._wave_full,
@@ -124,10 +125,10 @@ class Admission:
         return Blocker("surge", f"{self._surging} new nodes are awaited, and {self._most_surging} may be")
 
     def _members_full(self, cluster: str) -> t.Iterator[Blocker]:
-        """Another cluster may not be begun where as many as may be have nodes in flight."""
+        """No cluster may be begun where more than may be would have disrupted nodes then."""
         for each in self._sight.members:
-            busy = sorted(self._clusters & each.clusters)
-            if cluster in each.clusters and cluster not in busy and len(busy) >= each.most:
+            busy = sorted((self._clusters | each.busy) & each.clusters)
+            if cluster in each.clusters and len({*busy, cluster}) > each.most:
                 have = f", and {', '.join(busy)} have" if busy else ""
                 text = f"{each.name}: {each.most} members may have nodes in flight{have}"
                 yield Blocker("fleet-members", text, about={"scope": each.name})

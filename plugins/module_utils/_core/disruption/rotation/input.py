@@ -46,11 +46,14 @@ class RotationNode:
 
 @dataclass(frozen=True)
 class BudgetScope:
-    """Budgets, and the pools whose nodes they are over; None: those of all pools."""
+    """Budgets, and the pools whose nodes they are over; None: those of all pools. ``more`` nodes besides count too,
+    ``gone`` of which are disrupted: this rotation has nothing to do with them."""
 
     name: str
     budgets: tuple[Budget, ...]
     pools: frozenset[str] | None = None
+    more: int = 0
+    gone: int = 0
 
     def covers(self, pool: str) -> bool:
         return self.pools is None or pool in self.pools
@@ -58,11 +61,23 @@ class BudgetScope:
 
 @dataclass(frozen=True)
 class MemberScope:
-    """At most so many of these clusters have nodes in flight at once."""
+    """At most so many of these clusters have disrupted nodes at once. ``busy`` are those that have some, whoever
+    disrupts them; those of the rotation itself count anyway."""
 
     name: str
     most: int
     clusters: frozenset[str]
+    busy: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class OtherNode:
+    """A node that another rotation has in flight, by its name over several clusters, which it may be gone from; with
+    its pool there."""
+
+    name: str
+    pool: str
+    rotation: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +87,7 @@ class RotationInput:
 
     ``failed`` says for nodes in flight that what was begun has failed, with the reason. ``stop``: begin no more.
     ``unknown`` says of clusters that could not be read why: their nodes are not gone, nobody knows of them.
+    ``wait`` says why nothing may begin at this instant, whatever the budgets allow.
     """
 
     nodes: tuple[RotationNode, ...]
@@ -84,15 +100,27 @@ class RotationInput:
     unknown: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
     members: tuple[MemberScope, ...] = ()
     stop: bool = False
+    wait: str = ""
 
     def by_another(self, node: RotationNode) -> bool:
         """Whether another one of us empties the node."""
-        return node.disruptor not in ("", self.rotation)
+        return by_another(node, self.rotation)
 
     def open(self, cluster: str) -> bool:
         """Whether the cluster's window is open, or it has none."""
         answer = self.windows.get(cluster)
         return answer is None or answer.open
+
+
+def by_another(node: RotationNode, rotation: str) -> bool:
+    """Whether another one of us than the rotation of that name empties the node."""
+    return node.disruptor not in ("", rotation)
+
+
+def lost(node: RotationNode, rotation: str) -> bool:
+    """Whether the node spends budgets whatever the rotation does with it: it is not Ready, it is on its way out, or
+    another one of us empties it."""
+    return not node.ready or node.deleting or by_another(node, rotation)
 
 
 # A pool of which only a part is selected is two for the sums: budgets of the pool are over both.
@@ -174,9 +202,9 @@ def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> li
     out = []
     for scope in sorted(sight.scopes, key=lambda one: one.name):
         pools = [name for name in places if scope.covers(name)]
-        total = sum(places[name] for name in pools)
+        total = sum(places[name] for name in pools) + scope.more
         answer = allowed(scope.budgets, now, total, state.settings.reason)
-        out.append(ScopeLeft(scope, answer, sum(disrupted[name] for name in pools)))
+        out.append(ScopeLeft(scope, answer, sum(disrupted[name] for name in pools) + scope.gone))
     return out
 
 
@@ -196,8 +224,7 @@ def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int],
             early[family(node.pool)] -= 1  # came before its old node has gone
             continue
         places[node.pool] += 1
-        gone = not node.ready or node.deleting or sight.by_another(node)
-        disrupted[node.pool] += gone or node.name in flying
+        disrupted[node.pool] += lost(node, sight.rotation) or node.name in flying
     for each in flying.values():
         if each.name not in there:
             places[each.pool] += 1

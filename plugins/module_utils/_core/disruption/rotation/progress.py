@@ -87,25 +87,25 @@ class RotationProgress:
             return self._late(node)
         return found
 
-    def surging(self, node: NodeProgress) -> NodeProgress:
+    def after_surging(self, node: NodeProgress) -> NodeProgress:
         """Drains the old node once a new one is there, which is awaited till then."""
         if not self._old(node):
-            return self.returning(self._turn(node, RETURNING))
+            return self.after_returning(self._turn(node, RETURNING))
         new = self._take(node)
         if new is None:
             return node
         self.acts.append(RotationAct(DRAIN, node.name, node.pool, node.attempts, f"{new.name} is there"))
         return dataclasses.replace(self._turn(node, DRAINING), replacement=new.name)
 
-    def draining(self, node: NodeProgress) -> NodeProgress:
+    def after_draining(self, node: NodeProgress) -> NodeProgress:
         """Once the old node is gone: ends, or awaits the replacement if that comes ``after``."""
         if self._old(node):
             return node
         if self._settings.replacement == AFTER:
-            return self.returning(self._turn(node, RETURNING))
+            return self.after_returning(self._turn(node, RETURNING))
         return self._end(node, ROTATED, "rotated", "")
 
-    def returning(self, node: NodeProgress) -> NodeProgress:
+    def after_returning(self, node: NodeProgress) -> NodeProgress:
         """Ends once a replacement is there for the node that is gone; it may have the same name."""
         again = self._there.get(node.name)
         new = again if again is not None and _usable(again) else self._take(node)
@@ -150,9 +150,9 @@ class RotationProgress:
 
 
 _BY_PHASE: dict[str, t.Callable[[RotationProgress, NodeProgress], NodeProgress]] = {
-    SURGING: RotationProgress.surging,
-    DRAINING: RotationProgress.draining,
-    RETURNING: RotationProgress.returning,
+    SURGING: RotationProgress.after_surging,
+    DRAINING: RotationProgress.after_draining,
+    RETURNING: RotationProgress.after_returning,
 }
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from ...cluster.cluster_state import ClusterState
 from ...cluster.consolidation_wait import consolidatable
 from ...cluster.pod import Pod, provisionable
-from ...cluster.state_node import StateNode
+from ...cluster.state_node import ZONE, StateNode
 from ...objects.clusters.member_cluster import Taint
 from ...objects.clusters.tolerations import first_untolerated
 from ...values.quantity import NANO
@@ -27,7 +27,7 @@ from .simulation import Misfit, Move, NewNode, Simulation
 from .solve import Limits, SchedulingRun
 from .templates import NODES, SOFT, Template, making_pools, possible_domains, requests_of, template
 from .topology import Landscape, PodTopology
-from .wishes import HOSTNAME, ZONE, PodDemands, Wishes, acceptable
+from .wishes import HOSTNAME, PodDemands, Wishes, acceptable
 
 # No more types than these are sent to a provider for one node.
 MOST_TYPES = 600
@@ -48,6 +48,7 @@ class Simulator:
         self.state, self.now, self.settings = state, now, settings
         self.memory: Memory = {}
         self._asked: dict[t.Any, PodDemands] = {}
+        self._zones: dict[str, str] = {}
 
     @cached_property
     def making(self) -> list[t.Any]:
@@ -159,7 +160,8 @@ class Simulator:
         key = (wishes.pod.key, *map(len, (*lists, wishes.preferred_affinity, wishes.preferred_anti_affinity)))
         found = self._asked.get(key)
         if found is None:
-            zone = zone or next((one.zone for one in self._asked.values() if one.key == wishes.pod.key), "")
+            zone = zone or self._zones.get(wishes.pod.key, "")
+            self._zones.setdefault(wishes.pod.key, zone)
             found = self._asked[key] = PodDemands(wishes, self.settings.respect, zone)
         return found
 

@@ -12,6 +12,7 @@ from ...cluster.cluster_state import StatePool
 from ...cluster.pod import Pod
 from ...cluster.pod_reading import amounts, read_as
 from ...cluster.pod_requests import added
+from ...cluster.state_node import POOL
 from ...objects.clusters.member_cluster import Taint
 from ...objects.clusters.tolerations import first_untolerated
 from ...schema.meta import EMPTY, Condition, find_condition
@@ -31,7 +32,7 @@ from .requirement import (
 )
 from .rooms import Ports
 from .simulation import NewNode
-from .wishes import POOL, Wishes
+from .wishes import Wishes
 
 NODES = "nodes"
 READY = "Ready"

@@ -56,15 +56,11 @@ class Landscape:
     known: dict[t.Any, Counted] = field(default_factory=dict)
 
     @cached_property
-    def repelling(self) -> list[tuple[Pod, PodHost]]:
-        """Pods that want certain others away, with where they are."""
-        return [
-            (pod, each)
-            for each in self.places
-            if each.known
-            for pod in each.pods
-            if pod.anti_affinity and not pod.ended
-        ]
+    def repelling(self) -> list[tuple[Wishes, PodHost, tuple[TopologyGroup, ...]]]:
+        """Pods that want certain others away, with where they are and what they want, which nobody counts in."""
+        found = ((pod, each) for each in self.places if each.known for pod in each.pods)
+        rows = ((Wishes.of(pod), each) for pod, each in found if pod.anti_affinity and not pod.ended)
+        return [(wishes, each, _away_from(wishes)) for wishes, each in rows]
 
     @cached_property
     def _alike(self) -> list[tuple[Pod, list[tuple[str, int]]]]:
@@ -115,9 +111,10 @@ class PodTopology:
         self._land, self._gone, self._moving = land, gone, moving
         self.groups: dict[t.Any, TopologyGroup] = {}
         self.inverse: dict[t.Any, TopologyGroup] = {}
-        for pod, place in land.repelling:
-            if pod.key not in moving:
-                self._repel(Wishes.of(pod), place.labels)
+        self._repelled: dict[str, list[TopologyGroup]] = {}
+        for wishes, place, away in land.repelling:
+            if wishes.pod.key not in moving:
+                self._repel(wishes, away, place.labels)
         for each in asked:
             self.update(each)
 
@@ -134,7 +131,7 @@ class PodTopology:
             each.owners.discard(asked.key)
         wishes = asked.wishes
         if wishes.anti_affinity:
-            self._repel(wishes, {})
+            self._repel(wishes, _away_from(wishes), {})
         for group in self._asked_for(wishes):
             known = self.groups.get(group.identity)
             if known is None:
@@ -176,9 +173,14 @@ class PodTopology:
         for group in self.groups.values():
             if asked.key in group.owners:
                 yield group
-        for group in self.inverse.values():
-            if group.counts_on(asked.pod, taints, node):
-                yield group
+        yield from self._repelling(asked)
+
+    def _repelling(self, asked: PodDemands) -> list[TopologyGroup]:
+        """Those who want the pod away from them, wherever: on every node, for they leave none out."""
+        found = self._repelled.get(asked.key)
+        if found is None:
+            found = self._repelled[asked.key] = [each for each in self.inverse.values() if each.selects(asked.pod)]
+        return found
 
     def _asked_for(self, wishes: Wishes) -> t.Iterator[TopologyGroup]:
         respect = self._land.settings.respect
@@ -211,20 +213,30 @@ class PodTopology:
         gone = Counter(inside[name] for name in self._gone if name in inside)
         group.know(domain for domain, count in counts.items() if count > gone[domain])
 
-    def _repel(self, wishes: Wishes, labels: t.Mapping[str, str]) -> None:
+    def _repel(self, wishes: Wishes, away: t.Iterable[TopologyGroup], labels: t.Mapping[str, str]) -> None:
         """Those who want no such pod beside them keep it away wherever they are."""
-        for term in wishes.anti_affinity:
-            group = TopologyGroup.of_term(ANTI_AFFINITY, term, wishes.pod)
+        for group in away:
             known = self.inverse.get(group.identity)
             if known is None:
-                known = self.inverse[group.identity] = group
-                group.know(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
-                if not self._land.settings.upstream:
-                    # Where a node is, a pod may go, whether or not a pool could make nodes there.
-                    group.know(self._land.domains_of(group)[0])
+                known = self.inverse[group.identity] = group.uncounted()
+                self._repelled.clear()
+                self._know_repelled(known, wishes)
             if group.key in labels:
                 known.record(labels[group.key])
             known.owners.add(wishes.pod.key)
+
+    def _know_repelled(self, group: TopologyGroup, wishes: Wishes) -> None:
+        """A hostname is a domain without being known, as of ``_know``."""
+        if group.key == HOSTNAME:
+            return
+        group.know(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
+        if not self._land.settings.upstream:
+            # Where a node is, a pod may go, whether or not a pool could make nodes there.
+            group.know(self._land.domains_of(group)[0])
+
+
+def _away_from(wishes: Wishes) -> tuple[TopologyGroup, ...]:
+    return tuple(TopologyGroup.of_term(ANTI_AFFINITY, each, wishes.pod) for each in wishes.anti_affinity)
 
 
 def _terms(

@@ -111,6 +111,15 @@ class TopologyGroup:
         namespaces = None if one.namespace_selector is not None else frozenset(one.namespaces or (pod.namespace,))
         return cls(kind, one.topology_key, namespaces, one.label_selector)
 
+    def uncounted(self) -> TopologyGroup:
+        """The same constraint without domains, pods and owners."""
+        made = TopologyGroup.__new__(TopologyGroup)
+        made.kind, made.key, made.namespaces, made.selector = self.kind, self.key, self.namespaces, self.selector
+        made.max_skew, made.min_domains, made.filter = self.max_skew, self.min_domains, self.filter
+        made.counts, made.used, made.first, made.owners = {}, 0, self.first, set()
+        made._matcher, made.identity = self._matcher, self.identity
+        return made
+
     def know(self, domains: t.Iterable[str]) -> None:
         """Adds domains, without pods where they are new."""
         for each in domains:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ...cluster.pod import Pod
 from ...cluster.pod_manifest import PodAffinityTerm, PodSpread
+from ...cluster.state_node import POOL, ZONE
 from ...objects.placements.policy import Toleration
 from ...values.node_selector import GT, LT, NodeSelectorRequirement, NodeSelectorTerm
 from ...values.selector import DOES_NOT_EXIST, IN
@@ -28,8 +29,7 @@ from .requirement import (
     of_selector,
 )
 
-POOL, HOSTNAME = "karpenter.sh/nodepool", "kubernetes.io/hostname"
-ZONE = "topology.kubernetes.io/zone"
+HOSTNAME = "kubernetes.io/hostname"
 CAPACITY_TYPES = frozenset({"reserved", "spot", "on-demand"})
 ANYWAY = "ScheduleAnyway"
 SOFT_TAINTS = Toleration(operator="Exists", effect="PreferNoSchedule")

@@ -21,7 +21,6 @@ from .maintenance_forms import (
     CLOCK_RULES,
     CONFIGURATIONS,
     FREEZES_RULES,
-    HOURS_RULES,
     MAX_BUDGETS,
     MAX_FREEZES,
     MAX_SPANS,
@@ -103,9 +102,7 @@ class TimeInWeek:
     """Hours of a weekday, in UTC."""
 
     day: str = prop("Day of the week.", enum=DAYS)
-    hour_slots: tuple[int, ...] = prop(
-        "Hours of the day in UTC.", minimum=0, maximum=23, min_items=1, max_items=24, rules=HOURS_RULES
-    )
+    hour_slots: tuple[int, ...] = prop("Hours of the day in UTC.", minimum=0, maximum=23, min_items=1, max_items=24)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import typing as t
 
 from ...schema.prop import prop
+from ...values.selector import DNS_LABEL, DNS_SUBDOMAIN
 
 # Control characters, and those that are not seen or turn the direction of a line.
 _UNSEEN = "\\x00-\\x1f\\x7f-\\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-_PART = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-SUBDOMAIN = rf"^({_PART}(\.{_PART})*)?$"
-NAMESPACE = f"^({_PART})?$"
+SUBDOMAIN = f"^({DNS_SUBDOMAIN})?$"
+NAMESPACE = f"^({DNS_LABEL})?$"
 SECRET_KEY = r"^[-._a-zA-Z0-9]*$"
 # arn:aws:eks:eu-west-1:123:cluster/a, gke_project_zone_a, ns/api-host:6443/user, user@a.region.eksctl.io, live.com#user
 CONTEXT = r"^([A-Za-z0-9_.:/@+=,~#%]([A-Za-z0-9_.:/@+=,~#% -]*[A-Za-z0-9_.:/@+=,~#%-])?)?$"

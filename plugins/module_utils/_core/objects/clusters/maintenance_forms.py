@@ -12,6 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ...schema.prop import prop
+from ...values.kube_version import NUMBER
 from ..updates.forms import (
     FAILURES,
     FAILURES_FORM,
@@ -36,8 +37,8 @@ CONFIGURATION = (
 CONFIGURATION_FORM = "one of kubernetes, nodeImage, platform, or a name of AKS such as aksManagedAutoUpgradeSchedule"
 _IS_PLATFORM = "w.name.matches('(?i)^(platform|default)$')"
 DATE = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
-RELEASE = r"^v?(0|[1-9][0-9]{0,8})[.](0|[1-9][0-9]{0,8})[.](0|[1-9][0-9]{0,8})([-+][0-9A-Za-z][0-9A-Za-z.+-]*)?$"
-MINOR = r"^v?(0|[1-9][0-9]{0,8})[.](0|[1-9][0-9]{0,8})$"
+RELEASE = rf"^v?{NUMBER}[.]{NUMBER}[.]{NUMBER}([-+][0-9A-Za-z][0-9A-Za-z.+-]*)?$"
+MINOR = rf"^v?{NUMBER}[.]{NUMBER}$"
 IMAGE_VERSION = r"^[0-9A-Za-z][0-9A-Za-z._-]*$"
 MAX_WINDOWS, MAX_FREEZES, MAX_BUDGETS, MAX_SPANS = 100, 100, 50, 100
 
@@ -59,7 +60,6 @@ BUDGETS_RULES: Rules = (
     ("self.all(b, self.exists_one(o, o.name == b.name))", "budgets have names of their own"),
     ("self.all(b, has(b.members) || has(b.nodes))", "a budget limits members, nodes, or both"),
 )
-HOURS_RULES: Rules = (("self.all(h, h >= 0 && h <= 23)", "hours are 0 to 23"),)
 WINDOWS_RULES: Rules = (
     (
         "self.all(w, has(w.maintenanceWindow) != has(w.timeInWeek))",

@@ -12,11 +12,13 @@ from datetime import date
 from ...schema.finding import Finding
 from ...schema.rules import Found
 from ...values.cron import load_zone
-from ..updates.strategy_rules import check_selector
+from ..updates.strategy_rules import check_member_selector
 from .fleet_maintenance import (
+    ClusterMaintenance,
     DateSpan,
     FleetBudget,
     FleetMaintenance,
+    FleetMaintenanceSpec,
     Freeze,
     MaintenanceConfiguration,
     MaintenanceSchedule,
@@ -29,20 +31,26 @@ _FORMS = ("daily", "weekly", "absoluteMonthly", "relativeMonthly")
 
 def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
     """What is wrong with windows, freezes and budgets: names used twice, selectors, clocks and spans."""
-    for index, window in enumerate(obj.spec.windows):
-        yield from _check_configuration(window, f"spec.windows[{index}]")
-    yield from _check_names(obj.spec.freezes, "spec.freezes")
-    for index, freeze in enumerate(obj.spec.freezes):
-        path = f"spec.freezes[{index}]"
-        yield from check_selector(freeze.member_selector, f"{path}.memberSelector.byLabel")
-        yield from _check_clock(freeze, path)
-        yield from _check_span(freeze.start, freeze.end, path)
+    yield from check_windows(obj.spec, "spec")
     yield from _check_names(obj.spec.budgets, "spec.budgets")
     for index, budget in enumerate(obj.spec.budgets):
         path = f"spec.budgets[{index}]"
-        yield from check_selector(budget.member_selector, f"{path}.memberSelector.byLabel")
+        yield from check_member_selector(budget.member_selector, f"{path}.memberSelector.byLabel")
         if not (budget.members or budget.nodes):
             yield Found("budget-of-nothing", path, "the budget limits neither members nor nodes", "give one of them")
+
+
+def check_windows(given: FleetMaintenanceSpec | ClusterMaintenance, path: str) -> t.Iterator[Found]:
+    """What is wrong with windows and freezes at ``path``, whoever says them: what there is no clock or day for, which
+    nothing here can place in time, and what people could not have meant."""
+    for index, window in enumerate(given.windows):
+        yield from _check_configuration(window, f"{path}.windows[{index}]")
+    yield from _check_names(given.freezes, f"{path}.freezes")
+    for index, freeze in enumerate(given.freezes):
+        place = f"{path}.freezes[{index}]"
+        yield from check_member_selector(freeze.member_selector, f"{place}.memberSelector.byLabel")
+        yield from _check_clock(freeze, place)
+        yield from _check_span(freeze.start, freeze.end, place)
 
 
 def warn_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Finding]:
@@ -67,7 +75,7 @@ def interval(schedule: MaintenanceSchedule) -> int:
 
 
 def _check_configuration(each: MaintenanceConfiguration, path: str) -> t.Iterator[Found]:
-    yield from check_selector(each.member_selector, f"{path}.memberSelector.byLabel")
+    yield from check_member_selector(each.member_selector, f"{path}.memberSelector.byLabel")
     window, platform = each.maintenance_window, each.configuration == PLATFORM
     if (window is None) == (not each.time_in_week):
         yield Found("window-source", path, "one of maintenanceWindow and timeInWeek is wanted")

@@ -11,7 +11,7 @@ from datetime import datetime
 from ...schema.rules import Found
 from ...values.cron import CronSchedule, parse_utc
 from ...values.selector_text import parse_selector
-from ..updates.strategy_rules import check_selector
+from ..updates.strategy_rules import check_member_selector
 from .node_rotation import NodeRotation, RotationBudget
 
 _LONG_AGO = datetime(2000, 1, 1)
@@ -19,7 +19,7 @@ _LONG_AGO = datetime(2000, 1, 1)
 
 def check_node_rotation(obj: NodeRotation) -> t.Iterator[Found]:
     """What is wrong with the selectors of members and of nodes, and with each budget."""
-    yield from check_selector(obj.spec.member_selector, "spec.memberSelector.byLabel")
+    yield from check_member_selector(obj.spec.member_selector, "spec.memberSelector.byLabel")
     if obj.spec.nodes is not None:
         try:
             parse_selector(obj.spec.nodes.by_label)

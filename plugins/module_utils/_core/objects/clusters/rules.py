@@ -11,8 +11,9 @@ import typing as t
 from ...schema.finding import Finding
 from ...schema.rules import Found
 from ...values.selector import label_key_problem, label_value_problem
-from .fleet_member import FleetMember
-from .member_cluster import MemberCluster
+from .fleet_member import FleetMember, FleetMemberStatus
+from .maintenance_rules import check_windows
+from .member_cluster import MemberCluster, Taint
 
 SUBSCRIPTION = "fleet.azure.com/subscription-id"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -25,13 +26,15 @@ def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
         for name, value in (("kind", member.spec.identity.kind), ("name", member.spec.identity.name)):
             if not value:
                 yield Found("empty-text", f"spec.identity.{name}", f"{name} must not be empty")
+    seen: set[Taint] = set()
     for index, taint in enumerate(member.taints):
         path = f"spec.taints[{index}]"
         for name, problem in (("key", label_key_problem(taint.key)), ("value", label_value_problem(taint.value))):
             if problem:
                 yield Found("invalid-taint", f"{path}.{name}", problem)
-        if taint in member.taints[:index]:
+        if taint in seen:
             yield Found("duplicate-taint", path, "this taint stands twice")
+        seen.add(taint)
 
 
 def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
@@ -43,9 +46,16 @@ def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
         yield Finding("subscription-id-no-uuid", path, path, written, written, reason)
 
 
+def check_member_status(status: FleetMemberStatus) -> t.Iterator[Found]:
+    """What is wrong with the windows and freezes that live on the cluster itself, as they are recorded."""
+    if status.maintenance is not None:
+        yield from check_windows(status.maintenance, "status.maintenance")
+
+
 def check_fleet_member(member: FleetMember) -> t.Iterator[Found]:
     """What is wrong with its connection: exactly one source is wanted, a context only of a kubeconfig, a Secret by both
-    names."""
+    names; and with its status."""
+    yield from check_member_status(member.status)
     connection = member.spec.connection
     given = [bool(connection.kubeconfig), connection.secret_ref is not None, connection.in_cluster]
     if given.count(True) != 1:

@@ -81,10 +81,10 @@ class NodeClaimTemplateSpec:
 def check_claim(claim: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
     """Rules over the fields of a NodeClaim's spec or a template of one; ``pool`` if a NodePool says it."""
     if isinstance(claim, Mapping):
-        yield from check_requirements(claim.get("requirements"), f"{path}.requirements", pool)
+        yield from check_node_requirements(claim.get("requirements"), f"{path}.requirements", pool)
 
 
-def check_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Iterator[Found]:
+def check_node_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Iterator[Found]:
     """What is wrong with rows of requirements at ``path``; those of a ``pool`` may not ask for the label of its own
     name. What is no list or no mapping is left to the schema."""
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
@@ -96,7 +96,7 @@ def check_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Iterator
 
 def check_label(key: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
     """The problem ``restricted-label`` if Karpenter sets the label itself or keeps it for itself; ``pool`` as in
-    ``check_requirements``. A key that is no text is left to the schema."""
+    ``check_node_requirements``. A key that is no text is left to the schema."""
     if not isinstance(key, str):
         return
     own = key.partition("/")[0].endswith("karpenter.sh") and key not in _DOMAIN_OK

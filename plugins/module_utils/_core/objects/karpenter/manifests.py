@@ -17,11 +17,19 @@ from ...schema.metadata_rules import name_problem
 from ...schema.prop import prop
 from ...schema.rules import Found, beyond
 from ...values.selector import LabelSelector
-from .claim_schema import MAX_REQUIREMENTS, NodeClaimTemplateSpec, OverlayRequirement, check_claim, check_requirements
+from .claim_schema import (
+    MAX_REQUIREMENTS,
+    NodeClaimTemplateSpec,
+    OverlayRequirement,
+    check_claim,
+    check_node_requirements,
+)
 from .node_class_rules import check_aks, check_ec2
 from .node_class_schema import AksNodeClassSpec, Ec2NodeClassSpec
 
 _OF_THE_MACHINE = frozenset(("cpu", "memory", "ephemeral-storage", "pods"))
+# The published pattern tries each place for a point; this takes the same texts, long ones too.
+_NUMBER = r"([0-9]+(\.[0-9]+)?|\.[0-9]+)"
 Rules = Callable[[Mapping[str, t.Any]], t.Iterator[Found]]
 
 
@@ -42,7 +50,7 @@ class NodeOverlaySpec:
     price_adjustment: str | None = prop(
         "Change of the price.",
         default=None,
-        pattern=r"[+-][0-9]*\.?[0-9]+|\+[0-9]*\.?[0-9]+%|-[0-9]{1,2}(\.[0-9]+)?%|-100%",
+        pattern=rf"\+{_NUMBER}%?|-{_NUMBER}|-[0-9]{{1,2}}(\.[0-9]+)?%|-100%",
         form="a change with its sign, such as +0.5 or -10%",
     )
     requirements: tuple[OverlayRequirement, ...] = prop("For which machines.", max_items=MAX_REQUIREMENTS)
@@ -84,7 +92,7 @@ def _overlay_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
                 "restricted-capacity", f"spec.capacity[{name}]", f"{name} is what the machine has", "leave it out"
             )
     rows = spec.get("requirements")
-    yield from check_requirements(rows, "spec.requirements")
+    yield from check_node_requirements(rows, "spec.requirements")
     for index, row in enumerate(rows or ()):
         if isinstance(row, Mapping) and row.get("operator") == "NotIn" and not row.get("values"):
             yield Found("values-missing", f"spec.requirements[{index}]", "NotIn needs values")

@@ -13,7 +13,7 @@ from ...schema.meta import EMPTY
 from ...schema.prop import prop
 
 SWITCH = ("enabled", "disabled")
-_ID: dict[str, t.Any] = {"form": "the id of such a resource"}
+RESOURCE_ID: dict[str, t.Any] = {"form": "the id of such a resource"}
 _LASTING: dict[str, t.Any] = {"pattern": r"([0-9]+(s|m|h))+", "form": "a duration such as 3600s"}
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 SIZE: dict[str, t.Any] = {"pattern": r"[0-9]+(E|P|T|G|M|K|Ei|Pi|Ti|Gi|Mi|Ki)", "form": "a size such as 50Mi"}
@@ -21,7 +21,7 @@ SIZE: dict[str, t.Any] = {"pattern": r"[0-9]+(E|P|T|G|M|K|Ei|Pi|Ti|Gi|Mi|Ki)", "
 
 @dataclass(frozen=True, kw_only=True)
 class Ec2ReservationTerm:
-    id: str | None = prop("Reservation.", default=None, pattern=r"cr-[0-9a-z]+", **_ID)
+    id: str | None = prop("Reservation.", default=None, pattern=r"cr-[0-9a-z]+", **RESOURCE_ID)
     instance_match_criteria: str | None = prop("Who may use it.", default=None, enum=("open", "targeted"))
     owner_id: str | None = prop(
         "Account.", json="ownerID", default=None, pattern=r"[0-9]{12}", form="an account of 12 digits"
@@ -50,7 +50,7 @@ class Ec2NetworkInterface:
 
 @dataclass(frozen=True, kw_only=True)
 class Ec2PlacementGroup:
-    id: str | None = prop("Group.", default=None, pattern=r"pg-[0-9a-z]+", **_ID)
+    id: str | None = prop("Group.", default=None, pattern=r"pg-[0-9a-z]+", **RESOURCE_ID)
     name: str | None = prop("Name.", default=None, min_length=1)
 
 

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections import Counter
 from collections.abc import Mapping
 
 from ...schema.rules import Found
 from ...values.field_path import field
+from ...values.int_or_percent import int64
 
 Spec = Mapping[str, t.Any]
 TERMS = (
@@ -121,12 +123,15 @@ def _check_sysctls(sysctls: t.Any) -> t.Iterator[Found]:
         small, large = sysctls.get(low), sysctls.get(high)
         if isinstance(small, int) and isinstance(large, int) and small > large:
             yield Found("threshold-order", f"{SYSCTLS}.{low}", f"{small} is above {high}, {large}")
-    first, _space, last = str(sysctls.get("netIPv4IPLocalPortRange") or "").partition(" ")
-    if first.isdecimal() and last.isdecimal():
-        ports = int(first), int(last)
-        if not (1024 <= ports[0] <= 60999 and 32768 <= ports[1] <= 65535 and ports[0] <= ports[1]):
-            text = "the first port is 1024 to 60999, the last one 32768 to 65535 and not below the first"
-            yield Found("port-range", f"{SYSCTLS}.netIPv4IPLocalPortRange", text)
+    ports = sysctls.get("netIPv4IPLocalPortRange")
+    if isinstance(ports, str) and re.fullmatch(r"[0-9]+ [0-9]+", ports) and not _is_port_range(*ports.split(" ")):
+        text = "the first port is 1024 to 60999, the last one 32768 to 65535 and not below the first"
+        yield Found("port-range", f"{SYSCTLS}.netIPv4IPLocalPortRange", text)
+
+
+def _is_port_range(first: str, last: str) -> bool:
+    low, high = int64(first) or 0, int64(last) or 0
+    return 1024 <= low <= 60999 and 32768 <= high <= 65535 and low <= high
 
 
 def _check_zones(zones: t.Sequence[Spec], path: str, of_vnet: bool) -> t.Iterator[Found]:

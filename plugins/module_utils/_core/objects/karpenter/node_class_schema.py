@@ -6,12 +6,14 @@ karpenter.k8s.aws/v1 and ``AKSNodeClass`` of karpenter.azure.com/v1beta1."""
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass
 
 from ...schema.meta import EMPTY
 from ...schema.prop import prop
 from .node_class_parts import (
+    RESOURCE_ID,
     SIZE,
     SWITCH,
     AksLinux,
@@ -26,7 +28,11 @@ from .node_class_parts import (
 AMI_FAMILIES = ("AL2", "AL2023", "Bottlerocket", "Custom", "Windows2019", "Windows2022", "Windows2025")
 VOLUME_TYPES = ("standard", "io1", "io2", "gp2", "sc1", "st1", "gp3")
 MAX_TERMS = 30
-_ID: dict[str, t.Any] = {"form": "the id of such a resource"}
+
+
+def _id_with(start: str) -> dict[str, t.Any]:
+    """Ids that have something behind ``start``, wherever that stands."""
+    return {"matches": re.compile(f"{start}[0-9a-z]").search, **RESOURCE_ID}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +44,7 @@ class Ec2AmiTerm:
         pattern=r"(al2|al2023|bottlerocket|windows2019|windows2022|windows2025)@.+",
         form="a family and a version, such as al2023@latest",
     )
-    id: str | None = prop("Image.", default=None, pattern=r".*ami-[0-9a-z]+.*", **_ID)
+    id: str | None = prop("Image.", default=None, **_id_with("ami-"))
     name: str | None = prop("Name.", default=None)
     owner: str | None = prop("Owner.", default=None)
     ssm_parameter: str | None = prop("Parameter.", default=None)
@@ -47,13 +53,13 @@ class Ec2AmiTerm:
 
 @dataclass(frozen=True, kw_only=True)
 class Ec2SubnetTerm:
-    id: str | None = prop("Subnet.", default=None, pattern=r".*subnet-[0-9a-z]+.*", **_ID)
+    id: str | None = prop("Subnet.", default=None, **_id_with("subnet-"))
     tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, max_items=20)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ec2SecurityGroupTerm:
-    id: str | None = prop("Group.", default=None, pattern=r".*sg-[0-9a-z]+.*", **_ID)
+    id: str | None = prop("Group.", default=None, **_id_with("sg-"))
     name: str | None = prop("Name.", default=None)
     tags: t.Mapping[str, str] = prop("Tags.", default=EMPTY, max_items=20)
 

@@ -11,6 +11,7 @@ from ...schema.rules import Found
 from ..api_groups import PLACEMENT_GROUP
 from ..identity import (
     Manifest,
+    generated_hint,
     group_version,
     identify,
     metadata_of,
@@ -21,8 +22,9 @@ from ..selectable import (
     Secrets,
     is_reserved_namespace,
     kind_refusal,
+    malformed_metadata,
     refusal,
-    stops_cluster,
+    stopping_webhook_problem,
 )
 from .envelope import ClusterResourceEnvelope, Envelope
 
@@ -51,13 +53,11 @@ def check_envelope(envelope: Envelope, scopes: Scopes = BUILT_IN, credentials: S
 
 
 def _check_identity(manifest: Manifest, path: str) -> t.Iterator[Found]:
-    metadata = metadata_of(manifest)
-    wanted = {"apiVersion": manifest.get("apiVersion"), "kind": manifest.get("kind"), "metadata.name": None}
-    wanted["metadata.name"] = metadata.get("name")
+    wanted = {"apiVersion": manifest.get("apiVersion"), "kind": manifest.get("kind")}
+    wanted["metadata.name"] = metadata_of(manifest).get("name")
     for name, value in wanted.items():
         if not isinstance(value, str) or not value:
-            hint = "an object made from generateName is a new one each time" if metadata.get("generateName") else ""
-            yield Found("enveloped-unnamed", f"{path}.{name}", f"{name} is required", hint)
+            yield Found("enveloped-unnamed", f"{path}.{name}", f"{name} is required", generated_hint(manifest))
     group, kind = _group_kind(manifest)
     if group == PLACEMENT_GROUP and kind in ENVELOPES:
         yield Found("enveloped-never-placed", path, "an envelope inside an envelope is never opened")
@@ -68,11 +68,11 @@ def _check_identity(manifest: Manifest, path: str) -> t.Iterator[Found]:
 def _check_object(manifest: Manifest, credentials: Secrets, path: str) -> t.Iterator[Found]:
     """What could not be selected without an envelope either."""
     each = identify(manifest)
-    never, stops = refusal(each, manifest, credentials=credentials), stops_cluster(each, manifest)
+    never, stops = refusal(each, manifest, credentials=credentials), stopping_webhook_problem(each, manifest)
     if never:
         yield Found("enveloped-never-placed", path, never.message)
-    if stops:
-        yield Found(stops.code, path, stops.message, stops.hint)
+    for problem in (*filter(None, [stops]), *malformed_metadata(each, manifest)):
+        yield Found(problem.code, path, problem.message, problem.hint)
 
 
 def _check_scope(manifest: Manifest, namespace: str, clusterwide: bool, scopes: Scopes, path: str) -> t.Iterator[Found]:

@@ -31,6 +31,7 @@ MOST_OVERRIDES = 100
 VARIABLE_START = "${MEMBER-CLUSTER-"
 CLUSTER_NAME = "${MEMBER-CLUSTER-NAME}"
 LABEL_PREFIX = "${MEMBER-CLUSTER-LABEL-KEY-"
+_LABEL = re.compile(rf"{re.escape(LABEL_PREFIX)}[^}}]*+}}?")
 _VARIABLE = re.compile(r"\$\{[^{}]*\}?")
 # The first part of a path below which nothing is overridden: the object would become another one.
 _IDENTITY = {"kind": "the kind", "apiVersion": "the API version", "status": "the status"}
@@ -180,12 +181,8 @@ def _check_patch(patch: JSONPatchOverride, path: str) -> t.Iterator[Found]:
     if patch.op == "remove" and patch.value is not None:
         yield Found("remove-with-value", f"{path}.value", "remove takes no value")
     for text in _texts(patch.value):
-        rest = text.partition(LABEL_PREFIX)[2]
-        while rest:
-            _key, closed, rest = rest.partition("}")
-            if not closed:
-                yield Found("unclosed-variable", f"{path}.value", f"{LABEL_PREFIX}... is not closed by a }}")
-            rest = rest.partition(LABEL_PREFIX)[2]
+        if any(not each.endswith("}") for each in _LABEL.findall(text)):
+            yield Found("unclosed-variable", f"{path}.value", f"{LABEL_PREFIX}... is not closed by a }}")
 
 
 def _mistyped(text: str) -> t.Iterator[str]:

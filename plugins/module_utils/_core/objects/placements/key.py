@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ..identity import ScopedName
+
 PARENT = "kubernetes-fleet.io/parent-CRP"
 # The finalizer of a placement, and of what its end on members is read from where its namespace could go before it.
 CLEANUP = "gitops.fleet/cleanup"
@@ -39,18 +41,8 @@ PLACEMENT_KINDS = (CLUSTER_SCOPED, NAMESPACED)
 
 
 @dataclass(frozen=True, order=True)
-class PlacementKey:
-    """``namespace`` is empty for a ClusterResourcePlacement. As text it is ``namespace/name`` or the name: no name has
-    a slash, so that no two placements have one text."""
-
-    namespace: str
-    name: str
-
-    @classmethod
-    def of(cls, text: str) -> PlacementKey:
-        """The placement that a text names: ``namespace/name``, or the name of a ClusterResourcePlacement."""
-        namespace, _slash, name = text.rpartition("/")
-        return cls(namespace, name)
+class PlacementKey(ScopedName):
+    """``namespace`` is empty for a ClusterResourcePlacement."""
 
     @classmethod
     def of_record(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
@@ -74,18 +66,7 @@ class PlacementKey:
         """The label that is on all of its records, by which they are found in its namespace."""
         return {PARENT: self.name}
 
-    def metadata(self, name: str) -> dict[str, t.Any]:
-        """``metadata`` of a record of its own: the name that is given, and its namespace if it has one."""
-        return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
-
     def kept(self, name: str) -> dict[str, t.Any]:
         """``metadata`` of a record that tells what members hold. One in a namespace bears our finalizer, and outlives
         the deletion of its namespace until nothing is left to be taken from members."""
         return {**self.metadata(name), **({"finalizers": [CLEANUP]} if self.namespace else {})}
-
-    def record(self, name: str) -> str:
-        """The name by which ``Records`` know a record of its own: ``namespace/name``, or the name alone."""
-        return str(PlacementKey(self.namespace, name))
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name

@@ -29,12 +29,12 @@ def with_todays_conditions(status: PlacementStatus) -> PlacementStatus:
     """The status with today's types and reasons; statuses, messages and times of transitions stay as they are."""
     return replace(
         status,
-        conditions=todays(status.conditions),
+        conditions=with_todays_types(status.conditions),
         placement_statuses=tuple(_cluster(each) for each in status.placement_statuses),
     )
 
 
-def todays(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+def with_todays_types(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """The conditions with today's types and reasons. One of an older type is left out where today's is there too, which
     was written last."""
     there = {each.type for each in conditions}
@@ -49,7 +49,9 @@ def _condition(one: Condition) -> Condition:
 
 def _cluster(row: PerClusterPlacementStatus) -> PerClusterPlacementStatus:
     return replace(
-        row, conditions=todays(row.conditions), failed_placements=tuple(_failed(each) for each in row.failed_placements)
+        row,
+        conditions=with_todays_types(row.conditions),
+        failed_placements=tuple(_failed(each) for each in row.failed_placements),
     )
 
 

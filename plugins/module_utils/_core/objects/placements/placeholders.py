@@ -10,25 +10,24 @@ import typing as t
 from dataclasses import replace
 
 from ...schema.finding import Finding
-from ...schema.rules import Found
+from ...schema.rules import Found, items_at
 from .cluster_resource_placement import ClusterResourcePlacement
 
 HOLES = frozenset(("placeholder", "placeholder-text"))
-# Decisions come from the policy alone, and are recorded under the placement's name.
-_DECIDES = re.compile(r"spec|metadata|(spec\.policy|metadata\.name)(\b.*)?", re.DOTALL)
-_SELECTOR = re.compile(r"spec\.resourceSelectors\[(\d+)\].*", re.DOTALL)
+# Decisions come from the policy alone, and are recorded under the placement's name and namespace.
+_DECIDES = re.compile(r"spec|metadata|(spec\.policy|metadata\.name(space)?)(\b.*)?", re.DOTALL)
 
 
 def blocks(problem: Found) -> bool:
-    """Whether a problem keeps a placement from being decided: any but a literal ``...``, and such a one in its policy
-    or its name."""
+    """Whether a problem keeps a placement from being decided: any but a literal ``...``, and such a one in its policy,
+    its name or its namespace."""
     return problem.code not in HOLES or bool(_DECIDES.fullmatch(problem.path))
 
 
 def around(placement: ClusterResourcePlacement, holes: t.Sequence[Found]) -> ClusterResourcePlacement:
     """The placement without the selectors that have a hole, so that none of them selects more than is written."""
-    found = {int(match[1]) for each in holes if (match := _SELECTOR.fullmatch(each.path))}
-    kept = tuple(one for index, one in enumerate(placement.spec.resource_selectors) if index not in found)
+    found = items_at((each.path for each in holes), "spec.resourceSelectors")
+    kept = tuple(one for index, one in enumerate(placement.spec.resource_selectors) if str(index) not in found)
     return replace(placement, spec=replace(placement.spec, resource_selectors=kept))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...schema.prop import INT32, prop
+from ...schema.prop import MAX_INT32, prop
 from ...values.selector import LabelSelector
 from .cel import PREFERENCE_RULES, REQUIRED_TERM_RULES, TOLERATION_RULES
 
@@ -70,7 +70,7 @@ class Affinity:
 @dataclass(frozen=True, kw_only=True)
 class TopologySpreadConstraint:
     topology_key: str = prop("Label key whose values are the domains.")
-    max_skew: int = prop("Largest difference between two domains.", default=1, minimum=1, maximum=INT32)
+    max_skew: int = prop("Largest difference between two domains.", default=1, minimum=1, maximum=MAX_INT32)
     when_unsatisfiable: str = prop(
         "What happens to a cluster that would break it.",
         default="DoNotSchedule",
@@ -90,7 +90,7 @@ class Toleration:
 class PlacementPolicy:
     placement_type: str = prop("How clusters are picked.", default=PICK_ALL, enum=(PICK_ALL, PICK_N, PICK_FIXED))
     cluster_names: tuple[str, ...] = prop("Names, for PickFixed.", default=(), max_items=100)
-    number_of_clusters: int | None = prop("Count, for PickN.", default=None, minimum=0, maximum=INT32)
+    number_of_clusters: int | None = prop("Count, for PickN.", default=None, minimum=0, maximum=MAX_INT32)
     affinity: Affinity | None = prop("Affinity to clusters.", default=None)
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = prop("Spread, for PickN.", default=())
     tolerations: tuple[Toleration, ...] = prop(

@@ -9,10 +9,14 @@ import difflib
 import re
 import typing as t
 import unicodedata
+from dataclasses import dataclass, field
 
+from ...schema.checking import LONGEST_WORD
 from ...schema.finding import Finding
 from ...schema.rules import Found
+from ...values.listed import listed
 from ...values.quantity import Quantity, parse_quantity
+from ...values.selector import DNS_SUBDOMAIN
 from .policy import PropertyRequirement
 
 RESOURCE_PREFIX = "resources.kubernetes-fleet.io/"
@@ -28,10 +32,9 @@ KNOWN = (
 )
 
 _PART = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
-_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 # Some providers' names have several parts after the domain, such as vm-sizes/<size>/count.
-_NAME = re.compile(rf"({_SUBDOMAIN}/)?{_PART}(/{_PART})*")
-_RESOURCE = re.compile(rf"({_SUBDOMAIN}/)?[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
+_NAME = re.compile(rf"({DNS_SUBDOMAIN}/)?{_PART}(/{_PART})*")
+_RESOURCE = re.compile(rf"({DNS_SUBDOMAIN}/)?[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
 
 
 def check_property_name(name: str, path: str) -> t.Iterator[Found]:
@@ -53,41 +56,63 @@ def alias_finding(name: str, path: str) -> Finding | None:
     return Finding("property-alias", path, path, name, name, f"{name} is an older name of {ALIASES[name]}")
 
 
-def check_requirements(requirements: t.Sequence[PropertyRequirement], path: str) -> t.Iterator[Found]:
+def check_property_requirements(requirements: t.Sequence[PropertyRequirement], path: str) -> t.Iterator[Found]:
     """One term's requirements, which must all hold: each by itself, then those on the same property together."""
-    held: dict[str, list[tuple[str, Quantity]]] = {}
+    held: dict[str, _Left] = {}
     for index, one in enumerate(requirements):
         place = f"{path}[{index}]"
         found = list(_check_requirement(one, place))
         yield from found
         if found or not one.values:
             continue
-        together = held.setdefault(ALIASES.get(one.name, one.name), [])
-        together.append((one.operator, parse_quantity(one.values[0])))
-        if not can_hold(together):
-            together.pop()
-            before = ", ".join(f"{operator} {value}" for operator, value in together)
+        left = held.setdefault(ALIASES.get(one.name, one.name), _Left())
+        if not left.takes(one.operator, parse_quantity(one.values[0])):
+            before = listed(left.conditions)
             message = f"{one.name} {one.operator} {one.values[0]} can never hold together with {before}"
             yield Found("contradictory-requirements", place, message)
 
 
 def can_hold(conditions: t.Sequence[tuple[str, Quantity]]) -> bool:
     """Whether any value satisfies all of the (operator, quantity), as if between any two values there were another."""
-    low = max((each for operator, each in conditions if operator in ("Gt", "Ge", "Eq")), default=None)
-    high = min((each for operator, each in conditions if operator in ("Lt", "Le", "Eq")), default=None)
-    if low is None or high is None or low < high:
+    left = _Left()
+    return all(left.takes(operator, each) for operator, each in conditions)
+
+
+@dataclass
+class _Left:
+    """What the ``conditions`` on a property leave of its values: from ``low`` to ``high``, but for single ones."""
+
+    low: Quantity | None = None
+    high: Quantity | None = None
+    without: set[Quantity] = field(default_factory=set)
+    conditions: list[str] = field(default_factory=list)
+
+    def takes(self, operator: str, value: Quantity) -> bool:
+        """Whether something is left with one more condition, which then counts."""
+        low, high = self.low, self.high
+        if operator in ("Gt", "Ge", "Eq"):
+            low = value if low is None else max(low, value)
+        if operator in ("Lt", "Le", "Eq"):
+            high = value if high is None else min(high, value)
+        strict = operator in ("Gt", "Lt", "Ne")
+        if low is not None and high is not None:
+            taken = low in self.without or (strict and value == low)
+            if low > high or (low == high and taken):
+                return False
+        self.low, self.high = low, high
+        if strict:
+            self.without.add(value)
+        self.conditions.append(f"{operator} {value}")
         return True
-    return low == high and all(operator in ("Ge", "Le", "Eq") or (each != low) for operator, each in conditions)
 
 
 def _check_requirement(one: PropertyRequirement, path: str) -> t.Iterator[Found]:
     yield from check_property_name(one.name, f"{path}.name")
     if one.operator not in OPERATORS:
-        near = difflib.get_close_matches(one.operator.capitalize(), OPERATORS, 1)
+        near = difflib.get_close_matches(one.operator[:LONGEST_WORD].capitalize(), OPERATORS, 1)
         hint = f"did you mean {near[0]}?" if near else ""
-        yield Found(
-            "unknown-operator", f"{path}.operator", f"{one.operator!r} is not one of {', '.join(OPERATORS)}", hint
-        )
+        message = f"{one.operator!r:.60} is not one of {', '.join(OPERATORS)}"
+        yield Found("unknown-operator", f"{path}.operator", message, hint)
     if not one.values:
         yield Found("value-missing", f"{path}.values", "exactly one value is wanted")
     for index, value in enumerate(one.values):
@@ -101,7 +126,7 @@ def _check_resource(name: str, path: str) -> t.Iterator[Found]:
     capacity, dash, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
     if capacity not in CAPACITIES or not dash:
         form = f"{RESOURCE_PREFIX}<{', '.join(CAPACITIES)}>-<resource>"
-        near = difflib.get_close_matches(capacity, CAPACITIES, 1)
+        near = difflib.get_close_matches(capacity[:LONGEST_WORD], CAPACITIES, 1)
         hint = f"did you mean {RESOURCE_PREFIX}{near[0]}-{resource}?" if near and dash else ""
         yield Found("unknown-capacity", path, f"{name!r} is not of the form {form}", hint)
     elif resource != resource.lower():
@@ -113,7 +138,7 @@ def _check_resource(name: str, path: str) -> t.Iterator[Found]:
 
 def _like(name: str) -> str:
     """The known name that shares most words with a translated one."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    plain = unicodedata.normalize("NFKD", name[:LONGEST_WORD]).encode("ascii", "ignore").decode().lower()
     words = set(re.split(r"[^a-z0-9]+", plain))
 
     def likeness(known: str) -> tuple[int, float]:

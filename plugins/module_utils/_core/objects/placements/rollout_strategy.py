@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...schema.prop import INT32, prop
+from ...schema.prop import MAX_INT32, prop
 from .cel import APPLY_RULES, REPORT_BACK_RULES
 
 
@@ -16,7 +16,7 @@ class RollingUpdate:
     max_unavailable: int | str = prop("Clusters that may be unavailable, number or percentage.", default="25%")
     max_surge: int | str = prop("Clusters beyond the target, number or percentage.", default="25%")
     unavailable_period_seconds: int = prop(
-        "Wait after an object whose availability is unknown.", default=60, minimum=0, maximum=INT32
+        "Wait after an object whose availability is unknown.", default=60, minimum=0, maximum=MAX_INT32
     )
 
 

@@ -27,7 +27,7 @@ from .policy import (
     PlacementPolicy,
     Toleration,
 )
-from .property_rules import alias_finding, check_property_name, check_requirements
+from .property_rules import alias_finding, check_property_name, check_property_requirements
 from .repairs import AFFINITY, PREFERRED
 from .rollout_strategy import RolloutStrategy
 
@@ -81,7 +81,7 @@ def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePl
     if types[0] != types[1]:
         message = f"the placement type is {types[0]} and cannot become {types[1]}"
         yield Found("placement-type-changed", f"{POLICY}.placementType", message, "make a new placement")
-    kept = after.policy.tolerations if after.policy else ()
+    kept = set(after.policy.tolerations if after.policy else ())
     gone = [each for each in (before.policy.tolerations if before.policy else ()) if each not in kept]
     if gone:
         message = f"{len(gone)} of the tolerations are changed or missing; they can only be added to"
@@ -159,10 +159,12 @@ def _check_policy(policy: PlacementPolicy) -> t.Iterator[Found]:
 def _check_names(names: t.Sequence[str]) -> t.Iterator[Found]:
     if not names:
         yield Found("cluster-names-missing", f"{POLICY}.clusterNames", "PickFixed needs the names of clusters")
+    seen: set[str] = set()
     for index, name in enumerate(names):
         path = f"{POLICY}.clusterNames[{index}]"
-        if name in names[:index]:
+        if name in seen:
             yield Found("duplicate-cluster-name", path, f"{name} is named twice")
+        seen.add(name)
         problem = name_problem(name) or (
             "" if len(name) <= NAME_LIMIT else f"{name!r} has more than {NAME_LIMIT} characters"
         )
@@ -194,12 +196,13 @@ def _check_term(term: ClusterSelectorTerm, path: str) -> t.Iterator[Found]:
     yield from _check_label_selector(term.label_selector, f"{path}.labelSelector")
     if term.property_selector:
         place = f"{path}.propertySelector.matchExpressions"
-        yield from check_requirements(term.property_selector.match_expressions, place)
+        yield from check_property_requirements(term.property_selector.match_expressions, place)
     if term.property_sorter:
         yield from check_property_name(term.property_sorter.name, f"{path}.propertySorter.name")
 
 
 def _check_tolerations(tolerations: t.Sequence[Toleration]) -> t.Iterator[Found]:
+    seen: set[Toleration] = set()
     for index, one in enumerate(tolerations):
         path = f"{POLICY}.tolerations[{index}]"
         if one.operator == "Exists" and one.value:
@@ -212,8 +215,9 @@ def _check_tolerations(tolerations: t.Sequence[Toleration]) -> t.Iterator[Found]
         ):
             if problem:
                 yield Found("invalid-toleration", f"{path}.{name}", problem)
-        if one in tolerations[:index]:
+        if one in seen:
             yield Found("duplicate-toleration", path, "this toleration stands twice")
+        seen.add(one)
 
 
 def _check_strategy(strategy: RolloutStrategy) -> t.Iterator[Found]:

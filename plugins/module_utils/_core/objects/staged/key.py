@@ -6,9 +6,9 @@ are."""
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import dataclass
 
+from ..identity import ScopedName
 from ..placements.key import PlacementKey
 from .approval import RUN_LABEL
 
@@ -25,21 +25,13 @@ class RunKinds:
 CLUSTER_SCOPED = RunKinds("ClusterStagedUpdateRun", "ClusterStagedUpdateStrategy", "ClusterApprovalRequest")
 NAMESPACED = RunKinds("StagedUpdateRun", "StagedUpdateStrategy", "ApprovalRequest")
 RUN_KINDS = (CLUSTER_SCOPED, NAMESPACED)
+# Those that people write.
+DEFINED_KINDS = tuple(kind for each in RUN_KINDS for kind in (each.run, each.strategy))
 
 
 @dataclass(frozen=True, order=True)
-class RunKey:
-    """``namespace`` is empty for a ClusterStagedUpdateRun. As text it is ``namespace/name`` or the name: no name has a
-    slash, so that no two runs have one text. Whatever belongs to a run lies in its namespace."""
-
-    namespace: str
-    name: str
-
-    @classmethod
-    def of(cls, text: str) -> RunKey:
-        """The run that a text names: ``namespace/name``, or the name of a ClusterStagedUpdateRun."""
-        namespace, _slash, name = text.rpartition("/")
-        return cls(namespace, name)
+class RunKey(ScopedName):
+    """``namespace`` is empty for a ClusterStagedUpdateRun. Whatever belongs to a run lies in its namespace."""
 
     @property
     def kinds(self) -> RunKinds:
@@ -56,18 +48,6 @@ class RunKey:
         """The label that is on all of its approval requests, by which they are found in its namespace."""
         return {RUN_LABEL: self.name}
 
-    def metadata(self, name: str) -> dict[str, t.Any]:
-        """``metadata`` of a record of its own: the name that is given, and its namespace if it has one."""
-        return {"name": name, **({"namespace": self.namespace} if self.namespace else {})}
-
-    def record(self, name: str) -> str:
-        """The name by which ``Records`` know its strategy or approval request: ``namespace/name``, or the name
-        alone."""
-        return str(RunKey(self.namespace, name))
-
     def placement(self, name: str) -> PlacementKey:
         """The placement of that name, in the namespace of the run if it has one."""
         return PlacementKey(self.namespace, name)
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name

@@ -112,10 +112,12 @@ def _check_stage(stage: StageConfig, path: str) -> t.Iterator[Found]:
             yield Found("wait-before-stage", f"{place}.type", "only Approval may stand before a stage")
         else:
             yield from _check_task(task, place)
+    types: set[str] = set()
     for index, task in enumerate(stage.after_stage_tasks):
         place = f"{path}.afterStageTasks[{index}]"
-        if task.type in [each.type for each in stage.after_stage_tasks[:index]]:
+        if task.type in types:
             yield Found("duplicate-task", f"{place}.type", f"two tasks after the stage are of type {task.type}")
+        types.add(task.type)
         yield from _check_task(task, place)
 
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 import typing as t
 
 from ...schema.prop import prop
+from ...values.kube_version import NUMBER
+from ...values.selector import DNS_LABEL
 
 NAME_LENGTH = 50
-NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+NAME = f"^{DNS_LABEL}$"
 NAME_FORM = "a name: lower-case letters, digits and '-', a letter or digit at each end"
 CONCURRENCY = r"^(?:[1-9][0-9]*|(?:[1-9][0-9]?|100)%)$"
 CONCURRENCY_FORM = "a number of at least 1 or a percentage from 1% to 100%"
@@ -26,7 +28,7 @@ GROUP_FAILURES = FAILURES.replace("(?:0|", f"(?:{INHERIT}|0|", 1)
 GROUP_FAILURES_FORM = f"{FAILURES_FORM}, or {INHERIT}"
 START_TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
 UTC_OFFSET = r"^[+-]((0[0-9]|1[0-3]):[0-5][0-9]|14:00)$"
-VERSION = r"^v?(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8}))?$"
+VERSION = rf"^v?{NUMBER}\.{NUMBER}(\.{NUMBER})?$"
 STRATEGY_ID = r"^(.*/)?[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$"
 GUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 GUID_FORM = "a GUID in lower case"

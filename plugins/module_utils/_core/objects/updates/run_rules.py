@@ -9,6 +9,7 @@ import typing as t
 
 from ...schema.finding import Finding
 from ...schema.rules import Found
+from ...values.node_image import split_image
 from ...values.update_states import COMPLETED, NEW, PENDING
 from .gate import Gate
 from .run_status import UpdateRunStatus
@@ -103,8 +104,7 @@ def _check_images(selection: NodeImageSelection) -> t.Iterator[Found]:
         yield Found("images-not-wanted", _IMAGES, message, "leave them out, or take type Custom")
     families: dict[str, int] = {}
     for index, image in enumerate(images):
-        # AKSUbuntu-2204gen2containerd-202309.26.0: the number after the last dash is the version of the family.
-        family = image.version.rpartition("-")[0] or image.version
+        family, _version = split_image(image.version)
         if family and families.setdefault(family, index) != index:
             message = f"image {families[family]} is of family {family} too, and a node gets one"
             yield Found("duplicate-image-family", f"{_IMAGES}[{index}].version", message)

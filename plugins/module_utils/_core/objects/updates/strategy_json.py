@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from ...errors import FleetError, Problem
 from ...schema.checking import Check, check_object
 from ...schema.codec import decode
 from ...schema.finding import Finding
-from ...schema.rules import Found, beyond
+from ...schema.rules import Found, apart_from, beyond
 from ...values.field_path import below
 from .strategy import UpdateRunStrategy
 from .strategy_rules import check_sequence, warn_sequence
@@ -22,53 +21,36 @@ from .strategy_rules import check_sequence, warn_sequence
 _OUTER = ("properties", "spec", "strategy")
 
 
-@dataclass(frozen=True)
-class StrategyReading:
-    """An accepted sequence, and what was repaired or is worth a word."""
-
-    strategy: UpdateRunStrategy
-    findings: tuple[Finding, ...] = ()
-
-
 def strategy_from_json(document: t.Any, where: str = "") -> UpdateRunStrategy:
     """The sequence of ``{"stages": [...]}``, alone or inside ``strategy`` and ``properties`` or ``spec``.
 
     What a service adds around it (id, eTag, provisioningState) is passed over. FleetError with all problems, each at
     ``where`` and its field path; codes as in ``rules.RULES``.
     """
-    return read_strategy(document, where).strategy
-
-
-def read_strategy(document: t.Any, where: str = "", strict: bool = False) -> StrategyReading:
-    """As ``strategy_from_json``, FleetError included, with findings: what was repaired, and warnings. ``strict`` counts
-    repairs among the problems."""
-    strategy, problems, findings = _judged(document, strict)
+    strategy, problems, _findings = _judged(document)
     if strategy is None:
         raise FleetError.of(_problem(each, where) for each in problems)
-    return StrategyReading(strategy, tuple(replace(each, where=_at(where, each.old_path)) for each in findings))
+    return strategy
 
 
 def judge_strategy(document: t.Any) -> tuple[tuple[Found, ...], tuple[Finding, ...]]:
     """All problems, and all findings with the repairs among them, of a document as ``strategy_from_json`` takes it;
     nothing is raised."""
-    _strategy, problems, findings = _judged(document, strict=False)
+    _strategy, problems, findings = _judged(document)
     return problems, findings
 
 
-def _judged(document: t.Any, strict: bool) -> tuple[UpdateRunStrategy | None, tuple[Found, ...], tuple[Finding, ...]]:
+def _judged(document: t.Any) -> tuple[UpdateRunStrategy | None, tuple[Found, ...], tuple[Finding, ...]]:
     path, given = _inner(document)
-    check = Check(strict)
+    check = Check()
     clean = check_object(check, UpdateRunStrategy, given, path)
     if not isinstance(given, Mapping):
         return None, tuple(check.problems), ()
     strategy = decode(UpdateRunStrategy, clean)
     problems = (*check.problems, *beyond(check.problems, check_sequence(strategy, path)))
-    warned = [each for each in warn_sequence(strategy, path) if list(beyond(problems, (_found_at(each),)))]
+    apart = apart_from(problems)
+    warned = [each for each in warn_sequence(strategy, path) if apart(each.old_path)]
     return None if problems else strategy, problems, (*check.findings, *warned)
-
-
-def _found_at(finding: Finding) -> Found:
-    return Found(finding.code, finding.old_path, finding.reason)
 
 
 def _inner(document: t.Any) -> tuple[str, t.Any]:
@@ -83,8 +65,4 @@ def _inner(document: t.Any) -> tuple[str, t.Any]:
 
 
 def _problem(found: Found, where: str) -> Problem:
-    return Problem(found.code, found.message, _at(where, found.path), found.hint)
-
-
-def _at(where: str, path: str) -> str:
-    return " ".join(filter(None, (where, path)))
+    return Problem(found.code, found.message, " ".join(filter(None, (where, found.path))), found.hint)

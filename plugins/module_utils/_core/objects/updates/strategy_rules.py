@@ -93,12 +93,12 @@ def _check_groups(stage: UpdateStage, index: int, place: str, seen: dict[str, in
 
 
 def _check_segment(segment: UpdateStage | UpdateGroup, place: str) -> t.Iterator[Found]:
-    yield from check_selector(segment.member_selector, f"{place}.memberSelector.byLabel")
+    yield from check_member_selector(segment.member_selector, f"{place}.memberSelector.byLabel")
     yield from _check_gates(segment.before_gates, f"{place}.beforeGates", before=True)
     yield from _check_gates(segment.after_gates, f"{place}.afterGates", before=False)
 
 
-def check_selector(selector: MemberSelector | None, path: str) -> t.Iterator[Found]:
+def check_member_selector(selector: MemberSelector | None, path: str) -> t.Iterator[Found]:
     """Whether the selector's text, at ``path``, can be read as ``kubectl -l`` would; None has nothing wrong with it."""
     if selector is None:
         return

@@ -94,6 +94,7 @@ class UpdateRunSpec:
     managed_cluster_update: ManagedClusterUpdate = prop("What members are upgraded to.")
     node_pools: PoolUpgrade | None = prop("How node pools are upgraded; for Full and NodeImageOnly.", default=None)
     auto_upgrade_profile_id: str = prop("Profile that made the run.", default="", max_length=1024)
+    long_term_support: bool = prop("Whether that profile asks for long-term support of its members.", default=False)
     retry_of: str = name_prop("Run whose failed and skipped members are tried again.", default="")
     members: tuple[str, ...] = prop("Only these members of those that the sequence has.", default=(), max_items=1000)
     on_conflict: str = prop(

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ...objects.clusters.evacuation import EVACUATED as MARK
 from ...objects.placements.binding import ClusterResourceBinding
 from ...scheduling.index import FleetIndex
+from ...scheduling.unreadable import out_of_reach
 from ..document import EVACUATED, LEFT_BEHIND
-from .unreadable import out_of_reach
 
 LOSSES = {
     "deleted": "the placement is deleted",

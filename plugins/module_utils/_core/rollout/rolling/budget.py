@@ -13,7 +13,7 @@ from ...errors import FleetError, Problem
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...objects.placements.policy import PICK_FIXED, PICK_N, PlacementPolicy
 from ...objects.placements.rollout_strategy import RollingUpdate
-from ...schema.prop import INT32
+from ...schema.prop import MAX_INT32
 from ...values.int_or_percent import scaled
 
 ROLLING_UPDATE = "spec.strategy.rollingUpdate"
@@ -105,7 +105,7 @@ def rolling_update(placement: ClusterResourcePlacement) -> RollingUpdate:
 def unavailable_period(placement: ClusterResourcePlacement) -> timedelta:
     """How long an object counts as unavailable where its availability cannot be told; never negative."""
     seconds = rolling_update(placement).unavailable_period_seconds
-    return timedelta(seconds=min(max(seconds, 0), INT32))
+    return timedelta(seconds=min(max(seconds, 0), MAX_INT32))
 
 
 def _where(placement: ClusterResourcePlacement) -> str:

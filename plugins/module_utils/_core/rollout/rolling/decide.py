@@ -14,6 +14,7 @@ from ...machine import Decision
 from ...objects.placements.binding import BOUND
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...objects.placements.rollout_strategy import ApplyStrategy, ServerSideApplyConfig
+from ...windows.clocks import shifted
 from ..conditions import status_is
 from ..content import (
     Content,
@@ -21,9 +22,9 @@ from ..content import (
     WantedContent,
     by_name,
 )
-from ..readiness import APPLIED, AVAILABLE, DIFF_REPORTED, ROLLOUT_STARTED, later
+from ..readiness import APPLIED, AVAILABLE, DIFF_REPORTED, ROLLOUT_STARTED
 from . import after
-from .barrier import Barrier, barrier
+from .barrier import CLEANING_UP, Barrier, barrier
 from .budget import (
     Calculation,
     Limits,
@@ -43,10 +44,9 @@ from .candidates import (
 from .waiting import BindingWait, waiting
 
 HOLD, MARK_STARTED, PUSH_APPLY_STRATEGY = "hold", "mark-started", "push-apply-strategy"
-IGNORED, PUSHED, BLOCKED, NO_CONTENT, DONE, ROLLING = (
+IGNORED, PUSHED, NO_CONTENT, DONE, ROLLING = (
     "ignored",
     "apply-strategy-pushed",
-    "cleaning-up",
     "no-content",
     "up-to-date",
     "rolling",
@@ -77,8 +77,8 @@ class RolloutAct:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutReport:
-    """What a decision came to. ``outcome`` says how far it got (IGNORED, PUSHED, BLOCKED, NO_CONTENT, DONE, ROLLING);
-    only ``rolling`` and ``up-to-date`` have a calculation.
+    """What a decision came to. ``outcome`` says how far it got (IGNORED, PUSHED, CLEANING_UP, NO_CONTENT, DONE,
+    ROLLING); only ``rolling`` and ``up-to-date`` have a calculation.
 
     ``waits`` are by binding. ``error`` is upstream's failure and occurs only with ``upstream=True``.
     """
@@ -129,8 +129,8 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
         return _decision(held, RolloutReport(outcome=PUSHED), _Writes(seen.placement, pushes, now), now)
     block = barrier(held)
     if seen.upstream and (block.error or block.blocked):
-        wake_at = None if block.error else later(now, CLEAN_UP_CHECK)
-        return _decision(held, RolloutReport(outcome=BLOCKED, error=block.error), wake_at=wake_at)
+        wake_at = None if block.error else shifted(now, CLEAN_UP_CHECK)
+        return _decision(held, RolloutReport(outcome=CLEANING_UP, error=block.error), wake_at=wake_at)
     if not seen.wanted.resource_snapshot:
         return _decision(held, RolloutReport(outcome=NO_CONTENT, findings=block.findings))
     look = ReadinessTerms(unavailable_period(seen.placement), now, seen.applied_only, seen.upstream, seen.out_of_reach)
@@ -199,7 +199,7 @@ def _rolled(
         waits=waiting(rows, frozenset(each.held.name for each in chosen), limit, block.blocked, look.out_of_reach),
         findings=block.findings,
     )
-    wake_at = later(look.now, calculation.min_wait) if look.upstream else _wake_at(rows)
+    wake_at = shifted(look.now, calculation.min_wait) if look.upstream else _wake_at(rows)
     writes = _Writes(placement, _steps(rows, chosen, wanted, look), look.now)
     return _decision([each.held for each in rows], report, writes, wake_at)
 

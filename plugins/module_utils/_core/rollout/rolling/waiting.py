@@ -45,15 +45,6 @@ class BindingWait:
         about = {"cluster": self.cluster, "wants": self.wants}
         return HeldBack(self.binding, (Blocker(self.reason, self.message, about=about),))
 
-    def as_dict(self) -> dict[str, t.Any]:
-        """What is there of it; ``until`` in RFC 3339."""
-        row: dict[str, t.Any] = {key: value for key, value in vars(self).items() if value not in (None, ())}
-        if self.blockers:
-            row["blockers"] = list(self.blockers)
-        if self.until:
-            row["until"] = write_time(self.until)
-        return row
-
 
 @dataclass(frozen=True)
 class _Spent:

@@ -16,9 +16,7 @@ from datetime import datetime
 from ...objects.staged.approval import APPROVAL_ACCEPTED, APPROVED, ClusterApprovalRequest
 from ...objects.staged.update_run import ClusterStagedUpdateRun
 from ...schema.meta import Condition, find_condition
-from ...updates.approvals import MADE_BY, Terms
-from ...values.clock_skew import CLOCK_SKEW
-from ...values.instants import write_time
+from ...updates.approvals import MADE_BY, Terms, expiry_words, is_vouched_for
 from ..conditions import TRUE, status_is
 
 # Around the name in the message of an approval. The policy of role hub has the same words, and lets nobody sign who is
@@ -39,7 +37,7 @@ class StagedCourt:
 
     def vouches(self, created: datetime | None) -> bool:
         """Whether names in an object that was made then are true."""
-        return self.since is not None and created is not None and created > self.since
+        return is_vouched_for(created, self.since)
 
     @property
     def maker(self) -> str:
@@ -80,13 +78,7 @@ def refusal(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) 
         return "nothing proves who made the run, and self-approval is not allowed"
     if not terms.self_approval and by == court.maker:
         return f"{by} made the run, and self-approval is not allowed"
-    if terms.expires is not None:
-        given = f"given at {write_time(at)}" if at else "given at an unknown time"
-        if at is None or now - at > terms.expires:
-            return f"it was {given}, and expires after {terms.expires.total_seconds():.0f} s"
-        if at - now > CLOCK_SKEW:
-            return f"it was {given}, which is yet to come, and approvals expire here"
-    return ""
+    return expiry_words(at, terms.expires, now)
 
 
 def approver_of(request: ClusterApprovalRequest, court: StagedCourt) -> str:

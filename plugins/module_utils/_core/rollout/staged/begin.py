@@ -11,6 +11,13 @@ from ...errors import Problem
 from ...objects.placements.binding import UNSCHEDULED
 from ...objects.placements.policy import PICK_FIXED, PICK_N, PlacementPolicy
 from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ...objects.placements.snapshot_labels import (
+    LATEST,
+    NUMBER_OF_CLUSTERS,
+    POLICY_INDEX,
+    RESOURCE_HASH,
+    RESOURCE_INDEX,
+)
 from ...objects.staged.update_run import (
     DELETE_STAGE,
     ClusterUpdatingStatus,
@@ -18,10 +25,11 @@ from ...objects.staged.update_run import (
     StageUpdatingStatus,
 )
 from ...schema.meta import ObjectMeta
+from ...values.int_or_percent import int64
 from ..conditions import TRUE, status_is
 from ..content import NO_OVERRIDES, by_name
 from ..rolling.decide import defaulted
-from .layout import integer, laid_out, without_approval_waits
+from .layout import laid_out, without_approval_waits
 from .marks import INITIALIZED
 from .world import (
     NotYet,
@@ -30,11 +38,6 @@ from .world import (
     RunRefused,
 )
 
-LATEST = "kubernetes-fleet.io/is-latest-snapshot"
-POLICY_INDEX = "kubernetes-fleet.io/policy-index"
-NUMBER_OF_CLUSTERS = "kubernetes-fleet.io/number-of-clusters"
-RESOURCE_INDEX = "kubernetes-fleet.io/resource-index"
-RESOURCE_HASH = "kubernetes-fleet.io/resource-hash"
 WHATEVER_IS_PICKED = -1
 
 
@@ -67,7 +70,7 @@ def used_snapshot(scene: RunContext) -> ObjectMeta:
     asked = scene.run.spec.resource_snapshot_index
     snapshots = scene.world.resource_snapshots
     if asked:
-        number = integer(asked)
+        number = int64(asked)
         if number is None or number < 0:
             message = f"resourceSnapshotIndex {asked!r} is not an integer from 0 on"
             raise _refused(scene, "invalid-resource-snapshot-index", message)
@@ -75,7 +78,7 @@ def used_snapshot(scene: RunContext) -> ObjectMeta:
     else:
         found = [each for each in snapshots if each.labels.get(LATEST) == "true"]
     first = next((each for each in found if each.annotations.get(RESOURCE_HASH)), None)
-    if first is None or integer(first.labels.get(RESOURCE_INDEX, "")) is None:
+    if first is None or int64(first.labels.get(RESOURCE_INDEX, "")) is None:
         message = f"there are no resources with index {asked}" if asked else "no resource snapshot is the latest"
         raise _refused(scene, "resource-snapshot-not-found", message)
     return first
@@ -120,7 +123,7 @@ def _wanted_count(scene: RunContext, snapshot: ClusterSchedulingPolicySnapshot) 
         return len(policy.cluster_names)
     if policy.placement_type != PICK_N:
         return WHATEVER_IS_PICKED
-    count = integer(snapshot.metadata.annotations.get(NUMBER_OF_CLUSTERS, ""))
+    count = int64(snapshot.metadata.annotations.get(NUMBER_OF_CLUSTERS, ""))
     if count is None or count < 0:
         raise _refused(scene, "no-cluster-count", f"policy snapshot {snapshot.name} has no number of clusters")
     return count

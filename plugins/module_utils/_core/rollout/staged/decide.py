@@ -24,12 +24,12 @@ from ...objects.staged.update_run import (
     StageUpdatingStatus,
 )
 from ...schema.meta import find_condition
+from ...windows.clocks import shifted
 from ..conditions import FALSE, TRUE, Conditions, Row, status_is
-from ..readiness import later
 from . import tasks as staged_tasks
 from .begin import begin
 from .deletion import delete, going
-from .flight import flown, fly, let_finish
+from .flight import finish_clusters, stage_after, update_clusters
 from .layout import concurrency
 from .marks import (
     INITIALIZED,
@@ -235,9 +235,9 @@ def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -
     except ValueError as error:
         failure = RunFailure(code="invalid-max-concurrency", message=str(error))
         return StageStep(stage=tasks.stage, row=RUN_PROGRESSING, failure=failure)
-    flight = fly(scene, tasks.stage, limit)
+    flight = update_clusters(scene, tasks.stage, limit)
     step = StageStep(
-        stage=flown(flight),
+        stage=stage_after(flight),
         row=run_stuck(stage.stage_name, flight.stuck) if flight.stuck else RUN_PROGRESSING,
         actions=(*tasks.actions, *flight.actions),
         wake_at=_look_again(scene, CLUSTER_CHECK, flight.stuck_from),
@@ -277,7 +277,7 @@ def _stop_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
     """No cluster starts, those in flight are let finish. One that is in trouble or stuck may never do so: it is left as
     it is, and looked at again when the run goes on. Upstream waits for it for ever."""
     marks = Marks(scene.generation, scene.now)
-    flight = let_finish(scene, stage)
+    flight = finish_clusters(scene, stage)
     stage = replace(stage, clusters=tuple(flight.clusters))
     if scene.upstream:  # goes through Stopping each time, which the wait after the stage counts from
         stage = marks.on_stage(stage, STAGE_STOPPING)
@@ -313,7 +313,7 @@ def _stop_delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageSt
 
 def _look_again(scene: RunContext, upstream: timedelta, ours: datetime | None) -> datetime | None:
     """Upstream looks again after a fixed time; we do when time alone changes something."""
-    return later(scene.now, upstream) if scene.upstream else ours
+    return shifted(scene.now, upstream) if scene.upstream else ours
 
 
 def _with_stage(status: StagedUpdateRunStatus, index: int, stage: StageUpdatingStatus) -> StagedUpdateRunStatus:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...objects.staged.update_run import DELETE_STAGE, ClusterUpdatingStatus, StageUpdatingStatus
+from ...values.listed import listed
+from .layout import SHOWN_CLUSTERS
 from .marks import (
     CLUSTER_DONE,
     CLUSTER_STARTED,
@@ -51,7 +53,7 @@ def delete(
             cluster = _started(scene, marks, cluster)
         clusters.append(cluster)
     if left:
-        message = f"{', '.join(sorted(left))} are not in the delete stage"
+        message = f"{listed(sorted(left), SHOWN_CLUSTERS)} are not in the delete stage"
         raise RunRefused(RunFailure(code="clusters-changed", message=message), scene.status)
     return replace(stage, clusters=tuple(clusters)), actions
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from ...errors import Problem
 from ...objects.staged.update_run import ClusterUpdatingStatus, StageUpdatingStatus
 from ...schema.meta import find_condition
+from ...windows.clocks import shifted
 from ..conditions import FALSE, TRUE, status_is
 from ..content import RolloutBinding
 from ..readiness import (
@@ -18,7 +19,6 @@ from ..readiness import (
     DIFF_REPORTED,
     ROLLOUT_STARTED,
     failed_condition,
-    later,
 )
 from .marks import (
     CLUSTER_DONE,
@@ -67,7 +67,7 @@ class Flight:
         self.failure = self.failure or RunFailure(code=code, message=message)
 
 
-def fly(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
+def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
     """One walk over the stage's clusters in order, with at most ``limit`` in flight. A place that one cluster leaves is
     taken by the next in the same walk."""
     flight = Flight.over(scene, stage)
@@ -84,7 +84,7 @@ def fly(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
     return flight
 
 
-def let_finish(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
+def finish_clusters(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
     """One walk while the run stops: nothing starts, but a cluster that is only recorded as started gets its content."""
     flight = Flight.over(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
@@ -193,7 +193,7 @@ def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
 def _time(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
     """Whether the cluster has been in flight for too long, or else from when on it will be."""
     scene, condition = flight.scene, find_condition(cluster.conditions, STARTED)
-    due = later((condition.last_transition_time if condition else None) or scene.now, STUCK_AFTER)
+    due = shifted((condition.last_transition_time if condition else None) or scene.now, STUCK_AFTER)
     if scene.now > due or (scene.now == due and not scene.upstream):
         flight.stuck.append(cluster.cluster_name)
     else:
@@ -224,7 +224,7 @@ def _without_binding(cluster: ClusterUpdatingStatus) -> str:
     return f"cluster {cluster.cluster_name} has lost its binding"
 
 
-def flown(flight: Flight) -> StageUpdatingStatus:
+def stage_after(flight: Flight) -> StageUpdatingStatus:
     """The stage after the walk. A stage that was stopped counts as under way again as soon as a cluster is in flight;
     upstream waits for the next one to start."""
     stage = replace(flight.stage, clusters=tuple(flight.clusters))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from dataclasses import replace
 
@@ -24,22 +23,11 @@ from ...objects.staged.update_run import (
     StageUpdatingStatus,
 )
 from ...values.duration import parse_duration
-from ...values.int_or_percent import INT64, scaled
+from ...values.int_or_percent import int64, scaled
 from ...values.selector import compile_selector
 from .world import RunFailure, RunRefused
 
 SHOWN_CLUSTERS = 10
-INT64_DIGITS = 19
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-
-
-def integer(text: str) -> int | None:
-    """A signed 64-bit integer in decimal digits (Go's ``strconv.Atoi``), or None."""
-    if not _INTEGER.fullmatch(text):
-        return None
-    digits = text.lstrip("+-").lstrip("0")
-    number = int(text) if len(digits) <= INT64_DIGITS else INT64.stop
-    return number if number in INT64 else None
 
 
 def without_approval_waits(strategy: StagedUpdateStrategySpec) -> StagedUpdateStrategySpec:
@@ -163,7 +151,7 @@ def _rank(config: StageConfig, name: str, labels: t.Mapping[str, str], status: S
     if config.sorting_label_key is None:
         return 0
     value = labels.get(config.sorting_label_key, "")
-    rank = integer(value)
+    rank = int64(value)
     if rank is None:
         message = f"cluster {name} of stage {config.name} has no integer in label {config.sorting_label_key}: {value!r}"
         raise RunRefused(RunFailure(code="invalid-sorting-label", message=message), status)

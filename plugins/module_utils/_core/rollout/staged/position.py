@@ -9,6 +9,8 @@ from dataclasses import replace
 
 from ...objects.staged.strategy import StagedUpdateStrategySpec
 from ...objects.staged.update_run import StagedUpdateRunStatus, StageUpdatingStatus
+from ...values.int_or_percent import int64
+from ...values.listed import listed
 from ..conditions import FALSE, TRUE
 from .begin import (
     WHATEVER_IS_PICKED,
@@ -17,7 +19,7 @@ from .begin import (
     with_placement,
     with_policy,
 )
-from .layout import concurrency, integer
+from .layout import SHOWN_CLUSTERS, concurrency
 from .marks import PROGRESSING, STARTED, SUCCEEDED
 from .world import RunContext, RunFailure, RunRefused
 
@@ -36,7 +38,7 @@ def resume(scene: RunContext) -> tuple[RunContext, int]:
     today = with_bindings(today, policy)
     scene = replace(scene, selected=today.selected, leaving=today.leaving)
     strategy = recorded.staged_update_strategy_snapshot
-    if strategy is None or integer(recorded.resource_snapshot_index_used) is None:
+    if strategy is None or int64(recorded.resource_snapshot_index_used) is None:
         raise _refused(recorded, "contradiction", "the run has begun and has no copy of its strategy or resources")
     fresh = laid_out_again(today)
     if len(fresh.stages_status) != len(recorded.stages_status):
@@ -68,12 +70,12 @@ def _compare_stage(recorded: StagedUpdateRunStatus, stage: StageUpdatingStatus, 
     now = [each.cluster_name for each in fresh.clusters]
     if before != now:
         changed = sorted(set(before) ^ set(now))
-        what = f"{', '.join(changed)} came or went" if changed else "their order changed"
+        what = f"{listed(changed, SHOWN_CLUSTERS)} came or went" if changed else "their order changed"
         failure = RunFailure(
             code="clusters-changed",
             message=f"the clusters of stage {stage.stage_name} are not those it began with: {what}",
             total=len(changed),
-            shown=tuple(changed),
+            shown=tuple(changed[:SHOWN_CLUSTERS]),
         )
         raise RunRefused(failure, recorded)
 
@@ -125,8 +127,9 @@ def _position(scene: RunContext, updating: int, finished: int) -> int:
     known = {each.cluster_name for each in deletion.clusters}
     strangers = sorted({each.cluster for each in scene.leaving} - known)
     if strangers:
-        message = f"{', '.join(strangers)} lost the placement after the run began"
-        failure = RunFailure(code="clusters-changed", message=message, total=len(strangers), shown=tuple(strangers))
+        message = f"{listed(strangers, SHOWN_CLUSTERS)} lost the placement after the run began"
+        shown = tuple(strangers[:SHOWN_CLUSTERS])
+        failure = RunFailure(code="clusters-changed", message=message, total=len(strangers), shown=shown)
         raise RunRefused(failure, status)
     done, failed = (scene.holds(deletion.conditions, SUCCEEDED, each) for each in (TRUE, FALSE))
     if updating != ALL_DONE or finished < len(status.stages_status) - 1:

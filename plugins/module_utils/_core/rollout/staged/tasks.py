@@ -13,8 +13,8 @@ from ...objects.staged.strategy import APPROVAL, TIMED_WAIT, StageConfig
 from ...objects.staged.update_run import StageTaskStatus, StageUpdatingStatus
 from ...schema.meta import find_condition
 from ...values.duration import as_timedelta
+from ...windows.clocks import shifted
 from ..conditions import TRUE, status_is
-from ..readiness import later
 from .layout import wait_nanoseconds
 from .marks import (
     PROGRESSING,
@@ -145,7 +145,7 @@ def _wait(
     source = stage.conditions if scene.upstream else task.conditions
     since = find_condition(source, PROGRESSING if scene.upstream else WAIT_TIME_ELAPSED)
     begun = (since.last_transition_time if since else None) or scene.now
-    ends = later(begun, as_timedelta(wait_nanoseconds(config.after_stage_tasks[index])))
+    ends = shifted(begun, as_timedelta(wait_nanoseconds(config.after_stage_tasks[index])))
     if ends > scene.now:
         return task, ends
     return marks.on_task(task, WAIT_TIME_ELAPSED, TASK_WAITED), None

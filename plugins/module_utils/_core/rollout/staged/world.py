@@ -28,6 +28,7 @@ from ...objects.staged.strategy import ClusterStagedUpdateStrategy
 from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdatingStatus, StagedUpdateRunStatus
 from ...resources.snapshots import resource_snapshot_name
 from ...schema.meta import Condition, ObjectMeta
+from ...values.int_or_percent import int64
 from ..conditions import TRUE, set_condition, status_is
 from ..content import (
     Content,
@@ -200,7 +201,7 @@ class RunContext:
 
     def content(self, cluster: ClusterUpdatingStatus) -> Content:
         """What the cluster is to hold, with the overrides that were resolved when the run began."""
-        index = int(self.status.resource_snapshot_index_used or 0)
+        index = int64(self.status.resource_snapshot_index_used) or 0
         return Content(
             resource_snapshot=resource_snapshot_name(self.run.spec.placement_name, index),
             overrides=Overrides(

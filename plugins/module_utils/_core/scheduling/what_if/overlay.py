@@ -24,7 +24,7 @@ from ...objects.placements.property_rules import RESOURCE_PREFIX, check_property
 from ...schema.codec import decode
 from ...schema.meta import Condition, ObjectMeta
 from ...schema.metadata_rules import NAME_LIMIT, name_problem
-from ...schema.prop import INT32
+from ...schema.prop import MAX_INT32
 from ...values.quantity import parse_quantity
 from ...values.selector import label_key_problem, label_value_problem
 from ..properties import CAPACITY_FIELDS, OTHER_NAMES
@@ -248,8 +248,8 @@ class _OverlayReader:
             return None
         if isinstance(value, bool) or not isinstance(value, int):
             self.problem("wrong-type", "numberOfClusters", f"a whole number is wanted here, not {value!r:.60}")
-        elif not 0 <= value <= INT32:
-            self.problem("out-of-range", "numberOfClusters", f"{value} is not between 0 and {INT32}")
+        elif not 0 <= value <= MAX_INT32:
+            self.problem("out-of-range", "numberOfClusters", f"{value} is not between 0 and {MAX_INT32}")
         else:
             return value
         return None

@@ -14,10 +14,11 @@ from ...objects.placements.cluster_resource_placement import ClusterResourcePlac
 from ...objects.placements.policy import PICK_N
 from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ...values.listed import listed
-from ..cycle import Scheduled, schedule
+from ..cycle import Scheduled
 from ..explain import explain_outcome
 from ..index import FleetIndex
 from ..reasons import GONE, SENTENCES, ClusterBlocker
+from ..unreadable import decide
 from .overlay import Overlay, overlaid
 
 GAINED, LOST, KEPT = "gained", "lost", "kept"
@@ -119,21 +120,22 @@ def what_if(
     bindings: t.Iterable[ClusterResourceBinding],
     overlay: Overlay,
 ) -> Differences:
-    """Schedule over the fleet as it is and as ``overlay`` supposes it, by ``schedule`` alone: holders that could not be
-    read are not kept. FleetError ``not-for-placement-type`` if N is given and it is not PickN."""
+    """Decide over the fleet as it is and as ``overlay`` supposes it, as a plan does. FleetError
+    ``not-for-placement-type`` if N is given and it is not PickN."""
     recorded = tuple(bindings)
     wanted = _with_number(placement, overlay.number_of_clusters)
     supposed = FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)
     return differences(
-        schedule(placement, policy_snapshot, index, recorded), schedule(wanted, policy_snapshot, supposed, recorded)
+        decide(placement, policy_snapshot, index, recorded).scheduled,
+        decide(wanted, policy_snapshot, supposed, recorded).scheduled,
     )
 
 
 def differences(before: Scheduled, after: Scheduled) -> Differences:
     """What differs between two schedulings of one placement, with the reason of each change."""
-    had, has = before.holders, after.holders
+    had, has = before.staying, after.staying
     rows = []
-    for cluster in sorted({*had, *has}):
+    for cluster in sorted(had | has):
         if cluster in had and cluster in has:
             if cluster in after.not_afresh and cluster not in before.not_afresh:
                 rows.append(_kept(before, after, cluster))
@@ -143,7 +145,7 @@ def differences(before: Scheduled, after: Scheduled) -> Differences:
     return Differences(
         placement=str(after.asked.placement.key),
         rows=tuple(rows),
-        kept=tuple(sorted(cluster for cluster in has if cluster in had)),
+        kept=tuple(sorted(had & has)),
         fulfilled=(before.fulfilled, after.fulfilled),
         findings=tuple(each for each in after.findings if each not in known),
     )

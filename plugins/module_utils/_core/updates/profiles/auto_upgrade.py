@@ -34,25 +34,32 @@ from ...objects.updates.update_run import (
 )
 from ...schema.meta import ObjectMeta
 from ...values.canonical import digest_of
+from ...values.listed import listed
 from ...values.update_states import (
-    COMPLETED,
     MINOR_GAP,
+    NEW,
     OUT_OF_SUPPORT,
     SKIPPED,
     SYSTEM,
     UNREACHABLE,
 )
+from ..facts import DONE
+from ..record.run_state import run_of
 from ..releases.node_images import Cluster
 from ..releases.releases import Releases
-from ..releases.targets import UpgradeTarget, UpgradeWork, work
+from ..releases.targets import UpgradeTarget, UpgradeWork, upgrade_work
+from ..status import derive
 from .channels import goal
 
 DISABLED, UP_TO_DATE, RUN_EXISTS, NO_RELEASE = "Disabled", "UpToDate", "RunExists", "NoSuchRelease"
 UNKNOWN_VERSION = "VersionUnknown"
 # A run that left a member out for one of these has not taken it up: the next evaluation judges anew.
 LEFT_OUT_FOR = (MINOR_GAP, OUT_OF_SUPPORT, UNREACHABLE)
-FINISHED = (COMPLETED, SKIPPED)
 DIGEST_LENGTH = 6
+TO_START = "gitops.fleet/to-be-started"
+"""The annotation of a run that its profile starts: until that was done, the next evaluation does it."""
+_NOT_FAILED = (DISABLED, UP_TO_DATE, RUN_EXISTS, UNKNOWN_VERSION, MINOR_GAP, OUT_OF_SUPPORT)
+_TOLD, _LONGEST = 10, 300
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,8 @@ class Reason:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What a profile comes to. ``run`` is to be created, and started if ``start``; ``existing`` is there already.
+    """What a profile comes to. ``run`` is to be created unless it is there, and started if ``start``; ``existing`` is
+    there already, and left as it is.
 
     ``behind`` are the members that the run is for, ``reasons`` tell of the others.
     """
@@ -109,6 +117,7 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
     """The name of the run that a profile makes for a goal, cut to fit: the same for the same goal, out of the profile,
     the version, and a digest of all that the run will do."""
     upgrade = [profile.spec.update_strategy_id, target.type, target.version, target.selection, dict(target.images)]
+    upgrade += ["longTermSupport"] if target.long_term_support else []
     digest = digest_of({"upgrade": upgrade})[:DIGEST_LENGTH]
     word = target.version.replace(".", "-") or "images"
     room = NAME_LENGTH - len(word) - len(digest) - 2
@@ -117,9 +126,9 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
 
 def triggered(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
     """The status to record after an evaluation was carried out. What was triggered last stays if nothing was now."""
-    told = "; ".join(_told(each) for each in found.reasons)
+    told = listed([_told(each) for each in found.reasons], _TOLD, "; ")
     versions: tuple[str, ...] = ()
-    failed = next((each for each in found.reasons if each.code == NO_RELEASE), None)
+    failed = next((each for each in found.reasons if each.code not in _NOT_FAILED), None)
     if failed is not None:
         error, status = UpdateError(code=failed.code, message=failed.message), TRIGGER_FAILED
     elif found.run is None or found.target is None:
@@ -155,11 +164,15 @@ def _evaluated(
         return replace(base, existing=made[-1].name)
     if not behind:
         return replace(base, reasons=(*reasons, Reason(UP_TO_DATE, "no member that can be moved is behind")))
-    going = [each for each in made if each.status.status.state not in FINISHED]
+    states = {each.name: derive(run_of(each)).state for each in made}
+    going = [each for each in made if states[each.name] not in DONE]
+    if going and start and _to_start(going[-1]):
+        return replace(base, run=_as_made(going[-1]), start=True)
     if going:
-        words = f"run {going[-1].name} is {going[-1].status.status.state}"
+        words = f"run {going[-1].name} is {states[going[-1].name]}"
         return replace(base, existing=going[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
-    left = tuple(each for each in behind if not any(_took_up(run, each) for run in made))
+    taken_up = {name for run in made for name in _taken_up(run)}
+    left = tuple(each for each in behind if each not in taken_up)
     if not left:
         words = f"run {made[-1].name} has had all members that are behind; try those again that failed"
         return replace(base, existing=made[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
@@ -167,6 +180,8 @@ def _evaluated(
     run = _run(profile, target, name[: NAME_LENGTH - len(number)].rstrip("-") + number)
     if made:
         run = replace(run, spec=replace(run.spec, members=left))
+    if start:
+        run = replace(run, metadata=replace(run.metadata, annotations={TO_START: profile.name}))
     return replace(base, run=run, start=start, behind=left)
 
 
@@ -189,7 +204,7 @@ def _behind(
 def _work(member: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork | None:
     """None for a version that cannot be read."""
     try:
-        return work(member, target, known, now)
+        return upgrade_work(member, target, known, now)
     except ValueError:
         return None
 
@@ -204,14 +219,22 @@ def _made(name: str, runs: t.Sequence[UpdateRun]) -> list[UpdateRun]:
     return [there[each] for each in names[:-1]]
 
 
-def _took_up(run: UpdateRun, member: str) -> bool:
-    """Whether the run had the member and did not leave it out for a reason that can pass."""
-    rows = run.status.members
-    for row in rows:
-        if row.name == member:
-            left_out = row.status.state == SKIPPED and row.skipped_by == SYSTEM and row.reason in LEFT_OUT_FOR
-            return not left_out
-    return False
+def _to_start(run: UpdateRun) -> bool:
+    """Whether whoever made the run was to start it, and did not live to do so. One that was made to be looked at is
+    started by a person."""
+    return run.status.phase == NEW and TO_START in run.metadata.annotations
+
+
+def _as_made(run: UpdateRun) -> UpdateRun:
+    annotations = {TO_START: run.metadata.annotations[TO_START]}
+    return UpdateRun(metadata=ObjectMeta(name=run.name, annotations=annotations), spec=run.spec)
+
+
+def _taken_up(run: UpdateRun) -> t.Iterator[str]:
+    """Members that the run had and did not leave out for a reason that can pass."""
+    for row in run.status.members:
+        if not (row.status.state == SKIPPED and row.skipped_by == SYSTEM and row.reason in LEFT_OUT_FOR):
+            yield row.name
 
 
 def _run(profile: AutoUpgradeProfile, target: UpgradeTarget, name: str) -> UpdateRun:
@@ -221,6 +244,7 @@ def _run(profile: AutoUpgradeProfile, target: UpgradeTarget, name: str) -> Updat
         spec=UpdateRunSpec(
             update_strategy_id=profile.spec.update_strategy_id,
             auto_upgrade_profile_id=profile.name,
+            long_term_support=target.long_term_support,
             managed_cluster_update=ManagedClusterUpdate(
                 upgrade=ManagedClusterUpgradeSpec(type=target.type, kubernetes_version=target.version),
                 node_image_selection=NodeImageSelection(type=target.selection, custom_node_image_versions=named),
@@ -238,4 +262,5 @@ def _versions(target: UpgradeTarget) -> tuple[str, ...]:
 
 
 def _told(reason: Reason) -> str:
-    return f"{reason.member}: {reason.message}" if reason.member else reason.message
+    words = f"{reason.member}: {reason.message}" if reason.member else reason.message
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."

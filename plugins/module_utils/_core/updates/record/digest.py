@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...objects.updates.run_status import NodeImageSelectionStatus
+from ...objects.updates.strategy import UpdateRunStrategy
 from ...objects.updates.update_run import CONSISTENT, UpdateRunSpec
 from ...schema.codec import encode
 from ...values.canonical import digest_of
@@ -20,9 +21,9 @@ from ..run import (
 
 
 def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeImageSelectionStatus | None = None) -> str:
-    """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, and the sequence with
-    its members. ``fixed`` are images that were chosen for the run: those of selection Consistent count, for they follow
-    from catalogues and not from the spec.
+    """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, whether long-term
+    support is asked for, and the sequence with its members. ``fixed`` are images that were chosen for the run: those of
+    selection Consistent count, for they follow from catalogues and not from the spec.
 
     Covered of the sequence: stages and groups in order, their limits, gates and waits, and each group's members in
     order. Not covered: states, times, ids, the names of strategy and run, and what is done about conflicts.
@@ -39,8 +40,14 @@ def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeIma
             **({"chosenImages": sorted(each.version for each in chosen)} if chosen else {}),
             "stages": [_stage(each) for each in stages],
             **({"nodePools": encode(spec.node_pools)} if spec.node_pools else {}),
+            **({"longTermSupport": True} if spec.long_term_support else {}),
         }
     )
+
+
+def strategy_digest(strategy: UpdateRunStrategy | None) -> str:
+    """``sha256:`` and the hash over a strategy, its selectors included; empty for none."""
+    return "sha256:" + digest_of(encode(strategy)) if strategy else ""
 
 
 def _stage(row: StageRow) -> dict[str, t.Any]:

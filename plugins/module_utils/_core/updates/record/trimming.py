@@ -16,9 +16,8 @@ from ...objects.updates.run_status import (
 )
 from ...schema.meta import Condition
 from ...schema.record_size import LIMIT, REASON, TRIMMED, size_of
-from ...values.update_states import COMPLETED, SKIPPED
+from ..facts import DONE
 
-_ENDED = (COMPLETED, SKIPPED)
 _SHORT = 80
 
 Shorten = Callable[[MemberUpdateStatus], MemberUpdateStatus]
@@ -48,7 +47,7 @@ def _conditions(status: UpdateRunStatus) -> tuple[Condition, ...]:
 
 
 def _stage(stage: UpdateStageStatus, shorten: Shorten, ended_only: bool) -> UpdateStageStatus:
-    if ended_only and stage.status.state not in _ENDED:
+    if ended_only and stage.status.state not in DONE:
         return stage
     return replace(stage, groups=tuple(_group(each, shorten) for each in stage.groups))
 

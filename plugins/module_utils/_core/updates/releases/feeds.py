@@ -17,6 +17,7 @@ from ...errors import FleetError
 from ...objects.updates.release_catalog import DEPRECATED, GA, PREVIEW, CatalogLocation, KubernetesRelease
 from ...values.instants import parse_time
 from ...values.kube_version import KubeVersion
+from .versions import as_text
 
 Feed = t.Any
 """What a YAML or JSON file holds."""
@@ -45,9 +46,14 @@ def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesReleas
             text = each.version.removeprefix("v")
             found[parsed] = replace(each, version=text, status=PREVIEW if parsed.is_prerelease else each.status)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
-        words = f"no {error} stands where it should" if isinstance(error, KeyError) else str(error)
-        raise FleetError("bad-feed", f"this cannot be read: {words}", where, f"known: {FORMS}") from None
+        raise FleetError("bad-feed", f"this cannot be read: {_words(error)}", where, f"known: {FORMS}") from None
     return tuple(found[version] for version in sorted(found))
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"no {error} stands where it should"
+    return str(error) if isinstance(error, ValueError) else "an entry is of another form than the others of such feeds"
 
 
 def with_versions(
@@ -74,7 +80,7 @@ def _text(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
 
 
 def _list(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
-    return plain(str(each) for each in feed)
+    return plain(feed)
 
 
 def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
@@ -82,7 +88,7 @@ def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
     for each in feed["schedules"]:
         status = _status(each.get("endOfLifeDate"), now)
         for patch in each.get("previousPatches") or ():
-            version = str(patch["release"])
+            version = as_text(patch["release"])
             day = _day(patch.get("targetDate"))
             yield KubernetesRelease(version=_full(version), status=status, available_from=day)
 
@@ -91,7 +97,7 @@ def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
     """https://endoflife.date/api/kubernetes.json: the newest patch of each minor."""
     for each in feed:
         yield KubernetesRelease(
-            version=str(each["latest"]),
+            version=as_text(each["latest"]),
             status=_status(each.get("eol"), now),
             available_from=_day(each.get("latestReleaseDate")),
         )
@@ -100,18 +106,18 @@ def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
 def _aks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
     for each in feed["values"]:
         status = PREVIEW if each.get("isPreview") else GA
-        yield from (KubernetesRelease(version=str(patch), status=status) for patch in each["patchVersions"])
+        yield from (KubernetesRelease(version=as_text(patch), status=status) for patch in each["patchVersions"])
 
 
 def _gke(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
-    return plain(str(each) for each in feed["validMasterVersions"])
+    return plain(map(as_text, feed["validMasterVersions"]))
 
 
 def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
     for each in feed["clusterVersions"]:
         said = each.get("versionStatus") or each.get("status")
-        patch = each.get("kubernetesPatchVersion") or f"{each['clusterVersion']}.0"
-        yield KubernetesRelease(version=str(patch), status=GA if said in _STANDARD else DEPRECATED)
+        patch = each.get("kubernetesPatchVersion") or f"{as_text(each['clusterVersion'])}.0"
+        yield KubernetesRelease(version=as_text(patch), status=GA if said in _STANDARD else DEPRECATED)
 
 
 def _full(version: str) -> str:

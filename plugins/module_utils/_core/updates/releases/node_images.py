@@ -18,6 +18,7 @@ from ...objects.updates.update_run import CONSISTENT, CUSTOM, LATEST
 from ...values.instants import write_time
 from ...values.node_image import image_order, split_image
 from ...values.update_states import IMAGE_EXPIRED, IMAGE_MISSING_FOR_POOL, IMAGE_NOT_AVAILABLE
+from ...windows.clocks import shifted
 from ..run import MemberBlocker
 from .releases import (
     Image,
@@ -187,7 +188,7 @@ def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
     found = place.image(asked.pool.family, wanted)
     if found is None or not found.chosen(asked.now):
         return Choice(obstacle=_missing(asked, f"{asked.pool.family}-{wanted}", found, place))
-    if found.published is not None and asked.now > found.published + place.image_age:
+    if found.published is not None and asked.now > shifted(found.published, place.image_age):
         words = f"{found.name} was published on {found.published:%Y-%m-%d}, more than {place.image_age.days} days ago"
         return Choice(
             obstacle=MemberBlocker(reason=IMAGE_EXPIRED, message=f"{words}; a new run is needed ({place.told_by})")

@@ -9,7 +9,6 @@ describes is not checked; a location that its provider's catalogues leave out of
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,8 +30,8 @@ from ...values.kube_version import KubeVersion
 from ...values.node_image import image_order
 from ...values.update_states import VERSION_NOT_AVAILABLE
 from ..run import MemberBlocker
+from .versions import is_minor
 
-_MINOR_ONLY = re.compile(r"v?\d+\.\d+")
 Minor = tuple[int, int]
 
 
@@ -60,7 +59,7 @@ class Release:
     def is_of(self, wanted: str) -> bool:
         """Whether this is the wanted version: that very one, a vendor's build of it, or a patch of a minor."""
         asked = KubeVersion.parse(wanted)
-        if _MINOR_ONLY.fullmatch(wanted):
+        if is_minor(wanted):
             return self.minor == (asked.major, asked.minor) and not self.version.is_prerelease
         mine = self.version
         plain = not (asked.pre or asked.build or mine.is_prerelease)
@@ -114,6 +113,9 @@ class Releases:
     """All catalogues, made by ``releases``. Keys are provider and location."""
 
     places: Mapping[tuple[str, str], LocationReleases] = field(default_factory=dict, hash=False)
+    _general: dict[str, tuple[datetime, tuple[Release, ...]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def knows(self, provider: str) -> bool:
         """Whether a catalogue describes the provider."""
@@ -134,9 +136,13 @@ class Releases:
 
     def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
         """Generally available versions from the oldest to the newest. That promises each location in time, so one that
-        has it is enough."""
-        found = {each.version: each for place in self.of(provider) for each in place.versions if each.generally(now)}
-        return tuple(found[version] for version in sorted(found))
+        has it is enough. Worked out once for an instant, for all members of a fleet ask."""
+        at, general = self._general.get(provider, (None, ()))
+        if at != now:
+            found = {each.version: each for here in self.of(provider) for each in here.versions if each.generally(now)}
+            general = tuple(found[version] for version in sorted(found))
+            self._general[provider] = (now, general)
+        return general
 
     def newest_minor(self, provider: str, now: datetime) -> Minor | None:
         """The newest that is generally available in one of its locations; None if none is."""
@@ -185,12 +191,14 @@ def version_obstacle(place: LocationReleases | None, wanted: str, location: str,
 
 
 def general_everywhere(known: Releases, providers: t.Iterable[str], now: datetime) -> tuple[KubeVersion, ...]:
-    """Versions, from the oldest to the newest, that are generally available at each of the providers, at one location
-    of it at least. A provider of which nothing is known does not count; none if that is all of them."""
+    """Versions x.y.z, from the oldest to the newest, that are generally available at each of the providers, at one
+    location of it at least. A vendor's build of a version is that version: which build it is, is the platform's matter.
+    A provider of which nothing is known does not count; none if that is all of them."""
     found: set[KubeVersion] | None = None
     for provider in sorted(set(providers)):
         if known.knows(provider):
-            here = {each.version for each in known.general(provider, now)}
+            versions = (each.version for each in known.general(provider, now))
+            here = {KubeVersion(each.major, each.minor, each.patch) for each in versions}
             found = here if found is None else found & here
     return tuple(sorted(found or ()))
 
@@ -201,7 +209,7 @@ def exact_version(known: Releases, providers: t.Iterable[str], wanted: str, now:
     As it is, too, where nothing is known of the providers. FleetError ``no-such-release`` if they offer no such patch.
     """
     asked = tuple(providers)
-    if not _MINOR_ONLY.fullmatch(wanted) or not any(known.knows(each) for each in asked):
+    if not is_minor(wanted) or not any(known.knows(each) for each in asked):
         return wanted
     minor, general = KubeVersion.parse(wanted), general_everywhere(known, asked, now)
     patches = [each for each in general if (each.major, each.minor) == (minor.major, minor.minor)]

@@ -41,12 +41,7 @@ from .node_images import (
     choose,
     common_images,
 )
-from .releases import (
-    LocationReleases,
-    Releases,
-    version_obstacle,
-)
-from .upgrade_path import upgrade_path
+from .releases import Releases, version_obstacle
 from .versions import (
     nothing_to_do,
     reached,
@@ -62,8 +57,7 @@ CONTROL_PLANE, NODE_POOL = "ControlPlane", "NodePool"
 class UpgradeTarget:
     """The goal of a run. ``images`` are those that Consistent has fixed, or that Custom names.
 
-    ``automatic``: a profile made the run. ``chain``: several minors are gone one by one. ``long_term_support`` as the
-    profile says.
+    ``automatic``: a profile made the run. ``long_term_support`` as the profile says.
     """
 
     type: str
@@ -71,7 +65,6 @@ class UpgradeTarget:
     selection: str = LATEST
     images: Images = field(default_factory=dict, hash=False)
     automatic: bool = False
-    chain: bool = False
     long_term_support: bool = False
 
 
@@ -103,7 +96,7 @@ class UpgradeWork:
         return MemberView(name=name, skip=self.skip, fail=self.fail, obstacles=self.obstacles)
 
 
-def work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
+def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
     """What the member has to do at ``now``, to be asked when its turn comes. ValueError for a malformed version."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
@@ -118,13 +111,14 @@ def work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime
     verdict = UpgradeWork(left_out=left_out, skip=skip or _unsupported(cluster, target, known, now))
     if verdict.skip is not None:
         return verdict
-    path = _path(cluster, target, place, now) if climbs else ()
-    verdict = _judged(verdict, cluster, target, path)
+    if climbs:
+        verdict = _judged(verdict, cluster, target)
     if verdict.skip or verdict.fail:
         return verdict
-    return _planned(
-        verdict, cluster, target, path, pools, (*_missing(place, cluster, target, path, pools, now), *waits)
-    )
+    needed = climbs or any(step.version for _pool, step in pools)
+    missing = version_obstacle(place, target.version, cluster.location, now) if needed else None
+    obstacles = (*((missing,) if missing else ()), *waits)
+    return replace(_planned(verdict, cluster, target.version if climbs else "", pools), obstacles=obstacles)
 
 
 def fixed_images(
@@ -145,8 +139,7 @@ def fixed_images(
 
 
 def target_of(run: UpdateRun) -> UpgradeTarget:
-    """The goal that is written in a run, resolved as far as its status says; see ``fixed_images`` for Consistent. Runs
-    say nothing of ``chain`` and ``long_term_support``, which are False."""
+    """The goal that is written in a run, resolved as far as its status says; see ``fixed_images`` for Consistent."""
     update, status = run.spec.managed_cluster_update, run.status
     selection = update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
@@ -158,6 +151,7 @@ def target_of(run: UpdateRun) -> UpgradeTarget:
         selection=run.spec.image_selection,
         images=dict(split_image(each) for each in named),
         automatic=bool(run.spec.auto_upgrade_profile_id),
+        long_term_support=run.spec.long_term_support,
     )
 
 
@@ -202,8 +196,10 @@ def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
 
     A member without it is not left alone where the profile asks for it: it fails the run, see ``_judged``.
     """
+    if not target.automatic or target.long_term_support or cluster.long_term_support:
+        return None
     span = known.support(cluster.provider, now)
-    if not target.automatic or target.long_term_support or cluster.long_term_support or span is None:
+    if span is None:
         return None
     oldest, newest = span
     at = KubeVersion.parse(cluster.version)
@@ -213,69 +209,31 @@ def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
     return MemberBlocker(reason=OUT_OF_SUPPORT, message=words)
 
 
-def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget, path: tuple[str, ...]) -> UpgradeWork:
-    """The distance: automatic runs skip a member that is too far behind, others fail there unless they chain."""
-    if not path:
-        return verdict
+def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget) -> UpgradeWork:
+    """The distance of the control plane: automatic runs skip a member that is too far behind, others fail there."""
     if target.automatic and target.long_term_support and not cluster.long_term_support:
         words = f"the profile asks for long-term support, which {cluster.name} does not have"
         return replace(verdict, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=words))
     far = step_refused(cluster.version, target.version)
     if far and target.automatic:
         return replace(verdict, skip=replace(far, reason=MINOR_GAP))
-    chained = target.chain and KubeVersion.parse(cluster.version).major == KubeVersion.parse(target.version).major
-    return replace(verdict, fail=far) if far and not chained else verdict
-
-
-def _missing(
-    place: LocationReleases | None,
-    cluster: Cluster,
-    target: UpgradeTarget,
-    path: tuple[str, ...],
-    pools: t.Sequence[tuple[Pool, UpgradeStep]],
-    now: datetime,
-) -> t.Iterator[MemberBlocker]:
-    """Versions that the location does not have yet."""
-    for wanted in path or ((target.version,) if any(step.version for _pool, step in pools) else ()):
-        found = version_obstacle(place, wanted, cluster.location, now)
-        if found is not None:
-            yield found
+    return replace(verdict, fail=far) if far else verdict
 
 
 def _planned(
-    verdict: UpgradeWork,
-    cluster: Cluster,
-    target: UpgradeTarget,
-    path: tuple[str, ...],
-    pools: t.Sequence[tuple[Pool, UpgradeStep]],
-    obstacles: tuple[MemberBlocker, ...],
+    verdict: UpgradeWork, cluster: Cluster, version: str, pools: t.Sequence[tuple[Pool, UpgradeStep]]
 ) -> UpgradeWork:
-    """Control plane, then pools; before a step that a pool's kubelets are too old for, that pool comes up to it."""
-    kubelets = {pool.name: pool.version for pool in cluster.pools if pool.version}
-    moving = {pool.name for pool, step in pools if step.version}
-    at, steps = cluster.version, []
-    for version in path:
-        for name in [name for name, kubelet in kubelets.items() if too_old_for(kubelet, version)]:
-            if name not in moving or too_old_for(at, version):
-                return replace(verdict, fail=skewed({name: kubelets[name]}, version))
+    """Control plane to ``version``, if not empty, then pools; one whose kubelets are too old for it comes up to the
+    present version before."""
+    steps = []
+    if version:
+        moving = {pool.name for pool, step in pools if step.version}
+        for pool in cluster.pools:
+            if not pool.version or not too_old_for(pool.version, version):
+                continue
+            if pool.name not in moving or too_old_for(cluster.version, version):
+                return replace(verdict, fail=skewed({pool.name: pool.version}, version))
             why = f"its kubelets would be too old for {version}"
-            steps.append(UpgradeStep(what=NODE_POOL, pool=name, version=at, why=why))
-            kubelets[name] = at
+            steps.append(UpgradeStep(what=NODE_POOL, pool=pool.name, version=cluster.version, why=why))
         steps.append(UpgradeStep(what=CONTROL_PLANE, version=version))
-        at = version
-    steps += [step for _pool, step in pools]
-    return replace(verdict, steps=tuple(steps), obstacles=obstacles)
-
-
-def _path(cluster: Cluster, target: UpgradeTarget, place: LocationReleases | None, now: datetime) -> tuple[str, ...]:
-    """The versions that the control plane goes through, the target last: on the way the newest patch that is generally
-    available in the place, or the minor alone where none is known."""
-    if KubeVersion.parse(cluster.version).major != KubeVersion.parse(target.version).major:
-        return (target.version,)
-    *between, last = upgrade_path(cluster.version, target.version)
-    return (*(_newest_patch(minor, place, now) for minor in between), last)
-
-
-def _newest_patch(minor: str, place: LocationReleases | None, now: datetime) -> str:
-    found = [each for each in place.versions if each.is_of(minor) and each.generally(now)] if place else []
-    return found[-1].text if found else minor
+    return replace(verdict, steps=(*steps, *(step for _pool, step in pools)))

@@ -9,7 +9,7 @@ import typing as t
 
 from ...errors import FleetError, Problem
 from ...values.kube_version import KubeVersion
-from .versions import minors_between, reached
+from .versions import as_text, is_minor, minors_between, reached
 
 
 def upgrade_path(version: str, target: str, releases: t.Sequence[str] = ()) -> tuple[str, ...]:
@@ -31,8 +31,7 @@ def upgrade_path(version: str, target: str, releases: t.Sequence[str] = ()) -> t
     known = sorted(each for each in map(KubeVersion.parse, releases) if not each.is_prerelease)
     minors = [KubeVersion.parse(each) for each in minors_between(now, wanted)]
     steps = [_newest(each, known) if releases else f"v{each.major}.{each.minor}" for each in minors]
-    minor_only = target.count(".") == 1
-    last = _newest(wanted, known) if releases and minor_only else target
+    last = _newest(wanted, known) if releases and is_minor(target) else target
     return tuple(_as(target, each) for each in (*steps, last))
 
 
@@ -51,10 +50,8 @@ def _as(target: str, version: str) -> str:
 
 
 def _problem(text: t.Any) -> str:
-    if not isinstance(text, str):
-        return f"{text!r:.60} is not text; a version in quotes is wanted, because 1.30 without them is 1.3"
     try:
-        KubeVersion.parse(text)
+        KubeVersion.parse(as_text(text))
     except ValueError as error:
         return str(error)
     return ""

@@ -20,11 +20,24 @@ KUBELET_BEHIND, KUBELET_WIDENED = 3, (1, 25)
 _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
 
 
+def as_text(version: t.Any) -> str:
+    """A version out of somebody's document. ValueError for what is no text: YAML has made another number of it."""
+    if not isinstance(version, str):
+        words = "a version in quotes is wanted, because 1.30 without them is 1.3"
+        raise ValueError(f"{version!r:.60} is not text; {words}")
+    return version
+
+
+def is_minor(version: str) -> bool:
+    """Whether a version names no patch, such as ``v1.34``."""
+    return _MINOR_ONLY.fullmatch(version) is not None
+
+
 def reached(version: str, target: str) -> bool:
     """Whether ``version`` is the target or newer. A target without a patch is any patch of that minor. ValueError for
     what is no version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
-    if _MINOR_ONLY.fullmatch(target):
+    if is_minor(target):
         return (now.major, now.minor) >= (wanted.major, wanted.minor)
     return now >= wanted
 
@@ -35,7 +48,7 @@ def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
     if not reached(version, target):
         return None
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
-    ahead = (now.major, now.minor) > (wanted.major, wanted.minor) if _MINOR_ONLY.fullmatch(target) else now > wanted
+    ahead = (now.major, now.minor) > (wanted.major, wanted.minor) if is_minor(target) else now > wanted
     words = f"already ahead: {version} is newer than {target}" if ahead else f"already at {version}"
     return MemberBlocker(reason=ALREADY_AT_TARGET, message=words)
 
@@ -72,7 +85,7 @@ def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
     ``kubelets`` are the oldest versions by pool; what is no version tells nothing. ValueError if ``server`` is none.
     """
     for pool, kubelet in kubelets.items():
-        if _is_version(kubelet) and too_old_for(kubelet, server):
+        if is_version(kubelet) and too_old_for(kubelet, server):
             named, it = (f"pool {pool} has", "it") if pool else ("nodes have", "them")
             words = f"{named} kubelets of {kubelet}, too old for an API server of {server}; upgrade {it} before"
             return MemberBlocker(reason=PRECONDITION_FAILED, message=words)
@@ -91,7 +104,8 @@ def view_at_version(view: MemberView, version: str, target: str, automatic: bool
     return replace(view, skip=done, fail=far)
 
 
-def _is_version(text: str) -> bool:
+def is_version(text: str) -> bool:
+    """Whether it can be read as a version of Kubernetes."""
     try:
         KubeVersion.parse(text)
     except ValueError:

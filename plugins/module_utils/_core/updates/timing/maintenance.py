@@ -31,7 +31,7 @@ from ...values.instants import write_time
 from ...values.selector import Matcher, compile_selector
 from ...values.selector_text import parse_selector
 from ...values.update_states import WINDOW_CLOSED
-from ...windows.maintenance import clock_of, configured, spans
+from ...windows.maintenance import clock_of, local_day_spans, window_openings
 from ...windows.spans import Span, Spans, joined, without
 from ..run import MemberBlocker
 
@@ -41,7 +41,7 @@ _Dated = tuple[MaintenanceConfiguration, date | None]  # pylint: disable=unsuppo
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class MaintainedMember:
     """A member, as far as maintenance looks at it. ``maintenance`` is the FleetMaintenance that it names, ``own`` what
     the cluster says itself: it may be upgraded when both permit it."""
 
@@ -75,7 +75,7 @@ class Calendar:
     windows: tuple[_Window, ...] = ()
     freezes: tuple[_Frozen, ...] = ()
 
-    def open(self, site: Site, run_type: str, start: datetime, end: datetime) -> Spans | None:
+    def open(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type may start on the member between two instants, as ``MemberView.windows`` has it.
 
         None: at any time; empty: never. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not
@@ -90,7 +90,7 @@ class Calendar:
             permitted = without(permitted, without(((start - _YEAR, end + _YEAR),), _opened(other, start, end)))
         return without(permitted, frozen)
 
-    def shut(self, site: Site, run_type: str, now: datetime) -> tuple[str, ...]:
+    def shut(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
         """Whose windows are closed at an instant, in words, for a member that has some of its own; else nothing."""
         sides = self._sides(site, GOVERNED_BY[run_type]) if site.own and site.own.windows else ()
         start = datetime.combine(now.date(), time(), now.tzinfo)
@@ -100,7 +100,7 @@ class Calendar:
             if not any(begin <= now < until for begin, until in _opened(found, start, start + _DAY))
         )
 
-    def frozen(self, site: Site, now: datetime) -> MemberBlocker | None:
+    def frozen(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
         """The freeze that holds for the member at ``now``, in words for people; of several the one that ends last, None
         without one."""
         found = [each for each in self._frozen(site) if each.span[0] <= now < each.span[1]]
@@ -111,14 +111,14 @@ class Calendar:
         words = f"freeze {last.freeze.name} ends at {write_time(last.span[1])}{why}"
         return MemberBlocker(reason=WINDOW_CLOSED, message=words, until=last.span[1])
 
-    def freezes_of(self, site: Site) -> tuple[tuple[str, Span], ...]:
+    def freezes_of(self, site: MaintainedMember) -> tuple[tuple[str, Span], ...]:
         """Each freeze of the member, past ones too: its name with its reason, and when it holds."""
         return tuple(
             (f"{each.freeze.name}: {each.freeze.reason}" if each.freeze.reason else each.freeze.name, each.span)
             for each in self._frozen(site)
         )
 
-    def _configured(self, site: Site, name: str) -> tuple[_Dated, ...]:
+    def _configured(self, site: MaintainedMember, name: str) -> tuple[_Dated, ...]:
         """Those of the object that the member names, else those of any with labels that match."""
         if site.maintenance and site.maintenance not in self.owners:
             hint = f"there are: {', '.join(sorted(self.owners)) or 'none'}"
@@ -132,7 +132,7 @@ class Calendar:
             and (bool(site.maintenance) if each.matches is None else each.matches(site.labels))
         )
 
-    def _sides(self, site: Site, name: str) -> list[tuple[str, tuple[_Dated, ...]]]:
+    def _sides(self, site: MaintainedMember, name: str) -> list[tuple[str, tuple[_Dated, ...]]]:
         """Those that have windows at all: the fleet's, and the cluster's own."""
         own: tuple[_Dated, ...] = tuple(
             (each, None) for each in (site.own.windows if site.own else ()) if each.configuration == name
@@ -141,7 +141,7 @@ class Calendar:
         itself = f"the cluster itself ({site.own.source})" if site.own else ""
         return [(whose, found) for whose, found in ((words, self._configured(site, name)), (itself, own)) if found]
 
-    def _frozen(self, site: Site) -> t.Iterator[_Frozen]:
+    def _frozen(self, site: MaintainedMember) -> t.Iterator[_Frozen]:
         yield from (each for each in self.freezes if each.matches is None or each.matches(site.labels))
         yield from map(_frozen, site.own.freezes if site.own else ())
 
@@ -163,12 +163,12 @@ def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
 @lru_cache(maxsize=256)
 def _opened(windows: tuple[_Dated, ...], start: datetime, end: datetime) -> Spans:
     """Many members share their windows."""
-    return joined(span for window, created in windows for span in configured(window, start, end, created))
+    return joined(span for window, created in windows for span in window_openings(window, start, end, created))
 
 
 def _frozen(freeze: Freeze) -> _Frozen:
     days = DateSpan(start=freeze.start, end=freeze.end)
-    (span,) = spans((days,), clock_of(freeze.utc_offset, freeze.time_zone))
+    (span,) = local_day_spans((days,), clock_of(freeze.utc_offset, freeze.time_zone))
     return _Frozen(freeze, span, _matcher(freeze.member_selector))
 
 

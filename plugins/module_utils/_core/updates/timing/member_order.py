@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import typing as t
 from bisect import bisect_right
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from ...windows.clocks import LAST
 from ...windows.spans import Span
 from ..run import MemberView
 
 OPEN, SOON, NONE, CLOSED = 1, 2, 3, 4
 NEAR = timedelta(hours=4)
-NEVER = datetime.max.replace(tzinfo=UTC)
+NEVER = LAST
 
 Key = tuple[int, t.Any, str]
 """Comparable: within a class the second element has one type."""

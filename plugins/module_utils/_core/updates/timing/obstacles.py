@@ -19,6 +19,7 @@ from ...values.update_states import (
     WAITING_FOR_SLOT,
     WINDOW_CLOSED,
 )
+from ...windows.clocks import shifted
 from ..run import (
     MemberBlocker,
     MemberRow,
@@ -101,5 +102,5 @@ def wakes_at(row: MemberRow, view: MemberView, run: RunState, now: datetime) -> 
     if change is not None:
         found.append(change)
     if row.reason == UNREACHABLE and row.pending_since is not None:
-        found.append(row.pending_since + run.unreachable_timeout)
+        found.append(shifted(row.pending_since, run.unreachable_timeout))
     return [each for each in found if each > now]

@@ -46,7 +46,10 @@ def _begin(tool: Tool, settings: Settings, target: str) -> str:
 
 
 def _poll(tool: Tool, settings: Settings, _reference: str) -> OperationProgress:
+    """FleetError ``tool-unreadable`` if no state is told, which is not the same as one that goes on."""
     state = _state(_shown(tool, settings))
+    if not state:
+        raise FleetError("tool-unreadable", "az aks show does not tell the state of the cluster")
     return OperationProgress(state=_ENDED.get(state, IN_PROGRESS), message=f"the cluster is {state}")
 
 
@@ -58,7 +61,9 @@ def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
 
 def _shown(tool: Tool, settings: Settings) -> dict[str, t.Any]:
     found = tool.told("az", "aks", "show", f"--name={settings['name']}", *_where(settings), "--output=json")
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        raise FleetError("tool-unreadable", "az aks show printed no cluster")
+    return found
 
 
 def _where(settings: Settings) -> tuple[str, ...]:

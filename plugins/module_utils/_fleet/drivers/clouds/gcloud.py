@@ -46,9 +46,12 @@ def _begin(tool: Tool, settings: Settings, target: str) -> str:
 
 
 def _poll(tool: Tool, settings: Settings, reference: str) -> OperationProgress:
+    """FleetError ``tool-unreadable`` if no status is told, which is not the same as one that goes on."""
     told = tool.told("gcloud", "container", "operations", "describe", reference, *_where(settings), *_JSON)
-    if told.get("status") != "DONE":
-        message = f"{reference} is {told.get('status')}: {told.get('detail') or ''}".removesuffix(": ")
+    if not told.get("status"):
+        raise FleetError("tool-unreadable", f"gcloud does not tell the status of {reference}")
+    if told["status"] != "DONE":
+        message = f"{reference} is {told['status']}: {told.get('detail') or ''}".removesuffix(": ")
         return OperationProgress(state=IN_PROGRESS, message=message)
     wrong = (told.get("error") or {}).get("message") or told.get("statusMessage") or ""
     return OperationProgress(state=FAILED if wrong else SUCCEEDED, message=wrong)
@@ -69,7 +72,8 @@ def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
 
 
 def _upgrade(tool: Tool, settings: Settings, kind: str, *what: str) -> str:
-    """The name of the operation, which is the one that was not there before: ``gcloud`` itself prints none."""
+    """The name of the operation, which is the one that was not there before: ``gcloud`` itself prints none. FleetError
+    ``no-operation`` if none comes."""
     before = _operations(tool, settings, kind)
     tool.do(
         "gcloud", "container", "clusters", "upgrade", settings["name"], *what, *_where(settings), "--async", "--quiet"
@@ -78,7 +82,11 @@ def _upgrade(tool: Tool, settings: Settings, kind: str, *what: str) -> str:
     def new() -> list[str]:
         return [name for name in _operations(tool, settings, kind) if name not in before]
 
-    return str(tool.until(new)[0])
+    found = tool.until(new, tool.patience)
+    if not found:
+        message = f"gcloud took the upgrade, but shows no new operation {kind} after {tool.patience:g} s"
+        raise FleetError("no-operation", message, hint="see gcloud container operations list")
+    return str(found[0])
 
 
 def _operations(tool: Tool, settings: Settings, kind: str) -> list[str]:

@@ -13,7 +13,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-from ...._core.errors import FleetError
+from ...._core.errors import FleetError, fault
 from ..contract import FAILED, IN_PROGRESS, SUCCEEDED
 from .az_aks import AZ_AKS
 from .definition import PACE, Definition, Document, PoolWork, Settings
@@ -69,9 +69,12 @@ def main(arguments: t.Sequence[str], environ: t.Mapping[str, str]) -> int:
     try:
         return _carried_out(definition, given.verb, tool, settings, environ)
     except FleetError as error:
-        for problem in error.problems:
-            sys.stderr.write("; ".join(filter(None, (problem.message, problem.hint))) + "\n")
-        return _NOTHING_TOLD if given.verb == "poll" else 1
+        told = error
+    except Exception as error:  # noqa: BLE001  # Python would end with 1, which says that the operation has failed
+        told = fault(error)
+    for problem in told.problems:
+        sys.stderr.write("; ".join(filter(None, (problem.message, problem.hint))) + "\n")
+    return _NOTHING_TOLD if given.verb == "poll" else 1
 
 
 def _carried_out(

@@ -7,8 +7,11 @@ logs in by itself, with what it finds in its environment and its own files."""
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 import subprocess
+import tempfile
 import time
 import typing as t
 from dataclasses import dataclass
@@ -17,6 +20,8 @@ from pathlib import Path
 from ...._core.errors import FleetError
 
 _TAIL = 8
+# Bytes of what a tool prints: a list of a thousand operations has one million; of its errors the last are read.
+_MOST_OUTPUT, _MOST_ERRORS = 50_000_000, 65_536
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +48,14 @@ class Tool:
     interval: float
 
     def told(self, *argv: str) -> t.Any:
-        """Runs a command once, and gives the JSON that it prints. FleetError ``tool-failed``, ``tool-missing``,
-        ``tool-unreadable``."""
-        done = self._run(argv)
+        """Runs a command that only reads, once, for ``patience`` seconds at most, and gives the JSON that it prints.
+        FleetError ``tool-failed``, ``tool-missing``, ``tool-unreadable``."""
+        done = self._run(argv, self.patience)
         if done.returncode != 0:
             raise _failed(argv, done)
         try:
             return json.loads(done.stdout)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise FleetError("tool-unreadable", f"{_named(argv)} printed no JSON: {done.stdout[:200]!r}") from None
 
     def do(self, *argv: str) -> None:
@@ -61,9 +66,10 @@ class Tool:
                 raise _failed(argv, done)
             self.pause()
 
-    def until(self, look: t.Callable[[], t.Any]) -> t.Any:
-        """The first thing that ``look`` finds. Looks that find nothing are repeated without end, those that are refused
-        for the moment as in ``do``."""
+    def until(self, look: t.Callable[[], t.Any], within: float = math.inf) -> t.Any:
+        """The first thing that ``look`` finds; what it found last, which is nothing, after so many seconds. Looks that
+        are refused for the moment are repeated as in ``do``."""
+        last = time.monotonic() + within
         end = time.monotonic() + self.patience
         while True:
             try:
@@ -73,7 +79,7 @@ class Tool:
                 if not self.refusals.later(error.message) or time.monotonic() + self.interval > end:
                     raise
                 found = None
-            if found:
+            if found or time.monotonic() + self.interval > last:
                 return found
             self.pause()
 
@@ -81,21 +87,38 @@ class Tool:
         """Sleeps for ``interval`` seconds."""
         time.sleep(self.interval)
 
-    def _run(self, argv: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-        """In our own session, so that whoever ends us ends it, too."""
-        try:
-            return subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
-                list(argv),
-                env=dict(self.environ),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                check=False,
+    def _run(self, argv: tuple[str, ...], seconds: float | None = None) -> subprocess.CompletedProcess[str]:
+        """In our own session, so that whoever ends us ends it, too. Into files: what it leaves behind, holding its
+        output open, is not waited for."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            try:
+                done = subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
+                    list(argv),
+                    env=dict(self.environ),
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    timeout=seconds,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                raise FleetError("tool-failed", f"{_named(argv)} gave no answer within {seconds:g} s") from None
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or "no program can be given such arguments"
+                hint = f"install it, or put its folder into PATH: {self.environ.get('PATH', '')}"
+                raise FleetError("tool-missing", f"{argv[0]} cannot be started: {why}", hint=hint) from None
+            if out.seek(0, os.SEEK_END) > _MOST_OUTPUT:
+                raise FleetError("tool-unreadable", f"{_named(argv)} printed more than {_MOST_OUTPUT // 1_000_000} MB")
+            return subprocess.CompletedProcess(
+                done.args, done.returncode, _text(out, _MOST_OUTPUT), _text(err, _MOST_ERRORS)
             )
-        except OSError as error:
-            hint = f"install it, or put its folder into PATH: {self.environ.get('PATH', '')}"
-            raise FleetError("tool-missing", f"{argv[0]} cannot be started: {error.strerror}", hint=hint) from None
+
+
+def _text(file: t.IO[bytes], most: int) -> str:
+    """The end of what was written there."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - most))
+    return file.read(most).decode("utf-8", "replace")
 
 
 def without(environ: t.Mapping[str, str], folder: Path) -> dict[str, str]:

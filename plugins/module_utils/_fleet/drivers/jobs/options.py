@@ -10,6 +10,7 @@ import typing as t
 
 from ...._core.errors import Problem
 from ...members.hub_rights import JOBS_NAMESPACE
+from ..option_values import wrong
 from .manifests import JobSettings
 
 PROCESS, KUBERNETES_JOB = "process", "kubernetes_job"
@@ -87,6 +88,8 @@ def _form_problems(said: Options, place: str) -> t.Iterator[Problem]:
             yield Problem("bad-option", f"a whole number of seconds from {least} on is wanted", f"{place}.{name}")
     if not isinstance(said.get("resources", {}), t.Mapping):
         yield Problem("bad-option", "a mapping with requests and limits is wanted", f"{place}.resources")
+    elif why := wrong("mapping", said.get("resources", {})):
+        yield Problem("bad-option", why, f"{place}.resources")
 
 
 def _place_problems(said: Options, place: str, hub: bool) -> t.Iterator[Problem]:

@@ -17,16 +17,18 @@ from pathlib import Path
 
 from ...._core.errors import FleetError
 from ...._core.objects.clusters.fleet_member import FleetMember
+from ...._core.values.parts import rows
 from ...._kube.access import version
 from ...._kube.client import KubeClient
+from ...._kube.documents import unusable_answer
 from ...._kube.errors import ApiError
 from ...._local.locks import make_folder
 from ...._local.private import write_private
 from ...members.carried import carried_kubeconfig
 from ...members.members import Clients
 from ..contract import FAILED, IN_PROGRESS, NOT_BEGUN, UNKNOWN, Observation, OperationProgress, Work
-from ..detached import BEGUN, folder_of
-from ..host import here, is_intent, known, told
+from ..detached import folder_of
+from ..host import BEGUN, folder_number, intent_reference, is_intent, place_words
 from ..role import inventory, playbook, variables
 from ..unsafe import unsafe
 from .manifests import (
@@ -40,7 +42,7 @@ from .manifests import (
     job_name,
     member_label,
 )
-from .standing import is_finished, is_running, standing
+from .standing import check_event, check_job, check_pod, is_finished, is_running, standing
 
 REFERENCE = "kubernetes-job:"
 _JOBS, _PODS = "/apis/batch/v1/namespaces/{}/jobs", "/api/v1/namespaces/{}/pods"
@@ -116,9 +118,11 @@ class RoleJobDriver:
         return template.format(self.settings.namespace) + (f"/{name}" if name else "")
 
     def _found(self, work: Work) -> Document | None:
-        """FleetError ``job-of-another`` if there is a Job of that name which was made for something else."""
+        """FleetError ``job-of-another`` if there is a Job of that name which was made for something else; ApiError
+        ``bad-answer`` for what is no Job."""
+        path = self._path(_JOBS, job_name(work.operation))
         try:
-            job = self.jobs.get(self._path(_JOBS, job_name(work.operation)))
+            job = self._checked(self.jobs.get(path), f"GET {path}")
         except ApiError as error:
             if error.code != "not-found":
                 raise
@@ -132,7 +136,8 @@ class RoleJobDriver:
         self._refuse_twice(work)
         self._note(work)
         try:
-            return self.jobs.post(self._path(_JOBS), job_manifest(work, self.settings, self._command()))
+            made = self.jobs.post(self._path(_JOBS), job_manifest(work, self.settings, self._command()))
+            return self._checked(made, f"POST {self._path(_JOBS)}")
         except ApiError as error:
             found = self._found(work) if error.code == "already-exists" else None
             if found is None:
@@ -144,11 +149,28 @@ class RoleJobDriver:
             hint = "look at the member; another attempt, or another run, has another name"
             raise FleetError("begun-before", f"the Job {self._place(work)} was begun, and is gone", work.member, hint)
         query = {"labelSelector": f"{MEMBER}={member_label(work.member)}"}
-        for each in self.jobs.get(self._path(_JOBS), query).get("items") or ():
+        for each in self._jobs(query):
             name = each["metadata"]["name"]
             if name != job_name(work.operation) and not is_finished(each):
                 words = f"the Job {self.settings.namespace}/{name} is under way"
                 raise FleetError("operation-in-progress", words, work.member)
+
+    def _jobs(self, query: t.Mapping[str, t.Any]) -> list[Document]:
+        """ApiError ``bad-answer`` for what are no Jobs."""
+        path = self._path(_JOBS)
+        found = self.jobs.get(path, query)
+        try:
+            items = rows(found, "items")
+        except ValueError as error:
+            raise unusable_answer(f"GET {path}", str(error), self.jobs) from None
+        return [self._checked(dict(each), f"GET {path}") for each in items]
+
+    def _checked(self, job: Document, request: str) -> Document:
+        try:
+            check_job(job)
+        except ValueError as error:
+            raise unusable_answer(request, str(error), self.jobs) from None
+        return job
 
     def _hand_over(self, job: Document, files: t.Mapping[str, str], made_now: bool) -> None:
         """A Job whose inputs cannot be handed over is taken back, by whoever has just made it."""
@@ -171,17 +193,17 @@ class RoleJobDriver:
 
     def _not_there(self, work: Work) -> OperationProgress:
         place, reference = self._place(work), work.reference
-        ours = known(self.operations) and reference == here(self.operations)
+        ours = folder_number(self.operations) and reference == intent_reference(self.operations)
         if ours and not self._was_begun_here(work):
             return OperationProgress(state=NOT_BEGUN, message=f"the Job {place} was not begun")
-        where = f"; the operation may have been begun {told(reference)}" if told(reference) else ""
+        where = f"; the operation may have been begun {place_words(reference)}" if place_words(reference) else ""
         return OperationProgress(state=UNKNOWN, message=f"there is no Job {place}, or not any more{where}")
 
     def _noted(self, work: Work) -> Path:
         return self.operations / BEGUN / folder_of(self.operations, work.operation).name
 
     def _note(self, work: Work) -> None:
-        here(self.operations)
+        intent_reference(self.operations)
         make_folder(self.operations / BEGUN, 0o700)
         write_private(self._noted(work), b"")
 
@@ -190,21 +212,24 @@ class RoleJobDriver:
 
     def _pods(self, job: Document) -> list[Document]:
         query = {"labelSelector": f"batch.kubernetes.io/job-name={job['metadata']['name']}"}
-        found = self._told(self._path(_PODS), query)
+        found = self._told(self._path(_PODS), query, check_pod)
         return sorted(found, key=lambda each: str(each["metadata"].get("creationTimestamp")))
 
     def _warnings(self, job: Document) -> list[Document]:
         name = job["metadata"]["name"]
-        found = self._told(self._path(_EVENTS), {"fieldSelector": "type=Warning", "limit": _MOST_EVENTS})
+        found = self._told(self._path(_EVENTS), {"fieldSelector": "type=Warning", "limit": _MOST_EVENTS}, check_event)
         ours = [each for each in found if str((each.get("involvedObject") or {}).get("name")).startswith(name)]
         return sorted(ours, key=lambda each: str(each.get("lastTimestamp") or each.get("eventTime") or ""))
 
-    def _told(self, path: str, query: t.Mapping[str, t.Any]) -> list[Document]:
+    def _told(self, path: str, query: t.Mapping[str, t.Any], check: t.Callable[[Document], None]) -> list[Document]:
         """For words alone: an account that may not read this still conducts."""
         try:
-            return list(self.jobs.get(path, query).get("items") or ())
-        except ApiError:
+            found = [dict(each) for each in rows(self.jobs.get(path, query), "items")]
+            for each in found:
+                check(each)
+        except (ApiError, ValueError):
             return []
+        return found
 
     def _command(self) -> tuple[str, ...]:
         """Of two inventories the later one wins, so ours are first."""

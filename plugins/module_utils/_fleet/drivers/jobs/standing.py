@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ...._core.foreign import in_line, in_lines
+from ...._core.values.parts import Part, mapping, name, number, rows, text, texts
 from ..contract import FAILED, IN_PROGRESS, SUCCEEDED, OperationProgress
 
 Document = t.Mapping[str, t.Any]
@@ -19,6 +20,39 @@ _IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNever
 # What a Job says of its own end, which its conditions say too.
 _ENDS = ("DeadlineExceeded", "BackoffLimitExceeded")
 _BEING_MADE = ("ContainerCreating", "PodInitializing", "")
+
+
+def check_job(job: Part) -> None:
+    """ValueError for what is no Job of an API server, as all here and the driver rely on it."""
+    metadata, status = mapping(job, "metadata"), mapping(job, "status")
+    for key in ("name", "namespace", "uid"):
+        name(metadata, key)
+    texts(metadata, "annotations")
+    for key in ("ready", "succeeded", "failed"):
+        number(status, key)
+    _check_conditions(status)
+    number(mapping(job, "spec"), "activeDeadlineSeconds")
+
+
+def check_pod(pod: Part) -> None:
+    """ValueError for what is no Pod, as far as it is read here."""
+    status = mapping(pod, "status")
+    text(mapping(pod, "metadata"), "creationTimestamp")
+    _check_conditions(status)
+    for each in rows(status, "containerStatuses"):
+        for kind in ("waiting", "terminated"):
+            number(mapping(mapping(each, "state"), kind), "exitCode")
+
+
+def check_event(event: Part) -> None:
+    """ValueError for what is no Event, as far as it is read here."""
+    text(mapping(event, "involvedObject"), "name")
+
+
+def _check_conditions(status: Part) -> None:
+    for each in rows(status, "conditions"):
+        for key in ("type", "status", "reason", "message"):
+            text(each, key)
 
 
 def condition(document: Document, kind: str) -> Document:

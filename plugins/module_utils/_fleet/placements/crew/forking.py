@@ -14,9 +14,8 @@ import socket
 import time
 import types
 import typing as t
-import warnings
 
-from ...in_processes import SIGNALS
+from ...in_processes import SIGNALS, fork
 from .message_pipe import MessagePipe
 
 _PR_SET_PDEATHSIG = 1
@@ -31,10 +30,12 @@ def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePip
     """
     ours, theirs = map(MessagePipe, socket.socketpair())
     parent = os.getpid()
-    with warnings.catch_warnings():
-        # Of threads that are not there any more in the new process: it uses nothing that they could hold.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
+    try:
+        pid = fork()
+    except OSError:
+        ours.close()
+        theirs.close()
+        raise
     if pid:
         theirs.close()
         return pid, ours
@@ -50,7 +51,7 @@ def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePip
         os._exit(0)  # nothing of what the other process has begun is ended here
 
 
-def ended(pid: int) -> None:
+def wait_or_kill(pid: int) -> None:
     """Waits until the process has ended, which it was told to; kills it if it does not."""
     end = time.monotonic() + _PATIENCE
     with contextlib.suppress(ChildProcessError):

@@ -17,8 +17,8 @@ import typing as t
 from dataclasses import fields, is_dataclass, replace
 
 from ...._core.errors import FleetError, Problem, fault
+from ...._kube.login.connection_notes import USES
 from ...._kube.login.known_secrets import SHOWN
-from ...._kube.login.uses import USES
 from ...keeping import LOST
 from ...members.members import Clients
 from ...permits import PermitPage
@@ -57,7 +57,7 @@ class WorkerHearing:
         finally:
             for each in self._workers:  # whoever is not heard is not to go on
                 each.end()
-                each.has_ended()
+                each.mark_lost()
 
     def _listen_to_all(self) -> None:
         speaking = list(self._workers)
@@ -96,7 +96,7 @@ class WorkerHearing:
 
     def _pass_on(self, worker: HiredWorker, heard: Heard) -> None:
         if heard is None:
-            worker.has_ended()
+            worker.mark_lost()
             return
         message, text = heard
         if SHOWN.may_stand_in(text):
@@ -115,7 +115,7 @@ class WorkerHearing:
 
     def _take_over(self, worker: HiredWorker, end: TaskEnd) -> None:
         given = worker.given(end.number)
-        USES.take_over(end.notes or {})
+        USES.add_taken(end.notes or {})
         if given is not None and (end.uid or end.unknown):
             name = given.task.cluster
             unknown = {name: end.unknown} if end.unknown else {}

@@ -58,12 +58,14 @@ class HiredWorker:
         with self._lock:
             if not self.lost:
                 self._given[number] = given
-        if not self.lost:
-            with contextlib.suppress(OSError):  # it has ended, which is heard
-                self.pipe.send(self._order(number, given))
-            given.over.wait()
-        with self._lock:
-            self._given.pop(number, None)
+        try:
+            if not self.lost:
+                with contextlib.suppress(OSError):  # it has ended, which is heard
+                    self.pipe.send(self._order(number, given))
+                given.over.wait()
+        finally:
+            with self._lock:
+                self._given.pop(number, None)
         end = given.end
         if end is None:
             raise _lost(task)
@@ -90,7 +92,7 @@ class HiredWorker:
         elif given.end is None:  # said by another thread, and later than the end
             _note(given.task.progress, message)
 
-    def has_ended(self) -> None:
+    def mark_lost(self) -> None:
         """To be called once it says nothing any more: it counts as lost, and nobody waits for it."""
         with self._lock:
             self.lost = True
@@ -104,7 +106,7 @@ class HiredWorker:
 
     def close(self) -> None:
         """Gives up the pipe, once it has ended."""
-        self.has_ended()
+        self.mark_lost()
         self.pipe.close()
 
     def _order(self, number: int, given: GivenTask) -> TaskOrder:
@@ -118,7 +120,7 @@ class HiredWorker:
         return TaskOrder(number, plain, given.window, seen, tuple(dropped))
 
 
-def choose(
+def run_by_share(
     workers: t.Sequence[HiredWorker], shares: t.Mapping[str, int], task: MemberTask, window: int
 ) -> MemberOutcome:
     """Has the task done by the worker whose share the member is; where that one is lost, by another.

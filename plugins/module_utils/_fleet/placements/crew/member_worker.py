@@ -16,8 +16,8 @@ from itertools import count
 
 from ...._core.errors import FleetError, Problem, fault
 from ...._core.plan.outcome import MemberOutcome
+from ...._kube.login.connection_notes import USES
 from ...._kube.login.known_secrets import SHOWN
-from ...._kube.login.uses import USES
 from ...keeping import running_time
 from ...members.members import Clients
 from ...permits import ALIVE, PermitPage
@@ -60,7 +60,7 @@ class MemberWorker:
     def serve(self) -> None:
         """Does what it is told to, until nobody is at the other end any more."""
         SHOWN.told_to(lambda forms: self._pipe.send(SecretsLearned(forms)))
-        USES.taken()  # what is known of connections already is told by the process that this one was forked from
+        USES.take()  # what is known of connections already is told by the process that this one was forked from
         threading.Thread(target=self._tell, daemon=True).start()
         pool = ThreadPoolExecutor(self._threads)
         while True:
@@ -78,8 +78,18 @@ class MemberWorker:
                 SHOWN.learn(message.forms)
 
     def _do(self, order: TaskOrder) -> None:
-        name = order.task.cluster
+        """Does the task, and says how it ended whatever becomes of it: somebody waits for that."""
         progress = self._running[order.number] = MemberProgress()
+        try:
+            self._say(self._done(order, progress))
+        except BaseException as error:  # noqa: BLE001  # told as an error of this member
+            self._running.pop(order.number, None)
+            self._seen.pop(order.number, None)
+            problems = fault(error, "member-fault", order.task.cluster).problems
+            self._say(TaskEnd(order.number, None, problems, tuple(progress.written), progress.underway))
+
+    def _done(self, order: TaskOrder, progress: MemberProgress) -> TaskEnd:
+        name = order.task.cluster
         outcome: MemberOutcome | None = None
         problems: tuple[Problem, ...] = ()
         try:
@@ -98,9 +108,9 @@ class MemberWorker:
             tuple(progress.written),
             progress.underway,
             kept=order.number in self._seen,
-            notes=USES.taken() or None,
+            notes=USES.take() or None,
         )
-        self._say(end if name in self._identified else self._with_identity(name, end))
+        return end if name in self._identified else self._with_identity(name, end)
 
     def _own(self, order: TaskOrder, progress: MemberProgress) -> MemberTask:
         permit = partial(self._permit, order)

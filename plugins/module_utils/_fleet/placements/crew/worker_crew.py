@@ -17,14 +17,15 @@ from functools import partial
 from ...._core.errors import FleetError
 from ...._kube.parallel import WorkPool
 from ...conductor.interrupts import Interrupts
+from ...in_processes import no_workers
 from ...keeping import running_time
 from ...members.members import Clients, connection_of
 from ...permits import PermitPage
 from ..look import ApplyOptions, MemberRunners, in_threads
 from ..plan import FleetPlan
-from .forking import ended, forked
+from .forking import forked, wait_or_kill
 from .hearing import WorkerHearing
-from .hired_worker import HiredWorker, choose
+from .hired_worker import HiredWorker, run_by_share
 from .member_worker import MemberWorker
 from .message_pipe import MessagePipe
 
@@ -56,13 +57,13 @@ def hired(
             hands.append(_forked(clients, page, ways, told is not None, hands))
         with _signs_of_life(page, told), WorkerHearing(hands, clients, page):
             pool = WorkPool(ways.threads * workers, told or str)
-            does = partial(choose, hands, _shares(clients, members, workers))
+            does = partial(run_by_share, hands, _shares(clients, members, workers))
             yield MemberRunners(pool=pool, threads=ways.threads * workers, does=does, window=page.window)
     finally:
         for each in hands:
             each.end()
         for each in hands:
-            ended(each.pid)
+            wait_or_kill(each.pid)
             each.close()
 
 
@@ -84,8 +85,7 @@ def _forked(
     try:
         pid, pipe = forked(serve, [each.pipe for each in earlier])
     except OSError as error:
-        text = f"no process can be started: {error.strerror}"
-        raise FleetError("no-workers", text, "workers", "ask for fewer") from error
+        raise no_workers(error) from error
     return HiredWorker(pid, pipe)
 
 
@@ -112,9 +112,9 @@ def _signs_of_life(page: PermitPage, told: Interrupts | None) -> t.Iterator[None
         while not over.wait(BEAT):
             if told and told():
                 page.stop()
-            page.lives()
+            page.beat()
 
-    page.lives()
+    page.beat()
     if told:
         told.also(page.stop)
     thread = threading.Thread(target=beat, daemon=True)

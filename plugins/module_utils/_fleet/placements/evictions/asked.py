@@ -15,11 +15,12 @@ from ...._core.objects.placements.eviction import ClusterResourcePlacementEvicti
 from ...._core.objects.placements.key import PlacementKey
 from ...._core.objects.reading import check_update, read
 from ...._core.rollout.eviction import is_over
-from ...._core.schema.codec import decode, encode
+from ...._core.schema.codec import encode
 from ...._core.schema.meta import ObjectMeta
 from ...._core.values.instants import write_time
 from ...._store.manifests import Manifest, read_manifests
 from ...._store.records import Lease, Records
+from ...recorded import all_decoded, decoded
 from ..recorded import SOURCE, Document
 from ..sources import BUDGET, EVICTION, without_manifests
 
@@ -56,7 +57,11 @@ def wanted_evictions(
 ) -> Wanted:
     """The evictions of ``placement`` from ``clusters``; without a placement those of the files, and all that are
     recorded and not over. By placement, those that were begun first. Nothing is written. FleetError ``nothing-asked``,
-    ``not-evictable``, or everything that is wrong with the files."""
+    ``not-evictable``, or everything that is wrong with the files.
+
+    A recorded eviction that cannot be read stops no other one, and is among the findings; a budget that cannot may
+    forbid any of them: FleetError ``record-damaged``.
+    """
     if placement and not clusters:
         raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")
     if PlacementKey.of(placement).namespace:
@@ -65,10 +70,11 @@ def wanted_evictions(
     manifests = read_manifests(src)
     evictions, budgets, findings = _read(manifests)
     source = f"files:{','.join(src)}" if src else ""
-    recorded = {each.name: (each, document) for each, document in _recorded(records)}
+    recorded, damaged = _recorded(records)
     if placement:
         asked = [_by_option(placement, cluster, recorded.values(), now) for cluster in clusters]
     else:
+        _refuse_unknown(evictions, damaged)
         asked = [_written(each, recorded) for each in evictions]
         names = {each.name for each in evictions}
         asked += [
@@ -82,7 +88,7 @@ def wanted_evictions(
         budgets={**known, **{each.name: each for each in budgets}},
         written=budgets,
         source=source,
-        findings=(*without_manifests(src, manifests, "src"), *findings),
+        findings=(*without_manifests(src, manifests, "src"), *findings, *damaged),
     )
 
 
@@ -114,7 +120,7 @@ def record_budgets(records: Records, wanted: Wanted) -> None:
             records.delete(BUDGET, old["metadata"]["name"])
 
 
-def stored(
+def record_eviction(
     records: Records, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction, lease: Lease
 ) -> RequestedEviction:
     """Records the eviction with its conditions, as a new record or over the one of ``asked``; gives it as it is now."""
@@ -126,7 +132,7 @@ def stored(
         made = asked.document
     else:
         made = records.replace({**asked.document, **status}, lease)
-    return replace(asked, eviction=decode(ClusterResourcePlacementEviction, made), document=made, kept=True)
+    return replace(asked, eviction=decoded(ClusterResourcePlacementEviction, made), document=made, kept=True)
 
 
 def _read(
@@ -159,20 +165,37 @@ def _read(
     return evictions, budgets, tuple(findings)
 
 
-def _recorded(records: Records) -> t.Iterator[tuple[ClusterResourcePlacementEviction, Document]]:
+def _recorded(records: Records) -> tuple[dict[str, tuple[ClusterResourcePlacementEviction, Document]], list[Problem]]:
+    """Those that can be read, by name, and what is wrong with the others."""
+    found, problems = dict[str, tuple[ClusterResourcePlacementEviction, Document]](), list[Problem]()
     for each in records.list(EVICTION):
-        yield decode(ClusterResourcePlacementEviction, each), each
+        try:
+            found[each["metadata"]["name"]] = decoded(ClusterResourcePlacementEviction, each), each
+        except FleetError as error:
+            problems += error.problems
+    return found, problems
+
+
+def _refuse_unknown(evictions: t.Iterable[ClusterResourcePlacementEviction], damaged: t.Collection[Problem]) -> None:
+    """Whether one of a file was carried out before is told by its record only."""
+    names = {f"{EVICTION}/{each.name}" for each in evictions}
+    problems = [each for each in damaged if each.where in names]
+    if problems:
+        raise FleetError.of(problems)
 
 
 def _budgets(
     records: Records, source: str, names: t.Container[str]
 ) -> dict[str, ClusterResourcePlacementDisruptionBudget]:
     """Those that are recorded, without what the same files do not hold any more."""
-    return {
-        each["metadata"]["name"]: decode(ClusterResourcePlacementDisruptionBudget, each)
-        for each in records.list(BUDGET)
-        if not (source and _source_of(each) == source and each["metadata"]["name"] not in names)
-    }
+    return all_decoded(
+        ClusterResourcePlacementDisruptionBudget,
+        (
+            each
+            for each in records.list(BUDGET)
+            if not (source and _source_of(each) == source and each["metadata"]["name"] not in names)
+        ),
+    )
 
 
 def _source_of(document: Document) -> str:

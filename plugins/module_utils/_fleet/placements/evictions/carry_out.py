@@ -21,7 +21,7 @@ from ...._core.objects.placements.binding import (
     UNSCHEDULED,
     ClusterResourceBinding,
 )
-from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
+from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from ...._core.objects.placements.eviction import EXECUTED
 from ...._core.plan.compose import policy_snapshot_of
@@ -32,16 +32,16 @@ from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without_c
 from ...._core.rollout.eviction import Evicted, EvictionVerdict, evict
 from ...._core.rollout.readiness import AVAILABLE
 from ...._core.rollout.rolling.decide import defaulted
-from ...._core.scheduling.cycle import schedule
 from ...._core.scheduling.index import FleetIndex
-from ...._core.schema.codec import decode, encode
+from ...._core.scheduling.unreadable import decide
+from ...._core.schema.codec import encode
 from ...._core.schema.meta import find_condition
 from ...._core.values.instants import write_time
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
 from ...conductor.interrupts import Interrupts
 from ...keeping import Keeper
-from ...leases import is_leaving, leaving_members
+from ...leases import leaving_members, leaving_problem
 from ...members.members import (
     Clients,
     Member,
@@ -53,9 +53,9 @@ from ...session import Session
 from ..binding_journal import taken_up
 from ..explaining import recorded_index
 from ..look import ApplyOptions, Writing, in_threads, on_members
-from ..recorded import Document, RecordedPlacement, is_recovering, recorded_placement
+from ..recorded import Document, RecordedPlacement, is_recovering, placement_of, recorded_placement, unfinished
 from ..reported.in_namespace import StatusInNamespace
-from .asked import RequestedEviction, Wanted, record_budgets, stored, wanted_evictions
+from .asked import RequestedEviction, Wanted, record_budgets, record_eviction, wanted_evictions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,8 +171,7 @@ def _of_placement(work: _Evicting, name: str) -> t.Iterator[EvictionResult]:
 def _begun(work: _Evicting, name: str) -> _Placement:
     recorded = recorded_placement(work.session.records, name)
     if is_recovering(recorded.document):
-        text = "its records were not rebuilt to the end, so that it is not known where it is"
-        raise FleetError("recovery-unfinished", text, name, "run fleet_recover again")
+        raise FleetError.of([unfinished(name)])
     return _Placement(recorded=recorded, bindings=_bindings(recorded), budget=work.wanted.budgets.get(name))
 
 
@@ -193,7 +192,7 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
             raise AssertionError("what is not over is judged")
         if judged.executed is None or not judged.executed.yes:
             if placement.lease is not None and each.kept:
-                stored(work.session.records, each, judged.eviction, placement.lease)
+                record_eviction(work.session.records, each, judged.eviction, placement.lease)
             yield _result(each, REFUSED, verdict)
         else:
             yield _carried_out(work, placement, each, judged, verdict)
@@ -208,7 +207,7 @@ def _carried_out(
     binding = next(each for each in placement.bindings if each.spec.target_cluster == cluster)
     intended = replace(judged.eviction, status=replace(judged.eviction.status, conditions=_intended(judged)))
     if placement.lease is not None:
-        asked = stored(work.session.records, asked, intended, placement.lease)
+        asked = record_eviction(work.session.records, asked, intended, placement.lease)
         document = _leaving(work, placement, binding)
     plan = evicted(
         placement.recorded.placement, placement.recorded.known, binding, verdict.message, work.request.ways.prune_kinds
@@ -218,7 +217,7 @@ def _carried_out(
     placement.bindings = _after(placement.bindings, binding, gone, work.now)
     if placement.lease is not None and placement.keeper is not None and gone:
         placement.keeper.check_leases()
-        stored(work.session.records, asked, judged.eviction, placement.lease)
+        record_eviction(work.session.records, asked, judged.eviction, placement.lease)
         work.session.records.delete(document["kind"], document["metadata"]["name"], lease=placement.lease)
         _told_of(work, placement, cluster, verdict)
     state = DONE if gone else UNDERWAY
@@ -264,7 +263,7 @@ def _removed(work: _Evicting, placement: _Placement, plan: PlacementPlan, cluste
         return None
     held_by = leaving_members(work.session.records).get(cluster)
     if held_by:
-        return MemberOutcome(cluster=cluster, error=is_leaving(cluster, held_by))
+        return MemberOutcome(cluster=cluster, error=leaving_problem(cluster, held_by))
     keeper = placement.keeper
     writing = Writing(permit=keeper.check, say=work.session.say) if keeper else None
     uid = placement.recorded.uid
@@ -292,11 +291,13 @@ def _told_of(work: _Evicting, placement: _Placement, cluster: str, verdict: Evic
     message = f"evicted from {cluster}: {verdict.message}"
     records.event("ClusterResourcePlacement", name, "Normal", "PlacementEvicted", message, work.now)
     now = records.get("ClusterResourcePlacement", name)
-    rows = ((now or {}).get("status") or {}).get("placementStatuses") or []
-    kept = [row for row in rows if row.get("clusterName") != cluster]
-    if now is None or kept == rows or placement.recorded.placement is None:
+    if now is None or placement.recorded.placement is None:
         return
-    status = decode(PlacementStatus, {**now["status"], "placementStatuses": kept})
+    status = placement_of(now).status
+    kept = tuple(row for row in status.placement_statuses if row.cluster_name != cluster)
+    if kept == status.placement_statuses:
+        return
+    status = replace(status, placement_statuses=kept)
     copy = StatusInNamespace.of(records, work.session.hub is not None, placement.recorded.placement)
     status, failed = copy.written(status, status, now["metadata"]["generation"], work.now, placement.lease)
     records.replace({**now, "status": encode(status)}, placement.lease)
@@ -324,7 +325,7 @@ def _next_pick(work: _Evicting, placement: _Placement, cluster: str) -> str:
 
 def _holders(wanted: ClusterResourcePlacement, placement: _Placement, index: FleetIndex) -> set[str]:
     snapshot, _new = policy_snapshot_of(wanted, placement.recorded.known.policy_snapshot)
-    return set(schedule(wanted, snapshot, index, placement.bindings).holders)
+    return set(decide(wanted, snapshot, index, tuple(placement.bindings)).scheduled.staying)
 
 
 def _result(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> EvictionResult:

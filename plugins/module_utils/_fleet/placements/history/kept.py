@@ -8,18 +8,12 @@ from __future__ import annotations
 import typing as t
 from datetime import datetime
 
+from ...._core.objects.placements.resource_snapshot import ClusterResourceSnapshot
+from ...._core.objects.placements.snapshot_labels import RESOURCE_HASH, RESOURCE_INDEX
 from ...._core.resources.history import KeptSnapshot, RolledBack, SnapshotRow, history
-from ...._core.values.instants import parse_time
+from ...recorded import decoded
 from ...session import Session
-from ..recorded import (
-    RESOURCE_HASH,
-    RESOURCE_INDEX,
-    REVISION,
-    ROLLED_BACK,
-    Document,
-    RecordedPlacement,
-    recorded_placement,
-)
+from ..recorded import INDEX, REVISION, ROLLED_BACK, Document, RecordedPlacement, recorded_placement
 
 
 def snapshot_rows(session: Session, names: t.Iterable[str]) -> tuple[SnapshotRow, ...]:
@@ -57,14 +51,14 @@ def kept_snapshots(recorded: RecordedPlacement) -> tuple[KeptSnapshot, ...]:
 
 def _kept(master: Document, recorded: RecordedPlacement) -> KeptSnapshot:
     metadata = master["metadata"]
-    annotations, created = metadata["annotations"], str(metadata.get("creationTimestamp", ""))
+    annotations = metadata["annotations"]
     revision, back = str(annotations.get(REVISION, "")), str(annotations.get(ROLLED_BACK, ""))
     return KeptSnapshot(
         name=metadata["name"],
         index=int(metadata["labels"][RESOURCE_INDEX]),
         hash=annotations[RESOURCE_HASH],
         manifests=recorded.known.earlier[metadata["name"]].manifests,
-        created=parse_time(created) if created else None,
+        created=decoded(ClusterResourceSnapshot, {**master, "spec": {}}).metadata.creation_timestamp,
         revision=revision,
-        rolled_back=RolledBack(index=int(back), revision=revision) if back.isdecimal() else None,
+        rolled_back=RolledBack(index=int(back), revision=revision) if INDEX.fullmatch(back) else None,
     )

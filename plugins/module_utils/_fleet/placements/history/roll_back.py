@@ -101,7 +101,7 @@ def _chosen(name: str, kept: t.Sequence[KeptSnapshot], to: int | None) -> KeptSn
     asking twice does not roll forward."""
     latest = kept[-1] if kept else None
     if latest is not None and latest.rolled_back and to in (None, latest.rolled_back.index, latest.index):
-        return whole(latest, name)
+        return require_whole(latest, name)
     there = [each.index for each in kept]
     if to is None and len(kept) < 2:
         text = "there is no snapshot before the latest one"
@@ -110,10 +110,10 @@ def _chosen(name: str, kept: t.Sequence[KeptSnapshot], to: int | None) -> KeptSn
         text = f"snapshot {to} is not kept; there are {', '.join(map(str, there)) or 'none'}"
         hint = "revisionHistoryLimit says how many are kept; bring an older content back from its source"
         raise FleetError("no-such-snapshot", text, name, hint)
-    return whole(kept[-2] if to is None else kept[there.index(to)], name)
+    return require_whole(kept[-2] if to is None else kept[there.index(to)], name)
 
 
-def whole(kept: KeptSnapshot, name: str) -> KeptSnapshot:
+def require_whole(kept: KeptSnapshot, name: str) -> KeptSnapshot:
     """The snapshot as it is; FleetError ``snapshot-not-whole`` where its content is not known."""
     if kept.is_whole:
         return kept
@@ -210,17 +210,17 @@ def _read_again(
         for file, text in files:
             for each in documents_of(text, file):
                 if not isinstance(each, Problem) and isinstance(each.value, dict):
-                    by_key(found, each.value)
+                    add_by_key(found, each.value)
     return found
 
 
-def by_key(found: dict[t.Any, list[Manifest]], document: Manifest) -> None:
+def add_by_key(found: dict[t.Any, list[Manifest]], document: Manifest) -> None:
     """Adds the manifest under its key, and those that it holds if it is an envelope."""
     inner = document.get("data")
     if is_envelope(document) and isinstance(inner, dict):
         for each in inner.values():
             if isinstance(each, dict):
-                by_key(found, each)
+                add_by_key(found, each)
     try:
         clean = cleaned(document)
         found.setdefault(identify(clean).key, []).append(clean)

@@ -13,6 +13,7 @@ from ...._core.plan.member import NOT_GONE
 from ...._core.plan.outcome import ObjectFailure
 from ...._kube.client import KubeClient
 from ...._kube.discovery import resource_for
+from ...._kube.documents import read_object
 from ...._kube.errors import ApiError
 
 GONE = ("not-found", "unknown-kind")
@@ -55,7 +56,8 @@ def wait_until_gone(
 def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
     """The object as it is on the member, None if it is gone, or its kind is not served there."""
     try:
-        return client.get(resource_for(client, each.api_version, each.kind).path(each.namespace, each.name))
+        path = resource_for(client, each.api_version, each.kind).path(each.namespace, each.name)
+        return read_object(client, path, each.kind)
     except ApiError as error:
         if error.code in GONE:
             return None
@@ -64,7 +66,13 @@ def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
 
 def _holds(live: t.Mapping[str, t.Any]) -> str:
     metadata = live["metadata"]
-    named = [*(metadata.get("finalizers") or ()), *((live.get("spec") or {}).get("finalizers") or ())]
+    named = [*_finalizers(metadata), *_finalizers(live.get("spec"))]
     if not metadata.get("deletionTimestamp"):
         return "its deletion has not begun"
     return f"finalizers {', '.join(map(str, named))}" if named else "the server is still at it"
+
+
+def _finalizers(part: t.Any) -> list[t.Any]:
+    """Those of an object, or of a namespace's spec; a spec of another kind may be anything."""
+    found = part.get("finalizers") if isinstance(part, dict) else None
+    return found if isinstance(found, list) else []

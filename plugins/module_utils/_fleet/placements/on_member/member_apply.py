@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as t
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from ...._core.resources.applyset import MANAGER, ApplySet, InventoryEntry
 from ...._core.resources.availability import NOT_YET, availability, lacking
 from ...._core.resources.comparison.compare import FieldDiff
 from ...._core.resources.comparison.ownership import FieldDrift
+from ...._core.values.parts import mapping, text
 from ...._kube.apply import apply_object
 from ...._kube.client import KubeClient
 from ...._kube.errors import ApiError
@@ -43,6 +45,7 @@ from .object_writes import forces, write_object
 from .observe import Observed, observe, parent_version
 
 SERVED_SECONDS = 10.0
+DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 Holding = t.Callable[[], t.ContextManager[Keep]]
@@ -271,12 +274,13 @@ def _say(task: MemberTask, line: str) -> None:
 
 
 def _defined(to_do: t.Iterable[MemberStep]) -> set[str]:
-    """API groups that get a definition in this very run."""
-    return {
-        step.manifest["spec"]["group"]
-        for step in to_do
-        if step.manifest is not None and step.id.kind == "CustomResourceDefinition"
-    }
+    """API groups that get a definition in this very run; what a server will refuse defines none."""
+    defined = set()
+    for step in to_do:
+        if step.manifest is not None and (step.id.group, step.id.kind) == DEFINITION:
+            with contextlib.suppress(ValueError):
+                defined.add(text(mapping(step.manifest, "spec"), "group"))
+    return defined
 
 
 def _once_served(work: t.Callable[[], dict[str, t.Any]], fresh: bool) -> dict[str, t.Any]:
@@ -378,7 +382,7 @@ def _outcome(
             if judged[step.id] == NOT_YET:
                 lacks[step.id] = lacking(step.id.group, step.id.kind, live)
             if task.mirrors and "status" in live:
-                statuses[step.id] = live["status"]
+                statuses[step.id] = in_data(live["status"])
     return MemberOutcome(
         cluster=task.cluster,
         done=done,

@@ -11,6 +11,7 @@ from ...._core.errors import FleetError
 from ...._core.resources.applyset import MANAGER, ApplySet, parent_manifest, parent_name
 from ...._kube.apply import apply_object, delete_object
 from ...._kube.client import KubeClient
+from ...._kube.documents import an_object
 from ...._kube.errors import ApiError
 from ...members.home import at_home, empty_home, remove_home
 from .observe import PARENTS
@@ -37,9 +38,10 @@ class Parent:
         manifest = parent_manifest(applyset)
         if self._version:
             manifest["metadata"]["resourceVersion"] = self._version
-        written = self._unmoved(
+        answer = self._unmoved(
             lambda: at_home(self._client, lambda: apply_object(self._client, manifest, MANAGER, force=True))
         )
+        written = an_object(answer, f"PATCH {PARENTS}/{manifest['metadata']['name']}", self._client)
         self._seen, self._version = applyset, str(written["metadata"]["resourceVersion"])
 
     def delete(self, placement: str) -> bool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...._core.errors import FleetError, Problem
-from ...._core.objects.placements.binding import ClusterResourceBinding
 from ...._core.objects.placements.key import PlacementKey
 from ...._core.resources.applyset import ApplySet
 from ...._core.resources.snapshots import (
@@ -19,9 +19,11 @@ from ...._core.resources.snapshots import (
     resource_snapshot_name,
     snapshot_index,
 )
-from ...._core.schema.codec import decode
 from ...._store.records import Records
-from ..recorded import Document, is_recovering
+from ..recorded import Document, binding_of, is_recovering
+
+# No member is believed that more snapshots were made: those to come have to be countable too.
+LAST = 100_000_000
 
 Held = t.Mapping[str, t.Mapping[str, ApplySet]]
 """By placement and cluster."""
@@ -39,7 +41,7 @@ class Ours:
 
 
 def known_of(records: Records, name: str) -> Ours:
-    """What the records know of the placement."""
+    """What the records know of the placement. FleetError ``record-damaged``."""
     key = PlacementKey.of(name)
     document: Document | None = records.get(key.kinds.placement, name)
     bindings = records.list(key.kinds.binding, key.labels, key.namespace)
@@ -47,7 +49,7 @@ def known_of(records: Records, name: str) -> Ours:
         uid=str(document["metadata"]["uid"]) if document else "",
         begun=is_recovering(document),
         bound=bool(bindings),
-        holds=any(decode(ClusterResourceBinding, each).held_snapshot for each in bindings),
+        holds=any(binding_of(each).held_snapshot for each in bindings),
     )
 
 
@@ -78,13 +80,16 @@ def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str
     """The ApplySets by cluster, with names of snapshots under which only one thing is known, and each thing under one
     name. Where two records had a policy of one name, that with today's ``policy_hash`` gets a new one, and bindings of
     the other count as older.
+
+    What a member says may be anything: a name that the placement could not have given counts as that of the first.
     """
+    sets = {cluster: _own(placement, each) for cluster, each in sets.items()}
     resources = _apart(
         {(each.resource_snapshot, each.resource_hash) for each in sets.values()},
         lambda index: resource_snapshot_name(placement, index),
     )
     policies = {(each.policy_snapshot, each.policy_hash) for each in sets.values()}
-    newest = policy_snapshot_name(placement, next_index(index_of(name) for name, _hash in policies))
+    newest = policy_snapshot_name(placement, next_index(snapshot_index(name) for name, _hash in policies))
     twice = len({name for name, _hash in policies}) < len(policies)
     return {
         cluster: replace(
@@ -96,19 +101,27 @@ def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str
     }
 
 
+def _own(placement: str, each: ApplySet) -> ApplySet:
+    return replace(
+        each,
+        policy_snapshot=_own_name(each.policy_snapshot, partial(policy_snapshot_name, placement)),
+        resource_snapshot=_own_name(each.resource_snapshot, partial(resource_snapshot_name, placement)),
+    )
+
+
+def _own_name(name: str, made: t.Callable[[int], str]) -> str:
+    index = snapshot_index(name)
+    return name if 0 <= index <= LAST and name == made(index) else made(0)
+
+
 def _apart(pairs: t.Collection[tuple[str, str]], made: t.Callable[[int], str]) -> dict[str, str]:
     """A name for each hash: the latest that it has, or a new one where that means something else already."""
-    latest = {digest: name for name, digest in sorted(pairs, key=lambda pair: (index_of(pair[0]), pair))}
+    latest = {digest: name for name, digest in sorted(pairs, key=lambda pair: (snapshot_index(pair[0]), pair))}
     names: dict[str, str] = {}
-    number = max(map(index_of, latest.values()), default=-1)
+    number = max(map(snapshot_index, latest.values()), default=-1)
     for digest, name in sorted(latest.items(), key=lambda item: item[1]):
         if name in names.values():
             number += 1
             name = made(number)
         names[digest] = name
     return names
-
-
-def index_of(snapshot: str) -> int:
-    """The index in the name of a snapshot, 0 where there is none: what a member calls its snapshot may be anything."""
-    return max(snapshot_index(snapshot), 0)

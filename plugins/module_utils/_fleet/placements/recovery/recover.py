@@ -15,11 +15,12 @@ from ...._core.objects.identity import Manifest, identify
 from ...._core.objects.placements.binding import left_out_mark
 from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...._core.objects.placements.key import CLEANUP, PlacementKey
+from ...._core.objects.placements.snapshot_labels import LATEST, POLICY_INDEX, RESOURCE_HASH, RESOURCE_INDEX
 from ...._core.plan.compose import policy_snapshot_of
 from ...._core.plan.document import Rendered
 from ...._core.resources.applyset import ApplySet, InventoryEntry
 from ...._core.resources.sealing import sealed
-from ...._core.resources.snapshots import resource_hash
+from ...._core.resources.snapshots import resource_hash, snapshot_index
 from ...._core.scheduling.picking.bindings import binding_name
 from ...._core.schema.codec import encode
 from ...._kube.client import KubeClient
@@ -33,19 +34,9 @@ from ...members.members import Clients
 from ...session import Session
 from ..on_member.member_parent import Parent
 from ..on_member.observe import observe
-from ..recorded import (
-    LATEST,
-    POLICY_INDEX,
-    RESOURCE_HASH,
-    RESOURCE_INDEX,
-    delete_record,
-    is_clearing,
-    is_recovering,
-    recovering,
-)
+from ..recorded import delete_record, is_clearing, is_recovering, recovering, refuse_strange
 from ..sources import LoadedPlacement
 from .former_records import (
-    index_of,
     is_lost,
     known_of,
     named_apart,
@@ -134,6 +125,13 @@ class _Lease:
     def get(self, kind: str, name: str) -> dict[str, t.Any] | None:
         return self.records.get(kind, name)
 
+    def has(self, placement: PlacementKey, kind: str, name: str) -> bool:
+        """Whether a record that belongs to the placement is there. FleetError ``record-damaged`` for one of another."""
+        found = self.get(kind, placement.record(name))
+        if found is not None:
+            refuse_strange(found, placement)
+        return found is not None
+
     def create(self, record: dict[str, t.Any]) -> dict[str, t.Any]:
         self.permit()
         return self.records.create(record, self.lease)
@@ -159,8 +157,10 @@ def _rebuild(
     parents = {name: _adopted(clients.get(name), each, uid, described.objects) for name, each in held.items()}
     today = policy_snapshot_of(placement, None)[0].spec.policy_hash
     adopted = named_apart(key.name, {name: each for name, (each, _parent) in parents.items()}, today)
-    latest = max(adopted.values(), key=lambda each: index_of(each.resource_snapshot))
-    policy = _policy_record(records, placement, max(adopted.values(), key=lambda each: index_of(each.policy_snapshot)))
+    latest = max(adopted.values(), key=lambda each: snapshot_index(each.resource_snapshot))
+    policy = _policy_record(
+        records, placement, max(adopted.values(), key=lambda each: snapshot_index(each.policy_snapshot))
+    )
     contents = {
         snapshot: _contents(snapshot, adopted.values(), described.objects)
         for snapshot in sorted({each.resource_snapshot for each in adopted.values()})
@@ -172,7 +172,7 @@ def _rebuild(
     for cluster, each in sorted(adopted.items()):
         parents[cluster][1].write(each, records.permit)
         name = binding_name(key.namespace, key.name, cluster, policy, ())
-        if records.get(key.kinds.binding, key.record(name)) is None:
+        if not records.has(key, key.kinds.binding, name):
             there = {one.id.key for one in each.inventory}
             lacking = [one for one in map(identify, contents[each.resource_snapshot]) if one.key not in there]
             records.create(_binding_record(name, cluster, each, left_out_mark(lacking)))
@@ -233,14 +233,14 @@ def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: A
     snapshot, _new = policy_snapshot_of(placement, None)
     spec = encode(snapshot.spec) if snapshot.spec.policy_hash == held.policy_hash else {"policyHash": held.policy_hash}
     name, key = held.policy_snapshot, placement.key
-    labels = {**key.labels, POLICY_INDEX: str(index_of(name)), LATEST: "true"}
+    labels = {**key.labels, POLICY_INDEX: str(snapshot_index(name)), LATEST: "true"}
     document = {
         "apiVersion": PLACEMENT_API,
         "kind": key.kinds.policy_snapshot,
         "metadata": {**key.metadata(name), "labels": labels},
         "spec": spec,
     }
-    if records.get(key.kinds.policy_snapshot, key.record(name)) is None:
+    if not records.has(key, key.kinds.policy_snapshot, name):
         records.create(document)
     return name
 
@@ -258,9 +258,9 @@ def _contents(snapshot: str, held: t.Iterable[ApplySet], objects: t.Sequence[Ren
 def _resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manifest], latest: bool) -> None:
     """The snapshot, unless a run that was killed has written it."""
     name, key = held.resource_snapshot, PlacementKey.of(held.placement)
-    if records.get(key.kinds.resource_snapshot, key.record(name)) is not None:
+    if records.has(key, key.kinds.resource_snapshot, name):
         return
-    labels = {**key.labels, RESOURCE_INDEX: str(index_of(name)), LATEST: str(latest).lower()}
+    labels = {**key.labels, RESOURCE_INDEX: str(snapshot_index(name)), LATEST: str(latest).lower()}
     annotations = {RESOURCE_HASH: held.resource_hash, "kubernetes-fleet.io/number-of-resource-snapshots": "1"}
     records.create(
         {

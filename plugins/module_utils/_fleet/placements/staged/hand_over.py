@@ -36,7 +36,7 @@ def not_begun(plan: PlacementPlan, bindings: t.Iterable[RolloutBinding]) -> dict
     }
 
 
-def looked_at(plan: PlacementPlan) -> frozenset[str] | None:
+def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
     """The clusters that tell how the placement is: those that hold what they shall; None for all of them."""
     return frozenset(each.cluster for each in plan.clusters) - held_back(plan).keys() if plan.by_run else None
 

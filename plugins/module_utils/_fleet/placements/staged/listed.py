@@ -11,6 +11,7 @@ from ...._core.errors import FleetError
 from ...._core.objects.placements.key import PlacementKey
 from ...._core.objects.staged.key import RUN_KINDS, RunKey
 from ...._core.rollout.staged.standing import RunStanding, standing_of
+from ...._core.values.parts import mapping, text
 from ...._store.records import Record, Records
 from .typed_records import recorded_run
 
@@ -39,5 +40,8 @@ def _standing(document: Record) -> RunStanding:
 
 
 def _type_of(placement: Record) -> str:
-    strategy = (placement.get("spec") or {}).get("strategy") or {}
-    return str(strategy.get("type") or "")
+    """Empty for a record that is damaged, which is told where its status is read."""
+    try:
+        return text(mapping(mapping(placement, "spec"), "strategy"), "type")
+    except ValueError:
+        return ""

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
-from ...._core.errors import FleetError, Problem
+from ...._core.errors import FleetError
 from ...._core.objects.identity import Manifest, ObjectId, identify
 from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.plan.brakes import BrakeLimits
@@ -28,9 +29,10 @@ from ...._store.manifests import read_manifests
 from ...session import Session
 from ..explaining import recorded_index
 from ..history.kept import kept_snapshots
-from ..history.roll_back import RollBack, by_key, content_of, whole
+from ..history.roll_back import RollBack, add_by_key, content_of, require_whole
 from ..overrides import concerning, overrides_on, together
 from ..rollout_words import NAMED
+from ..sources import now_credentials
 from .sources import StagedManifests
 from .world import RunGround
 
@@ -58,11 +60,7 @@ def planned(
     objects = _objects(session, kept, run, given, sends)
     ids = [each.id for each in objects]
     loaded = together(given.overrides, overrides_on(session.hub)) if session.hub else given.overrides
-    refused = [
-        Problem("fleet-credentials", f"{each} is by now what a member is reached with", str(placement.key))
-        for each in ids
-        if (each.group, each.kind) == ("", "Secret") and (each.namespace, each.name) in credentials
-    ]
+    refused = [replace(each, where=str(placement.key)) for each in now_credentials(ids, credentials)]
     if refused:
         raise FleetError.of(refused)
     wanted = WantedPlacement(
@@ -84,7 +82,7 @@ def _kept(ground: RunGround, run: ClusterStagedUpdateRun) -> KeptSnapshot:
         text = f"snapshot {index}, which the run began with, is not kept any more"
         hint = "revisionHistoryLimit of the placement says how many are kept; make a new run"
         raise FleetError("snapshot-gone", text, str(run.key), hint)
-    return whole(found[0], str(run.placement_key))
+    return require_whole(found[0], str(run.placement_key))
 
 
 def _objects(
@@ -106,11 +104,11 @@ def _present(session: Session, kept: KeptSnapshot, given: StagedManifests) -> di
     found: dict[t.Any, list[Manifest]] = {}
     if kept.sealed and given.resources:
         for each in read_manifests(given.resources):
-            by_key(found, each.document)
+            add_by_key(found, each.document)
     elif session.hub is not None:
         for one in kept.sealed:
             if (one.group, one.kind) == ("", "Secret"):
-                by_key(found, _secret(session.hub, one))
+                add_by_key(found, _secret(session.hub, one))
     return found
 
 

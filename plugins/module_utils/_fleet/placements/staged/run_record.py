@@ -12,7 +12,7 @@ from ...._core.errors import FleetError, Problem
 from ...._core.objects.api_groups import PLACEMENT_API
 from ...._core.objects.reading import check_update
 from ...._core.objects.staged.key import RUN_KINDS, RunKey
-from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterStagedUpdateRun
+from ...._core.objects.staged.update_run import INITIALIZE, ClusterStagedUpdateRun
 from ...._core.rollout.staged.decide import StagedState, acts_in_flight, is_over
 from ...._core.schema.codec import encode
 from ...._core.updates.approvals import MADE_BY
@@ -188,6 +188,3 @@ def refuse_stop(run: ClusterStagedUpdateRun) -> None:
         raise FleetError.of(
             [Problem("run-not-started", "it was never started", run.key.title, "state absent takes it away")]
         )
-
-
-STATES = {"started": RUN, "stopped": STOP}

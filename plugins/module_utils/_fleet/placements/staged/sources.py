@@ -9,15 +9,13 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...._core.errors import Problem
-from ...._core.objects.staged.key import RUN_KINDS
+from ...._core.objects.staged.key import DEFINED_KINDS, RUN_KINDS
 from ...._core.objects.staged.strategy import ClusterStagedUpdateStrategy
 from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._store.manifests import Manifest, read_manifests
 from ...given import given_objects
 from ..overrides import LoadedOverrides, overrides_in
 from ..sources import without_manifests
-
-KINDS = tuple(kind for each in RUN_KINDS for kind in (each.run, each.strategy))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +39,7 @@ def staged_manifests(
     """Every run and strategy in the files and among the definitions, and the overrides; all problems at once."""
     manifests = read_manifests(src) if src else ()
     beside = read_manifests(resources) if resources else ()
-    given = given_objects(KINDS, manifests, definitions, strict, "not-a-staged-run")
+    given = given_objects(DEFINED_KINDS, manifests, definitions, strict, "not-a-staged-run")
     overrides = overrides_in((*manifests, *_not_in(beside, manifests)), strict)
     return StagedManifests(
         runs={name: one for each in RUN_KINDS for name, one in given.objects[each.run].items()},

@@ -18,6 +18,7 @@ from ...._core.rollout.conditions import without_condition
 from ...._core.rollout.content import RolloutBinding
 from ...._core.rollout.readiness import ROLLOUT_STARTED
 from ...._core.rollout.rolling import after
+from ...._core.rollout.rolling.decide import RolloutState
 from ...._core.rollout.staged import decide as machine
 from ...._core.rollout.staged.decide import StagedState
 from ...._core.rollout.staged.standing import cluster_state
@@ -38,10 +39,10 @@ from ...conductor.journal import Change
 from ...keeping import STOPS
 from ..binding_journal import BindingJournal
 from ..binding_news import (
+    after_look,
+    after_write,
     holds_wanted,
     marked,
-    observed,
-    written,
 )
 from ..rollout import LOOK_AGAIN, TRY_AGAIN, Reach
 from .words import run_lines
@@ -62,6 +63,8 @@ class Approvals(t.Protocol):
         """Deletes it."""
 
 
+# What a binding becomes; None where it goes.
+BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa: UP045  # pylint, see rollout.py
 # What is true besides the bindings, once a turn.
 See = t.Callable[[StagedState, tuple[RolloutBinding, ...], datetime], ObservedState]
 
@@ -96,6 +99,7 @@ class StagedSteering:
         self._reach, self._told = reach, told
         self._queue: dict[str, str] = {}
         self._unstored = False
+        self._changes: dict[str, list[BindingChange]] = {}
         self._looks: set[str] = set()
         self._news: list[_Answer] = []
         self._now = self._last_try = now
@@ -125,9 +129,9 @@ class StagedSteering:
             whole = outcome is not None and outcome.error is None and not outcome.changes
             if outcome is None or not whole or HELD_BEFORE in each.binding.metadata.annotations:
                 return _not_started(each)
-            return observed(self._plan, each, outcome, now)
+            return after_look(self._plan, each, outcome, now)
 
-        self._change(lambda each: [seen(each)])
+        self.bindings.note(lambda held: replace(held, bindings=tuple(map(seen, held.bindings))))
         begun = {each.cluster for each in machine.acts_in_flight(state) if each.stage == DELETE_STAGE}
         self._queue = {each.cluster: REMOVE for each in self.bindings.state.bindings if each.deleting} if begun else {}
 
@@ -165,21 +169,19 @@ class StagedSteering:
     def carry_out(self, act: Action, state: StagedState, resumed: bool) -> None:
         """Makes the binding say what its cluster is to hold, and queues the cluster for the ``wait`` after the next
         ``release``. What is about approvals is done at once."""
+        now = self._now
         if isinstance(act, BindCluster):
-            self._change(
-                lambda each: [
-                    marked(after.bound(each, act.content, act.apply_strategy, self._now), each.binding.held_snapshot)
-                    if each.name == act.binding
-                    else each
-                ]
+            self._begin(
+                act,
+                WRITE,
+                lambda each: marked(
+                    after.bound(each, act.content, act.apply_strategy, now), each.binding.held_snapshot
+                ),
             )
-            self._begin(act.cluster, WRITE)
         elif isinstance(act, MarkStarted):
-            self._change(lambda each: [after.started(each, self._now) if each.name == act.binding else each])
-            self._begin(act.cluster, WRITE)
+            self._begin(act, WRITE, lambda each: after.started(each, now))
         elif isinstance(act, DeleteBinding):
-            self._change(lambda each: [after.removed(each, self._now) if each.name == act.binding else each])
-            self._begin(act.cluster, REMOVE)
+            self._begin(act, REMOVE, lambda each: after.removed(each, now))
         elif isinstance(act, RequestApproval):
             self._approvals.request(state.run, act)
         elif isinstance(act, AcceptApproval):
@@ -189,18 +191,22 @@ class StagedSteering:
 
     def release(self, state: StagedState) -> None:
         """Stores what bindings say by now: no cluster is written before its binding says what it is to hold."""
-        if self._unstored:
-            self.bindings.store(self.bindings.state, in_flight=True)
-            self._unstored = False
+        if not self._unstored:
+            return
+        changes, self._changes = self._changes, {}
+        if changes:
+            self.bindings.note(lambda held: _changed(held, changes))
+        self.bindings.store(self.bindings.state, in_flight=True)
+        self._unstored = False
 
     def record(self, state: StagedState, now: datetime) -> t.Iterator[Change[StagedState]]:
-        """What the clusters have answered goes into their bindings, where it is seen."""
+        """What the clusters have answered goes into their bindings, where it is seen; what could not be stored before
+        is stored too."""
         news, self._news = self._news, []
         for each in news:
             self._keep(each, now)
-        if news:
-            self.bindings.store(self.bindings.state, in_flight=False)
         yield from (_nothing for each in news if each.what != LOOK)
+        self.release(state)
 
     def keep(self, state: StagedState, now: datetime) -> None:
         """Looks again at clusters that are waited for; what failed there is tried again now and then."""
@@ -226,14 +232,16 @@ class StagedSteering:
         return self._look_at
 
     def wait(self, seconds: float) -> None:
-        """Works on what is queued, or looks; else it waits for a while, or until this run is to end."""
+        """Works on what is queued, or looks; else it waits for a while, or until this run is to end. FleetError where
+        the records cannot be reached: then all of it is left to do."""
         if self._queue and not self._unstored:
+            found = self._reach(self._queue, True)
             queue, self._queue = self._queue, {}
-            found = self._reach(queue, True)
             self._news += [_Answer(each, queue[name]) for name, each in found.items()]
         elif self._looks:
-            looks, self._looks = self._looks, set()
-            self._news += [_Answer(each, LOOK) for each in self._reach(looks, False).values()]
+            found = self._reach(self._looks, False)
+            self._looks = set()
+            self._news += [_Answer(each, LOOK) for each in found.values()]
         elif not self._news:
             wait_unless(self._told, seconds)
 
@@ -245,9 +253,14 @@ class StagedSteering:
         """Whether nobody is to be written or looked at just now."""
         return not (self._queue or self._looks or self._news)
 
-    def _begin(self, cluster: str, what: str) -> None:
-        self._unstored = True
-        self._queue[cluster] = what
+    def _begin(
+        self,
+        act: BindCluster | MarkStarted | DeleteBinding,
+        what: str,
+        change: t.Callable[[RolloutBinding], RolloutBinding],
+    ) -> None:
+        self._change(act.cluster, lambda each: change(each) if each.name == act.binding else each)
+        self._queue[act.cluster] = what
         self._last_try = self._now
 
     def _failed(self, name: str) -> bool:
@@ -261,37 +274,38 @@ class StagedSteering:
             before = self.outcomes.get(name)
             if outcome.error is None and before is not None:
                 self.outcomes[name] = replace(before, availability=outcome.availability, lacks=outcome.lacks)
-            self._change(
-                lambda each: [
-                    observed(self._plan, each, outcome, now)
-                    if each.cluster == name and holds_wanted(self._plan, each)
-                    else each
-                ]
-            )
+            self._change_wanted(name, lambda each: after_look(self._plan, each, outcome, now))
             return
         self.outcomes[name] = outcome
         if news.what == REMOVE:
-            self._change(lambda each: [] if each.cluster == name and each.deleting and outcome.applied else [each])
+            self._change(name, lambda each: None if each.deleting and outcome.applied else each)
         elif not stopped:
-            self._change(
-                lambda each: [
-                    written(self._plan, each, outcome, now, anew=True)
-                    if each.cluster == name and holds_wanted(self._plan, each)
-                    else each
-                ]
-            )
+            self._change_wanted(name, lambda each: after_write(self._plan, each, outcome, now, anew=True))
 
-    def _change(self, change: t.Callable[[RolloutBinding], list[RolloutBinding]]) -> None:
-        """Each binding becomes those that ``change`` makes of it."""
-        self.bindings.note(
-            lambda state: replace(state, bindings=tuple(one for each in state.bindings for one in change(each)))
-        )
+    def _change_wanted(self, cluster: str, change: t.Callable[[RolloutBinding], RolloutBinding]) -> None:
+        """As ``_change``, for bindings that say what the plan wants."""
+        self._change(cluster, lambda each: change(each) if holds_wanted(self._plan, each) else each)
+
+    def _change(self, cluster: str, change: BindingChange) -> None:
+        """Notes what becomes of the cluster's bindings; ``release`` does it, for all clusters at once."""
+        self._unstored = True
+        self._changes.setdefault(cluster, []).append(change)
 
 
 def _not_started(each: RolloutBinding) -> RolloutBinding:
     binding = each.binding
     conditions = without_condition(binding.status.conditions, ROLLOUT_STARTED)
     return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
+
+
+def _changed(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingChange]]) -> RolloutState:
+    rows: list[RolloutBinding] = []
+    for each in held.bindings:
+        found: RolloutBinding | None = each
+        for change in changes.get(each.cluster, ()):
+            found = change(found) if found else None
+        rows += [found] if found else []
+    return replace(held, bindings=tuple(rows))
 
 
 def _nothing(state: StagedState) -> StagedState:

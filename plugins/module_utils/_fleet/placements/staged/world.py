@@ -11,19 +11,20 @@ from dataclasses import dataclass, field, replace
 from ...._core.errors import FleetError
 from ...._core.objects.clusters.member_cluster import MemberCluster
 from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ...._core.objects.placements.resource_snapshot import ClusterResourceSnapshot
 from ...._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from ...._core.objects.placements.snapshot_labels import LATEST, NUMBER_OF_CLUSTERS, RESOURCE_HASH, RESOURCE_INDEX
 from ...._core.objects.staged.approval import ClusterApprovalRequest
 from ...._core.objects.staged.strategy import ClusterStagedUpdateStrategy
 from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.rollout.content import OverridesByCluster, RolloutBinding
-from ...._core.rollout.staged.begin import NUMBER_OF_CLUSTERS, RESOURCE_HASH, RESOURCE_INDEX
 from ...._core.rollout.staged.world import ObservedState
-from ...._core.schema.codec import decode
 from ...._core.schema.meta import Condition, ObjectMeta, find_condition
 from ...._store.records import Records
+from ...recorded import decoded
 from ...recorded import recorded as read_record
 from ..binding_journal import taken_up
-from ..recorded import LATEST, RecordedPlacement, is_recovering, recorded_placement
+from ..recorded import Document, RecordedPlacement, is_recovering, recorded_placement, unfinished
 from .sources import StagedManifests
 from .typed_records import recorded_strategy
 
@@ -106,18 +107,21 @@ def run_ground(records: Records, run: ClusterStagedUpdateRun, given: StagedManif
     name = str(run.placement_key)
     found = recorded_placement(records, name)
     if is_recovering(found.document):
-        text = "its records were not rebuilt to the end, so that it is not known where it is"
-        raise FleetError("recovery-unfinished", text, name, "run fleet_recover again")
+        raise FleetError.of([unfinished(name)])
     placement, roll = found.placement, SeenMembers()
     return RunGround(
         recorded=found,
         placement=placement,
         strategy=_strategy(records, run, given),
         policies=tuple(_policies(found, placement)),
-        snapshots=tuple(decode(ObjectMeta, each["metadata"]) for each in found.resource_snapshots),
+        snapshots=tuple(_metadata_of(each) for each in found.resource_snapshots),
         members=roll.of(records, {each.spec.target_cluster for each in found.known.bindings}),
         roll=roll,
     )
+
+
+def _metadata_of(snapshot: Document) -> ObjectMeta:
+    return decoded(ClusterResourceSnapshot, {**snapshot, "spec": {}}).metadata
 
 
 def _strategy(
@@ -135,7 +139,7 @@ def _policies(
 ) -> t.Iterator[ClusterSchedulingPolicySnapshot]:
     """The recorded policies. How many clusters are asked for, and whether they were found, stands on the placement."""
     for document in found.policy_snapshots:
-        each = decode(ClusterSchedulingPolicySnapshot, document)
+        each = decoded(ClusterSchedulingPolicySnapshot, document)
         annotations = dict(each.metadata.annotations)
         policy = placement.spec.policy if placement else None
         if policy is not None and policy.number_of_clusters is not None:

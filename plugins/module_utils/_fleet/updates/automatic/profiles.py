@@ -211,9 +211,13 @@ def _found(
     now: datetime,
     start: bool,
 ) -> Evaluation:
-    """Of members alone that the profile's sequence takes: others would be behind for ever, run after run."""
-    strategy = run_strategy(records, profile.spec.strategy_name, f"{KIND}/{profile.name}", given)
-    stages = resolve(strategy, taking, _PROBE).stages
+    """Of members alone that the profile's sequence takes: others would be behind for ever, run after run. What is wrong
+    with it keeps no other profile from its evaluation."""
+    try:
+        strategy = run_strategy(records, profile.spec.strategy_name, f"{KIND}/{profile.name}", given)
+        stages = resolve(strategy, taking, _PROBE).stages
+    except FleetError as error:
+        return Evaluation(profile=profile.name, reasons=_reasons(error))
     names = [row.name for stage in stages for group in stage.groups for row in group.members]
     clusters = [fleet[name] for name in names if name in fleet]
     decide = evaluate if start else generate
@@ -275,22 +279,35 @@ def _unwindowed(records: Records, given: UpdateManifests, found: Evaluation, now
 def _made(
     session: Session, given: UpdateManifests, one: Evaluated, run: UpdateRun, who: str, turn: _Turn | None
 ) -> Evaluated:
-    """With the run recorded, and started if that is wanted; a run that could not be carried out is not made."""
+    """With the run recorded, and started if that is wanted; a run that could not be carried out is not made. One that
+    cannot be started now is started by the next evaluation."""
     wanted = replace(given, runs={run.name: run})
     if turn:
         turn.keep()
     try:
         made = define_run(session.records, run.name, wanted, turn is not None, "", who, session.clock())
     except FleetError as error:
-        reasons = tuple(Reason(each.code, each.message) for each in error.problems)
-        return replace(one, found=replace(one.found, run=None, reasons=(*one.found.reasons, *reasons)), notes=())
+        reasons = (*one.found.reasons, *_reasons(error))
+        return replace(one, found=replace(one.found, run=None, reasons=reasons), notes=())
     if turn is None:
         return one
     turn.keep()
-    begun = started(session, made.run, {}, True, who).changed if one.found.start else False
-    words = f"run {run.name} was made{' and started' if begun else ''} for {listed(one.found.behind, _NAMED)}"
-    session.records.event(KIND, one.found.profile, "Normal", "RunMade", words, session.clock())
-    return replace(one, made=made.changed, started=begun)
+    begun, found = False, one.found
+    try:
+        begun = started(session, made.run, {}, True, who).changed if found.start else False
+    except FleetError as error:
+        found = replace(found, reasons=(*found.reasons, *_reasons(error)))
+    words = f"run {run.name} was {_done_words(made.changed, begun)} for {listed(found.behind, _NAMED)}"
+    session.journal(KIND, found.profile, "RunMade", words)
+    return replace(one, found=found, made=made.changed, started=begun)
+
+
+def _reasons(error: FleetError) -> tuple[Reason, ...]:
+    return tuple(Reason(each.code, each.message) for each in error.problems)
+
+
+def _done_words(made: bool, begun: bool) -> str:
+    return " and ".join(word for word, done in (("made", made), ("started", begun)) if done) or "left as it was"
 
 
 def _remember(records: Records, profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from ...._core.objects.updates.update_run import UpdateRun
 from ...._core.updates.record.run_state import run_of
 from ...._core.updates.releases.node_images import cluster_of
-from ...._core.updates.releases.targets import UpgradeTarget, UpgradeWork, target_of, work
+from ...._core.updates.releases.targets import UpgradeTarget, UpgradeWork, target_of, upgrade_work
 from ...._core.updates.run import MemberBlocker
 from ...._core.values.update_states import NEW, PRECONDITION_FAILED
 from ...drivers.options import stops_unattended_updates
@@ -37,8 +37,8 @@ def member_plans(
     session: Session, run: UpdateRun, given: UpdateManifests, drivers: t.Mapping[str, t.Any]
 ) -> MemberPlans | None:
     """Of members that have not ended; None for a run that upgrades control planes alone. A run that was not started has
-    the images that would be fixed now. ``drivers`` are options of drivers, by name. FleetError ``record-damaged``.
-    """
+    the images that would be fixed now. ``drivers`` are options of drivers, by name. FleetError ``record-damaged``,
+    ``bad-option``."""
     if not whole_run(run):
         return None
     records, now, names = session.records, session.clock(), run_of(run).unfinished
@@ -53,7 +53,7 @@ def member_plans(
             if stops_unattended_updates(drivers, member.fleet):
                 stopped.append(name)
             try:
-                works[name] = work(cluster_of(member.fleet), target, known, now)
+                works[name] = upgrade_work(cluster_of(member.fleet), target, known, now)
             except ValueError as error:
                 why = f"{error}; it was never read" if member.fleet.status.last_read is None else str(error)
                 works[name] = UpgradeWork(fail=MemberBlocker(reason=PRECONDITION_FAILED, message=why))

@@ -22,7 +22,8 @@ from ...conductor.operation import (
     Pace,
     Said,
 )
-from ...drivers.contract import Driver, Observation, OperationProgress, Work
+from ...drivers.command import PLATFORM
+from ...drivers.contract import UNKNOWN, Driver, Observation, OperationProgress, Work
 from ...drivers.host import machine
 from .pool_rotation import PoolEnd, PoolTask, step_name
 
@@ -66,14 +67,17 @@ class PoolSubject:
 
 
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
-    """Carries the step of the task out, to its end. It is begun only if the attempt's reference is one of this machine,
-    else looked for under that reference, for it may be under way elsewhere. ``here`` is that of ``drivers.host``.
-    FleetError of the driver."""
-    step, work, ours = task.step, task.work, task.work.reference.startswith(machine())
+    """Carries the step of the task out, to its end. It is begun only if the attempt was begun on this machine, else
+    looked for, for it may be under way elsewhere. ``here`` is ``intent_reference`` of ``drivers.host``. FleetError of
+    the driver."""
+    step, work = task.step, task.work
+    of_platform = work.reference.startswith(PLATFORM)
+    ours = _is_seen_here(task) if of_platform else work.reference.startswith(machine())
     one = replace(
         work,
         operation=step_name(work.operation, step),
-        reference=here() if ours else work.reference,
+        # What its platform calls the upgrade of the control plane tells nothing of a pool.
+        reference=here() if ours else "" if of_platform else work.reference,
         target=step.version,
         pool=step.pool,
         image=task.image,
@@ -89,3 +93,9 @@ def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable
     if isinstance(ended, Ended):
         return PoolEnd(failure="" if ended.result == COMPLETED else ended.message or ended.reason)
     return PoolEnd(paused=ended.message)
+
+
+def _is_seen_here(task: PoolTask) -> bool:
+    """Whether the attempt was begun where we would see it, though its platform has given it a name by now: pools of it
+    were begun there, or nowhere."""
+    return task.driver.poll(replace(task.work, reference="", pool_step=True)).state != UNKNOWN

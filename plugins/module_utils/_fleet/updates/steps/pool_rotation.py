@@ -29,6 +29,7 @@ from ...._core.updates.releases.targets import UpgradeStep
 from ...._core.updates.releases.versions import reached
 from ...._core.values.listed import listed
 from ...._core.values.node_image import image_order, split_image
+from ...._store.records import Record
 from ...conductor.loop import RunLimits
 from ...conductor.operation import Clock, Closed, Pause
 from ...drivers.contract import Driver, Work
@@ -95,7 +96,7 @@ class PoolRotations:
         stored = session.records.get(KIND, ground.rotation.name)
         rotation = recorded(NodeRotation, stored) if stored is not None else ground.rotation
         if not has_begun(rotation):
-            rotation = self._begun(ground, members, task.work, task.step)
+            rotation = self._begun(ground, members, task.work, task.step, stored)
         state, paused = rotation_state(rotation), PoolEnd()
         if not state.done:
             ground = replace(ground, rotation=rotation)
@@ -124,24 +125,32 @@ class PoolRotations:
         )
         maintenance = with_recorded(NodeManifests(), self.session.records).maintenance
         windows = self.run.spec.managed_cluster_update.upgrade.type
-        return RotationGround(rotation=rotation, maintenance=tuple(maintenance.values()), windows=windows)
+        fleet = {name: dict(each.cluster.metadata.labels) for name, each in self.members.items()}
+        return RotationGround(rotation=rotation, maintenance=tuple(maintenance.values()), windows=windows, fleet=fleet)
 
     def _reading(self, member: str, ground: RotationGround) -> dict[str, Member]:
         """The member, and all others where budgets are over the fleet."""
-        whole = any(each.spec.budgets for each in ground.maintenance)
-        return {name: each for name, each in self.members.items() if whole or name == member}
+        return {name: each for name, each in self.members.items() if ground.over_fleet or name == member}
 
     def _begun(
-        self, ground: RotationGround, members: t.Mapping[str, Member], work: Work, step: UpgradeStep
+        self,
+        ground: RotationGround,
+        members: t.Mapping[str, Member],
+        work: Work,
+        step: UpgradeStep,
+        stored: Record | None,
     ) -> NodeRotation:
-        """Recorded, with the nodes that are behind now; as it is if none is."""
+        """Recorded over what is ``stored``, with the nodes that are behind now; as it is if none is."""
         now = self.session.clock()
         snapshot = read_members(members, self.clients, self.wish.reading, now)
         unknown = unreadable(snapshot)
         if work.member in unknown:
             raise FleetError(UNREAD, unknown[work.member], work.member, "which nodes are due is not known")
         there = [each for each in snapshot.members if each.name not in unknown]
-        mine = next(each for each in there if each.name == work.member)
+        mine = next((each for each in there if each.name == work.member), None)
+        if mine is None:
+            hint = "it joined while the run was conducted; conduct it again"
+            raise FleetError("not-a-member", "the cluster was no member when the run was taken up", work.member, hint)
         due = behind(mine, step)
         if not due:
             return ground.rotation
@@ -152,7 +161,7 @@ class PoolRotations:
         if problems:
             raise FleetError.of(problems)
         state = begin(names, replace(ground, rotation=rotation).sight(there, now), spec.pace, now)
-        return record_begun(self.session.records, rotation, state, f"UpdateRun {self.run.name}")
+        return record_begun(self.session.records, rotation, state, f"UpdateRun {self.run.name}", stored)
 
 
 def behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:

@@ -16,7 +16,7 @@ from ...._core.errors import FleetError
 from ...._core.objects.updates.update_run import NODE_IMAGE_ONLY
 from ...._core.updates.releases.node_images import Cluster
 from ...._core.updates.releases.releases import Releases
-from ...._core.updates.releases.targets import CONTROL_PLANE, UpgradeStep, UpgradeTarget, UpgradeWork, work
+from ...._core.updates.releases.targets import CONTROL_PLANE, UpgradeStep, UpgradeTarget, UpgradeWork, upgrade_work
 from ...._core.values import update_states as states
 from ...conductor.operation import (
     Attempt,
@@ -67,7 +67,7 @@ class WholeUpgrade:
         self._pause(0)
         self.begun = resumed
         if resumed and self._work.upgrade_type != NODE_IMAGE_ONLY:
-            ended = self._control.resumed(only_follow)
+            ended = self._control.take_up(only_follow)
             if ended is not None and not _well(ended):
                 return ended
         while True:
@@ -84,7 +84,7 @@ class WholeUpgrade:
         if observed.busy and observed.busy != self._work.operation and not self.begun:
             return self._teller.blocked(states.OPERATION_IN_PROGRESS, f"{observed.busy} is under way there")
         try:
-            todo = work(cluster, self._parts.target, self._parts.known(), self._parts.now())
+            todo = upgrade_work(cluster, self._parts.target, self._parts.known(), self._parts.now())
         except ValueError as error:
             reason = states.UPGRADE_FAILED if self.begun else states.PRECONDITION_FAILED
             return self._teller.ended(states.FAILED, reason, str(error), cluster.version)

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.foreign import 
     in_document,
     in_line,
     in_lines,
+    written,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,3 +136,8 @@ def test_the_texts_of_a_harmless_document_are_not_looked_at_one_by_one(monkeypat
     assert not looked
     in_document(json.dumps(["::error::x", "a"]))
     assert len(looked) == 2
+
+
+def test_a_value_of_any_type_can_be_shown_in_part() -> None:
+    assert written({"a": [1, None]}) == "{'a': [1, None]}" and written("x" * 100, 10) == "'xxxxxxxxx"
+    assert written([16**6000]) == "(too large to be shown)"

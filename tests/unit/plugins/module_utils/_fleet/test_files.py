@@ -64,7 +64,8 @@ def test_what_is_no_file_is_missing_and_never_waited_for(tmp_path: Path, name: s
         (b"[]", ""),
         (b"null", ""),
         (b'"text"', ""),
-        (b'{"a": 1e400}', ""),
+        (b'{"a": 1e400}', "is no JSON: there is no number 1e400"),
+        (b'{"a": -1e999}', "is no JSON: there is no number -1e999"),
     ],
 )
 def test_what_is_no_such_document_is_invalid(tmp_path: Path, name: str, read: t.Any, content: bytes, words: str):

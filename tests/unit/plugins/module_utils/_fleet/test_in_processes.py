@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 import typing as t
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,36 @@ def test_when_the_first_share_raises_the_others_end_and_nobody_waits_for_them(tm
     with pytest.raises(KeyboardInterrupt):
         in_processes([raises, hangs])
     assert gone(int(told.read_text()[:-1]))
+
+
+def test_an_answer_that_cannot_be_sent_is_told_too() -> None:
+    """Nested deeper than pickle goes."""
+    found = in_processes([lambda: 1, lambda: reduce(lambda inner, _time: [inner], range(5000), list[t.Any]())])
+    assert codes(found) == [1, "fault"]
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("name", ["fork", "pipe"])
+@pytest.mark.parametrize("good", range(4))
+def test_where_no_process_can_be_started_nothing_is_done_and_nothing_is_left(
+    monkeypatch: pytest.MonkeyPatch, name: str, good: int
+) -> None:
+    real, calls, before = getattr(os, name), iter(range(100)), descriptors()
+
+    def refused() -> t.Any:
+        if next(calls) < good:
+            return real()
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(os, name, refused)
+    done: list[int] = []
+    with pytest.raises(FleetError) as caught:
+        in_processes([lambda: done.append(1)] * 6)
+    assert (caught.value.code, caught.value.where, done) == ("no-workers", "workers", [])
+    assert os.strerror(errno.EAGAIN) in str(caught.value) and descriptors() == before
 
 
 PROGRAM = """

@@ -67,6 +67,20 @@ def test_all_that_is_wrong_is_told_at_once():
     }
 
 
+@pytest.mark.parametrize("members", [{}, {"m1": MEMBER}, "m1", 7])
+def test_members_that_are_no_list_are_not_none(members: t.Any):
+    with pytest.raises(FleetError) as refused:
+        hosts_of_output({**WHOLE, "members": members}, "here")
+    assert [(each.code, each.where) for each in refused.value.problems] == [("bad-inventory", "here members")]
+
+
+@pytest.mark.parametrize("names", [(["a"], ["a"]), (1, 1, "m2", "m2"), ({}, {}), (None, None)])
+def test_names_of_other_types_are_told_too(names: tuple[t.Any, ...]):
+    with pytest.raises(FleetError) as refused:
+        hosts_of_output({**WHOLE, "members": [{**MEMBER, "name": name} for name in names]})
+    assert {each.code for each in refused.value.problems} == {"bad-inventory"}
+
+
 @given(any_json())
 def test_whatever_it_holds_it_is_read_or_refused_in_words(value):
     for broken in (value, {**WHOLE, "hub": value}, {**WHOLE, "members": value}, {**WHOLE, "members": [value]}):

@@ -49,6 +49,23 @@ def test_the_lease_of_a_dead_process_of_this_machine_is_taken_at_once(records, g
         records.renew(first)
 
 
+@pytest.mark.parametrize("pid, started", [("9" * 5000, "1"), ("1", "9" * 5000), ("\u0661", "1")])
+def test_a_name_that_no_process_has_tells_nothing(pid: str, started: str):
+    """Whoever may take leases may call themselves anything."""
+    machine = leases.holder_name({}).partition("#")[2].partition("-")[0]
+    assert not leases.has_ended(f"ann@here:{pid}#{machine}-{started}")
+
+
+def test_another_failure_is_not_hidden_by_a_look_at_the_leases():
+    class Denied:
+        def acquire(self, *_given: object) -> object:
+            raise FleetError("forbidden", "no")
+
+    with pytest.raises(FleetError) as caught:
+        leases.acquire(t.cast(t.Any, Denied()), NAME, "me", 60)
+    assert caught.value.code == "forbidden"
+
+
 def test_another_process_of_the_same_number_is_not_that_one():
     user, _hash, token = leases.holder_name({}).partition("#")
     machine, _dash, started = token.partition("-")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.lint.codes import TEXTS
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.field_path import at
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.field_path import value_at
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import lint as linting
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.lint import Linted, lint
 from ansible_collections.gitops.fleet.plugins.module_utils._report.lint.findings import findings_text
@@ -196,7 +196,7 @@ def test_what_can_be_mended_is_mended(name: str):
     found = linted(SAMPLES / name)
     assert len(found.mended) == (name in MENDED)
     for each in found.mended:
-        assert {path: at(each.document, path) for path in MENDED[name]} == MENDED[name]
+        assert {path: value_at(each.document, path) for path in MENDED[name]} == MENDED[name]
 
 
 @pytest.mark.parametrize("name", MENDED)

@@ -32,7 +32,7 @@ def page(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> PermitPage:
     """As a process of the holder sees it."""
     made = PermitPage(2, clock)
     monkeypatch.setattr(os, "getppid", os.getpid)
-    made.lives()
+    made.beat()
     return made
 
 
@@ -60,13 +60,13 @@ def closed(page: PermitPage, _clock: Clock) -> None:
 
 def stopped(page: PermitPage, _clock: Clock) -> None:
     page.stop()
-    page.lives()
+    page.beat()
     page.open_until(0, 2000.0)
 
 
 def old(page: PermitPage, clock: Clock) -> None:
     clock.now = 1100.0
-    page.lives()
+    page.beat()
 
 
 def silent(_page: PermitPage, clock: Clock) -> None:
@@ -92,7 +92,7 @@ def test_nobody_writes_for_a_holder_that_has_ended(page: PermitPage, monkeypatch
 
 def test_what_one_process_writes_the_other_reads(clock: Clock) -> None:
     made = PermitPage(1, clock)
-    made.lives()
+    made.beat()
     asks, answers = os.pipe()
     turns, turned = os.pipe()
     pid = os.fork()

@@ -37,6 +37,8 @@ def document(data: bytes):
         b'{"a": 1e999}',
         b'{"a": ' + b"9" * 5000 + b"}",
         b'{"a": ' * 100_000 + b"1" + b"}" * 100_000,
+        b'{"a": ' * 201 + b"1" + b"}" * 201,
+        b'{"a": ' + b"[" * 200 + b"]" * 200 + b"}",
         b'{"a": "\\ud800"}',
         b'{"a": "\\uDFFF"}',
         b'{"a": "\xff"}',
@@ -45,7 +47,7 @@ def document(data: bytes):
         b"\xef\xbb\xbf{}",
         b"<html></html>",
     ],
-    ids=range(18),
+    ids=range(20),
 )
 def test_what_is_no_json_object(data):
     assert document(data) is None
@@ -58,10 +60,16 @@ def test_what_is_no_json_object(data):
         (b'{"a": "\\ud83d\\ude80"}', {"a": "\N{ROCKET}"}),
         (b'{"a": "\\\\ud800"}', {"a": "\\ud800"}),
         (b'{"a": 9223372036854775808, "b": 1e3}', {"a": 2**63, "b": 1000.0}),
+        (b'{"a": "' + b"[" * 500 + b'"}', {"a": "[" * 500}),
     ],
 )
 def test_what_is_one(data, found):
     assert document(data) == found
+
+
+def test_the_objects_of_a_list_are_looked_at_by_who_uses_them():
+    deep = b'{"kind": "PodList", "items": ' + b"[" * 300 + b"]" * 300 + b"}"
+    assert document(deep) == json.loads(deep)
 
 
 def test_values_are_bounded():

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.documents import read_object
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.documents import an_object, read_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import WEB, Answering, live
 
@@ -58,3 +60,16 @@ def test_a_tree_of_fields_has_an_end():
         tree = {"f:a": tree}
     with pytest.raises(ApiError):
         read(metadata={"managedFields": [{"fieldsV1": tree}]})
+
+
+def test_an_object_of_a_list_has_an_end_too():
+    """A member may hold what others go through level by level."""
+    for levels, fits in ((197, True), (198, False)):
+        deep = functools.reduce(lambda inner, _level: {"a": inner}, range(levels), {})
+        document = live(WEB, spec={"a": deep})
+        if fits:
+            assert an_object(document, f"GET {PATH}", Answering({})) is document
+        else:
+            with pytest.raises(ApiError) as caught:
+                an_object(document, f"GET {PATH}", Answering({}))
+            assert caught.value.code == "bad-answer" and "more than 200 levels" in caught.value.message

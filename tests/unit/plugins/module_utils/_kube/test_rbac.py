@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import itertools
 
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import AccessRule
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.paths import BUILT_IN
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.rbac import (
     Subject,
     apply_manifests,
     node_manifests,
     read_only_manifests,
-    rules_of,
 )
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._kube.access_rules import AccessRule, rules_of
 
 KINDS = (BUILT_IN["apps/v1", "Deployment"], BUILT_IN["v1", "Service"])
 

@@ -285,8 +285,34 @@ def test_a_folder_without_the_wanted_binary_is_refused(tmp_path):
     assert refused.value.code == "missing-binary" and "1.34.1" in refused.value.message
 
 
-def test_an_unstamped_binary_is_refused(tmp_path):
-    program(tmp_path / "etcd", "#!/bin/sh\necho hello\n")
+def test_a_version_at_the_end_of_a_sentence_is_read(tmp_path):
+    program(tmp_path / "a" / "kwok", "#!/bin/sh\necho version v0.8.0.\n")
+    program(tmp_path / "b" / "kwok", "#!/bin/sh\nprintf '\\377 version v0.7.0, of today\\n'\n")
+    assert binaries.find(["kwok"], "1.36", binaries_dir=tmp_path)["kwok"].version == "0.8.0"
+
+
+@pytest.mark.parametrize("script", ["echo nonsense", "exit 1", "echo '[]'"])
+def test_a_go_that_does_not_work_is_told(tmp_path, monkeypatch, script):
+    program(tmp_path / "bin" / "go", f"#!/bin/sh\n{script}\n")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    with pytest.raises(FleetError) as refused:
+        binaries.provide(ETCD, tmp_path / "cache")
+    assert refused.value.code == "go-missing"
+
+
+def test_a_build_that_cannot_be_put_in_its_place_is_told(go, tmp_path, monkeypatch):
+    def full(*_given):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(binaries, "write_manifest", full)
+    with pytest.raises(FleetError) as refused:
+        binaries.provide(ETCD, tmp_path / "cache")
+    assert refused.value.code == "unwritable-folder" and "No space left" in refused.value.message
+
+
+@pytest.mark.parametrize("told", ["hello", "1.2.3-+x"])
+def test_an_unstamped_binary_is_refused(tmp_path, told):
+    program(tmp_path / "etcd", f"#!/bin/sh\necho {told}\n")
     with pytest.raises(FleetError) as refused:
         binaries.find(["etcd"], "1.36", binaries_dir=tmp_path)
     assert refused.value.code == "missing-binary"

@@ -85,3 +85,14 @@ def test_a_node_that_came_in_the_place_of_another_is_that_one():
     assert changes([old], [old, new]).delete == (new["metadata"]["name"],)
     new["metadata"]["uid"] = "u2"
     assert successor(new, "", "")["metadata"]["name"].count("-") == new["metadata"]["name"].count("-")
+
+
+def test_the_name_of_a_successor_is_not_too_long_either():
+    (old, *_others) = wanted_nodes(ClusterSpec("a" * 40, profile="fleet", nodes=(NodesSpec(10, "b" * 20),)), "1.36.3")
+    assert len(old["metadata"]["name"]) == 63
+    old["metadata"]["uid"] = "u1"
+    new = successor(old, "", "")
+    old["metadata"]["uid"] = "u2"
+    names = {new["metadata"]["name"], successor(old, "", "")["metadata"]["name"]}
+    assert len(names) == 2 and all(len(name) <= 63 for name in names)
+    assert changes([old], [new]).words() == ()

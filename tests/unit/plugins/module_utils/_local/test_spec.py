@@ -60,6 +60,38 @@ def test_no_token_is_shown():
 
 
 @pytest.mark.parametrize(
+    "user",
+    [
+        *(TokenUser(token, "u") for token in ('hu"sh', "hu\nsh", "hu\rsh", "hu\0sh")),
+        *(TokenUser("t", name) for name in ('u","x","system:masters', "u\nt2,admin,1,system:masters")),
+        *(TokenUser("t", "u", groups) for groups in (('a"',), ("a\n",), ("a,system:masters",), ("",))),
+    ],
+)
+def test_no_user_brings_a_field_or_a_line_of_its_own(user: TokenUser):
+    """The API server reads users as lines of fields: groups that nobody gave could be among them."""
+    assert problems(ClusterSpec("one", tokens=(user,))) == [("bad-token", "tokens[0]")]
+
+
+def test_users_and_groups_may_be_called_otherwise_as_kubernetes_calls_them():
+    users = (TokenUser("t", "system:serviceaccount:a:b", ("system:masters", "a b")), TokenUser("u", "ann, of east"))
+    refuse_bad(ClusterSpec("one", tokens=users))
+
+
+def test_a_name_of_a_node_is_the_value_of_a_label():
+    """Two names of 40 characters pass, each for itself."""
+    long = "a" * 40
+    refuse_bad(ClusterSpec(long, profile="fleet", nodes=(NodesSpec(10, "b" * 20),)))
+    found = problems(ClusterSpec(long, profile="fleet", nodes=(NodesSpec(11, "b" * 20), NodesSpec(1, "c" * 40))))
+    assert found == [("bad-name", "nodes[0].pool"), ("bad-name", "nodes[1].pool")] and len(long) == 40
+
+
+@pytest.mark.parametrize("labels", [{"x": 1}, {"x": None}, {"x": ["a"]}, {5: "a"}, {None: "a"}])
+def test_labels_are_texts(labels):
+    found = problems(ClusterSpec("ONE", profile="fleet", nodes=(NodesSpec(1, labels=labels),)))
+    assert [code for code, _where in found] == ["bad-name", "bad-label"]
+
+
+@pytest.mark.parametrize(
     ("current", "wanted", "code"),
     [
         ("1.35.4", "1.35.4", ""),

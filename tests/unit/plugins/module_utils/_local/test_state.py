@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._local import ports, state
+from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, ports, state
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
 from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import ProcessId
 from ansible_collections.gitops.fleet.plugins.module_utils._local.state import Process, State
@@ -111,3 +111,49 @@ def test_a_component_that_came_later_gets_a_port_that_no_other_cluster_holds(tmp
     with pytest.raises(FleetError) as refused:
         state.with_ports(tmp_path, two, ("other",), full)
     assert refused.value.code == "no-free-ports"
+
+
+GOOD = state.State("a", {user: 21000 + at for at, user in enumerate(ports.USERS)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"ports": value} for value in ({}, [], None, {"etcd": 1}, {**GOOD.ports, "kwok": "x"})),
+        *({"profile": value} for value in ("huge", None, ["api"])),
+        *({"version": value} for value in (None, 1.36, "latest")),
+        *({"wanted": value} for value in ("dead", None)),
+        *({"name": value} for value in ("../a", None)),
+        {"ready": "yes"},
+        *({"processes": value} for value in ([], {"etcd": []}, {"etcd": {"pid": "1", "started": "x", "version": "1"}})),
+        *({"processes": {"etcd": {"pid": pid, "started": "x", "version": "1"}}} for pid in (0, -1, None)),
+        {"processes": {"etcd": {"pid": 7, "started": None, "version": "1"}}},
+    ],
+)
+def test_a_state_that_none_of_ours_can_be_is_unreadable_and_told_without_failing(tmp_path, change):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    state.save(folder, GOOD)
+    document = json.loads((folder / "state.json").read_text())
+    (folder / "state.json").write_text(json.dumps({**document, **change}))
+    with pytest.raises(FleetError) as refused:
+        state.load(folder)
+    assert refused.value.code == "state-unreadable"
+    assert cluster.status(tmp_path, "a").state == "incomplete"
+
+
+def test_a_state_that_is_nested_without_end_is_unreadable(tmp_path):
+    (tmp_path / "state.json").write_text("[" * 100_000)
+    with pytest.raises(FleetError) as refused:
+        state.load(tmp_path)
+    assert refused.value.code == "state-unreadable"
+
+
+def test_a_root_that_cannot_be_read_has_not_no_clusters(tmp_path, monkeypatch):
+    def closed(_path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(state.os, "scandir", closed)
+    with pytest.raises(FleetError) as refused:
+        state.cluster_names(tmp_path)
+    assert refused.value.code == "state-unreadable"

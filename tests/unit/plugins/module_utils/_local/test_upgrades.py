@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def upgrade(folder: Path, operation: str, before: str, after: str, cut_after: str = "") -> None:
-    intent = upgrades.intend(folder, operation, before, after)
+    intent = upgrades.intend(folder, before, after)
     if cut_after == "intent" or intent is None:
         return
     upgrades.note(folder.parent, folder.name, operation, intent, AT)
@@ -52,7 +52,7 @@ def test_an_upgrade_has_one_line(folder: Path):
 
 
 def test_nothing_to_do_is_no_upgrade(folder: Path):
-    assert upgrades.intend(folder, "op.1", "v1.36.3", "v1.36.3") is None
+    assert upgrades.intend(folder, "v1.36.3", "v1.36.3") is None
 
 
 @pytest.mark.parametrize("cut, operation", [("intent", "op.2"), ("line", "op.1")])
@@ -81,8 +81,27 @@ def test_a_log_that_was_removed_meanwhile_is_begun_anew(folder: Path):
     assert [line["operation"] for line in lines(folder)] == ["op.2"]
 
 
-def test_a_damaged_intent_is_told(folder: Path):
-    (folder / "upgrade.json").write_text("{")
+@pytest.mark.parametrize("torn", [b"[]", b"5", b"{", b'{"id": "', b"[" * 100_000, b"\xff"])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_line_that_is_none_is_passed_over_and_swallows_no_other(folder: Path, torn: bytes, end: bytes):
+    """What a full disk or a kill has left of one."""
+    (folder.parent / upgrades.LOG).write_bytes(torn + end)
+    upgrade(folder, "op.1", "v1.35.4", "v1.36.3", "line")
+    upgrade(folder, "op.2", "v1.35.4", "v1.36.3")
+    log = (folder.parent / upgrades.LOG).read_bytes()
+    assert log.startswith(torn + b"\n") and json.loads(log.splitlines()[-1])["operation"] == "op.1"
+    assert len(log.splitlines()) == 2
+
+
+def test_an_intent_of_an_older_release_is_known(folder: Path):
+    intent = {"id": "i", "operation": "op.1", "before": "v1.35.4", "after": "v1.36.3"}
+    (folder / "upgrade.json").write_text(json.dumps(intent))
+    assert upgrades.pending(folder) == upgrades.Intent("i", "v1.35.4", "v1.36.3")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"id": 5, "before": "a", "after": "b"}', "[" * 100_000])
+def test_a_damaged_intent_is_told(folder: Path, content: str):
+    (folder / "upgrade.json").write_text(content)
     with pytest.raises(FleetError) as refused:
         upgrades.pending(folder)
     assert refused.value.code == "state-unreadable"

@@ -146,6 +146,20 @@ def test_where_names_have_no_room_it_is_said_how_many_lack() -> None:
     assert "more lists of objects that are deleted or released: see the JSON plan" in text
 
 
+def test_neither_long_notes_nor_long_names_take_the_room_of_what_goes() -> None:
+    fleet = facts("a", "b")
+    many = tuple(rendered(replace(CONFIG, name=f"c{number:03}")) for number in range(300))
+    made = plan(wanted(), fleet, placed(pick_all(), fleet, objects=many))
+    noted = [Problem("code", "|" * 300, f"{number}.yml") for number in range(400)]
+    text = plans_markdown([made], "d", "f", noted)
+    assert len(text.encode()) < LIMIT + 300
+    assert all(f"ConfigMap test/{each.id.name}" in text.partition("<details>")[0] for each in many)
+    assert text.count("- note: ") > 10 and f"\n- {400 - text.count('- note: ')} more notes\n" in text
+    long = replace(made, placement=replace(made.placement, metadata=replace(made.placement.metadata, name="|" * 100)))
+    text = plans_markdown([long] * 250, "d", "f", noted)
+    assert len(text.encode()) < LIMIT + 2_000 and "more | | | | | | |" in text and "more notes\n" in text
+
+
 def test_what_is_to_be_told_of_all_stands_at_the_top() -> None:
     text = plans_markdown([plan(wanted(), facts("a"))], "d", "f", (Problem("no-manifests", "resources: x | y"),))
     assert "- note: resources: x &#124; y" in text.partition("<details>")[0]

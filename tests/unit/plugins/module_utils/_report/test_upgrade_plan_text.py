@@ -7,7 +7,10 @@ import typing as t
 from dataclasses import replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import common_images
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeTarget, work
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
+    UpgradeTarget,
+    upgrade_work,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.offered import (
     NOW,
@@ -24,7 +27,7 @@ IMAGES = UpgradeTarget(type="NodeImageOnly")
 
 
 def lines(target: UpgradeTarget, *fleet: t.Any, **more: t.Any) -> list[str]:
-    works = {each.name: work(each, target, GIVEN, NOW) for each in fleet or FLEET}
+    works = {each.name: upgrade_work(each, target, GIVEN, NOW) for each in fleet or FLEET}
     found = upgrade_plan_text(target, works, **more)
     assert all(len(line) <= 80 for line in found)
     return [" ".join(line.split()) for line in found]

@@ -112,6 +112,24 @@ def test_aliases_are_copies_and_merge_keys_give_way_to_own_keys(read: t.Callable
     assert document["three"] == {"a": 3, "b": [1]} and document["four"] == {"c": 4, "a": 1, "b": [1]}
 
 
+def test_what_was_written_in_a_merged_mapping_is_not_told_of_a_later_one(
+    read: t.Callable[..., tuple[Manifest, ...]],
+) -> None:
+    """A copy that was merged is gone, and what is read next may lie where it lay in memory."""
+    rows = "".join(f"  - {{<<: *m, zone: a}}\n  - {{canary: {['true', '{}'][n % 2]}}}\n" for n in range(200))
+    (found,) = read(MAP + "spec:\n  - &m {canary: no, at: 010}\n" + rows)
+    assert [found.written(f"spec[{n}].canary") for n in range(5)] == ["no", "no", None, "no", None]
+    assert not [n for n in range(2, 401, 2) if found.written(f"spec[{n}].canary") is not None]
+
+
+def test_merged_keys_stand_in_the_order_of_what_they_come_from(
+    read: t.Callable[..., tuple[Manifest, ...]],
+) -> None:
+    names = [f"k{n}" for n in range(30)]
+    (found,) = read(MAP + f"one: &x {{{', '.join(f'{name}: 1' for name in names)}}}\ntwo: {{<<: *x, own: 1}}\n")
+    assert list(found.document["two"]) == ["own", *names]
+
+
 BOMB = (
     MAP + "a0: &a0 [xxxxxxxxxx]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
 )

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._store.revision import (
+    asked_git,
     deepening,
     is_descendant,
-    is_dirty,
     source_revision,
 )
 
@@ -50,7 +50,6 @@ def test_unknown_is_empty(tmp_path: Path, checkout: Path) -> None:
     (tmp_path / "plain").mkdir()
     assert source_revision(tmp_path / "plain", {"GIT_CEILING_DIRECTORIES": "x", "PATH": os.environ["PATH"]}) == ""
     assert source_revision(tmp_path / "absent") == ""
-    assert is_dirty(tmp_path / "absent") is None
     assert source_revision(checkout, {"PATH": "/nonexistent"}) == ""
     assert is_descendant(checkout, "a" * 40, "b" * 40, {"PATH": "/nonexistent"}) is None
 
@@ -58,20 +57,6 @@ def test_unknown_is_empty(tmp_path: Path, checkout: Path) -> None:
 def test_git_variables_of_the_caller_do_not_lead_elsewhere(checkout: Path, tmp_path: Path) -> None:
     head = commit(checkout, "1")
     assert source_revision(checkout, {**os.environ, "GIT_DIR": str(tmp_path)}) == head
-
-
-def test_dirty_is_judged_for_the_folder_alone(checkout: Path) -> None:
-    commit(checkout, "1")
-    specs = checkout / "specs"
-    specs.mkdir()
-    (specs / "a.yaml").write_text("1")
-    git(checkout, "add", ".")
-    git(checkout, "commit", "-qm", "specs")
-    assert is_dirty(checkout) is False
-    (checkout / "web.yaml").write_text("2")
-    assert (is_dirty(checkout), is_dirty(specs)) == (True, False)
-    (specs / "new.yaml").write_text("1")
-    assert is_dirty(specs) is True
 
 
 def test_descent(checkout: Path) -> None:
@@ -104,7 +89,7 @@ def test_a_shallow_clone_knows_its_limits(checkout: Path, tmp_path: Path) -> Non
 def test_a_command_in_the_configuration_of_the_checkout_is_not_run(checkout: Path, tmp_path: Path) -> None:
     commit(checkout, "1")
     git(checkout, "config", "core.fsmonitor", f"touch {tmp_path}/ran; false")
-    is_dirty(checkout)
+    asked_git(checkout, None, "status", "--porcelain")
     source_revision(checkout)
     assert not (tmp_path / "ran").exists()
 

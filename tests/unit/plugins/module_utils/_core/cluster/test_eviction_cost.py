@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -62,3 +63,31 @@ def test_what_is_left_of_a_lifetime() -> None:
     assert lifetime_remaining(born, born + timedelta(hours=48), 24 * HOUR) == 0
     assert lifetime_remaining(born, born + timedelta(hours=48), None) == 1
     assert math.isnan(lifetime_remaining(born, born, 0))
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 200_000 + "x", "0x" + "a" * 200_000, "1_" * 100_000, "0x" + "_a" * 100_000 + "q"]
+)
+def test_a_long_text_that_is_no_number_is_read_once(text: str) -> None:
+    start = time.process_time()
+    assert parse_float(text) is None and time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1_0.5_0e1_0", 10.5e10),
+        ("1.", 1.0),
+        (".5", 0.5),
+        ("0x_1.8p1", 3.0),
+        ("0x.8p1", 1.0),
+        ("0x1p-2", 0.25),
+        ("0xp1", None),
+    ],
+)
+def test_numbers_of_all_forms_are_read(text: str, number: float | None) -> None:
+    assert parse_float(text) == number
+
+
+def test_a_priority_beyond_all_numbers_is_the_highest() -> None:
+    assert eviction_cost(PodCost(priority=10**400)) == 10.0 and eviction_cost(PodCost(priority=-(10**400))) == -10.0

@@ -11,7 +11,7 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_edits import (
     changed_paths,
-    edit,
+    effect_of_edit,
     field_class,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.subnet_change import (
@@ -96,7 +96,7 @@ def test_the_class_of_a_field_d0_35(kind: str, path: str, expected: str | None) 
     ],
 )
 def test_behaviour_drifts_nothing_d0_36_d0_97(path: str, value: t.Any) -> None:
-    found = edit("NodePool", POOL, edited(path, value), nodes("p", "p"))
+    found = effect_of_edit("NodePool", POOL, edited(path, value), nodes("p", "p"))
     assert found.drifted == {}
     assert {each for _path, each in found.changed} == {"behaviour"}
 
@@ -111,7 +111,7 @@ def test_behaviour_drifts_nothing_d0_36_d0_97(path: str, value: t.Any) -> None:
     ],
 )
 def test_the_template_drifts_every_node_of_the_pool_d0_30(path: str, value: t.Any) -> None:
-    found = edit("NodePool", POOL, edited(path, value), nodes("p", "q", "p"))
+    found = effect_of_edit("NodePool", POOL, edited(path, value), nodes("p", "q", "p"))
     assert {name: each.reason for name, each in found.drifted.items()} == {
         "n0": "NodePoolDrifted",
         "n2": "NodePoolDrifted",
@@ -122,17 +122,19 @@ def test_the_template_drifts_every_node_of_the_pool_d0_30(path: str, value: t.An
 def test_requirements_drift_only_what_they_no_longer_admit_d0_32_d0_33() -> None:
     path, key = "spec.template.spec.requirements", "node.kubernetes.io/instance-type"
     state = a_state([a_node("m", kind="m"), a_node("l", kind="l")])
-    wider = edit("NodePool", POOL, edited(path, [{"key": key, "operator": "In", "values": ["m", "l", "xl"]}]), state)
-    narrower = edit("NodePool", POOL, edited(path, [{"key": key, "operator": "In", "values": ["l"]}]), state)
+    wider = effect_of_edit(
+        "NodePool", POOL, edited(path, [{"key": key, "operator": "In", "values": ["m", "l", "xl"]}]), state
+    )
+    narrower = effect_of_edit("NodePool", POOL, edited(path, [{"key": key, "operator": "In", "values": ["l"]}]), state)
     assert list(wider.drifted) == []
     assert {name: each.reason for name, each in narrower.drifted.items()} == {"m": "RequirementsDrifted"}
 
 
 def test_the_order_of_lists_and_zero_values_are_no_change() -> None:
     taints = list(reversed(POOL["spec"]["template"]["spec"]["taints"]))
-    assert edit("NodePool", POOL, edited("spec.template.spec.taints", taints), nodes("p")).changed == ()
+    assert effect_of_edit("NodePool", POOL, edited("spec.template.spec.taints", taints), nodes("p")).changed == ()
     twice_more = [*taints, taints[0], taints[0]]
-    assert edit("NodePool", POOL, edited("spec.template.spec.taints", twice_more), nodes("p")).changed == ()
+    assert effect_of_edit("NodePool", POOL, edited("spec.template.spec.taints", twice_more), nodes("p")).changed == ()
     assert changed_paths({}, {"template": {"metadata": {}}}, "spec") == []
     assert changed_paths({"a": {"b": 1}}, {"a": {"b": 2, "c": 3}}, "spec") == ["spec.a.b", "spec.a.c"]
 
@@ -156,25 +158,25 @@ def test_the_order_of_lists_and_zero_values_are_no_change() -> None:
 def test_a_zero_that_is_set_is_a_change(path: str, value: t.Any) -> None:
     """Each of these changes what ``NodePool.Hash`` of Karpenter v1.14.1 gives; the other tests of this file name what
     does not. Only fields of structs are skipped where they are zero."""
-    assert list(edit("NodePool", POOL, edited(path, value), nodes("p", "p")).drifted) == ["n0", "n1"]
+    assert list(effect_of_edit("NodePool", POOL, edited(path, value), nodes("p", "p")).drifted) == ["n0", "n1"]
 
 
 def test_an_empty_value_of_a_taint_is_none() -> None:
     taints = [{"key": "x", "effect": "NoSchedule", "value": ""}, {"key": "y", "effect": "NoSchedule"}]
-    assert edit("NodePool", POOL, edited("spec.template.spec.taints", taints), nodes("p")).changed == ()
+    assert effect_of_edit("NodePool", POOL, edited("spec.template.spec.taints", taints), nodes("p")).changed == ()
 
 
 def test_one_duration_in_two_spellings_is_one() -> None:
     path = "spec.template.spec.expireAfter"
-    assert edit("NodePool", edited(path, "720h"), edited(path, "43200m"), nodes("p")).changed == ()
-    assert list(edit("NodePool", edited(path, "720h"), edited(path, "Never"), nodes("p")).drifted) == ["n0"]
+    assert effect_of_edit("NodePool", edited(path, "720h"), edited(path, "43200m"), nodes("p")).changed == ()
+    assert list(effect_of_edit("NodePool", edited(path, "720h"), edited(path, "Never"), nodes("p")).drifted) == ["n0"]
 
 
 def test_a_subnet_edit_lists_all_nodes_of_all_pools_of_the_class_d0_48() -> None:
     made = [a_node("a", "p"), a_node("b", "q"), a_node("c", "q")]
     claims = [a_claim(made[0]), a_claim(made[1]), a_claim(made[2], node_class="other")]
     old, new = ({"metadata": {"name": "default"}, "spec": {"vnetSubnetID": each}} for each in (OLD, NEW))
-    found = edit("AKSNodeClass", old, new, a_state(made, claims=claims))
+    found = effect_of_edit("AKSNodeClass", old, new, a_state(made, claims=claims))
     assert {name: each.reason for name, each in found.drifted.items()} == {"a": "NodeClassDrift", "b": "NodeClassDrift"}
     assert found.changed == (("spec.vnetSubnetID", "static"),)
 
@@ -251,4 +253,4 @@ def test_a_range_that_is_none_is_told() -> None:
 
 def test_other_kinds_are_refused() -> None:
     with pytest.raises(FleetError):
-        edit("Deployment", {}, {}, a_state([], pool=a_pool()))
+        effect_of_edit("Deployment", {}, {}, a_state([], pool=a_pool()))

@@ -130,6 +130,7 @@ def test_a_budget_of_none_stops_every_reason_and_drifts_nothing_d0_97() -> None:
     assert [allowed((Budget("0"),), START, 12, reason).limit for reason in REASONS] == [0, 0, 0]
     stopped = pool(disruption={"consolidateAfter": "0s", "budgets": [{"nodes": "0"}]})
     assert codes(stopped) == ["patch-only", "budget-never-permits"]
+    assert not drifts("spec.templates") and not drifts("spec.template.spec.requirements[0].values")
     assert not drifts("spec.disruption.budgets") and drifts("spec.template.metadata.annotations")
 
 

@@ -17,7 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.node_source import (
     NodeSource,
     effect_of,
-    possible_nodes,
+    most_nodes_of_class,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.planned_nodes import plan_changes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.subnet_change import Network, Subnet
@@ -67,7 +67,7 @@ MOVE = NodeSource("AKSNodeClass", "default", a_class("gone"), a_class("new"))
 def test_a_class_may_come_to_have_what_the_limits_of_its_pools_admit_and_never_less_than_it_has(
     pool: NodePool, nodes: int
 ) -> None:
-    assert possible_nodes("default", state(pool)) == nodes
+    assert most_nodes_of_class("default", state(pool)) == nodes
 
 
 def test_a_subnet_of_a_few_addresses_is_too_small_for_a_limit_of_50_nodes_d0_45() -> None:
@@ -96,3 +96,9 @@ def test_files_and_programs_get_the_same_answer_d0_47() -> None:
     assert dict(program.nodes) == dict(file.drifted) and list(file.drifted) == ["a", "b"]
     told = [(each.code, each.message) for each in program.problems]
     assert told == [(each.code, each.message) for each in file.problems] and told[0][0] == "subnet-too-small"
+
+
+def test_with_a_pool_go_the_nodes_that_have_a_node_claim() -> None:
+    some = a_state(NODES, pool=limited("50"), claims=[a_claim(NODES[0])])
+    found = effect_of(NodeSource("NodePool", "p", {"metadata": {"name": "p"}}, None), some, Network())
+    assert (list(found.drifted), found.count) == (["a"], 1)

@@ -10,7 +10,8 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pool_stop import (
     BEFORE,
-    merged,
+    edited_since,
+    merge_patched,
     release_patch,
     stop_patch,
 )
@@ -25,21 +26,29 @@ def pool(disruption: t.Any) -> dict[str, t.Any]:
 @pytest.mark.parametrize("budgets", [[{"nodes": "10%"}], [], [{"nodes": "0"}], None])
 def test_what_was_there_comes_back_d0_97(budgets: t.Any) -> None:
     before = pool({"consolidateAfter": "0s", **({} if budgets is None else {"budgets": budgets})})
-    stopped = merged(before, stop_patch(before))
+    stopped = merge_patched(before, stop_patch(before))
     assert stopped["spec"]["disruption"]["budgets"] == [{"nodes": "0"}] and stop_patch(stopped) is None
-    released = merged(stopped, release_patch(stopped))
+    released = merge_patched(stopped, release_patch(stopped))
     assert released["spec"] == before["spec"] and release_patch(released) is None
 
 
 def test_a_stopped_pool_that_somebody_opened_is_stopped_again_and_keeps_what_it_had() -> None:
-    stopped = merged(pool(None), stop_patch(pool(None)))
+    stopped = merge_patched(pool(None), stop_patch(pool(None)))
     stopped["spec"]["disruption"]["budgets"] = [{"nodes": "5"}]
-    again = merged(stopped, stop_patch(stopped))
+    again = merge_patched(stopped, stop_patch(stopped))
     assert again["metadata"]["annotations"][BEFORE] == "null"
     assert again["spec"]["disruption"]["budgets"] == [{"nodes": "0"}]
 
 
-@pytest.mark.parametrize("written", ["{", '"5"', "7"])
+def test_budgets_that_others_wrote_into_a_stopped_pool_are_told_before_they_are_lost() -> None:
+    before = pool({"budgets": [{"nodes": "10%"}]})
+    stopped = merge_patched(before, stop_patch(before))
+    assert edited_since(before) is None and edited_since(stopped) is None
+    stopped["spec"]["disruption"]["budgets"] = [{"nodes": "5"}]
+    assert edited_since(stopped) == '[{"nodes": "5"}]'
+
+
+@pytest.mark.parametrize("written", ["{", '"5"', "7", "[" * 100_000])
 def test_budgets_that_cannot_be_read_are_not_guessed(written: str) -> None:
     with pytest.raises(FleetError) as error:
         release_patch({"metadata": {"name": "p", "annotations": {BEFORE: written}}})

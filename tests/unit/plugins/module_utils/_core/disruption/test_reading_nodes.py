@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_rea
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import read_node, read_node_claim
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.blockers import blockers
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.do_not_disrupt import lint_do_not_disrupt
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_edits import edit
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_edits import effect_of_edit
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.drift import drifted
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.expiration import expired
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.methods.method_input import MethodInput
@@ -218,7 +218,7 @@ def test_decisions_over_objects_gone_wrong_raise_nothing_but_our_error(seed: int
             expired(state, NOW)
             drifted(state, NOW)
             [blockers(state, each, NOW) for each in state.nodes]
-            edit("NodePool", mutated(rng, POOL), POOL, state)
+            effect_of_edit("NodePool", mutated(rng, POOL), POOL, state)
         except FleetError:
             continue
         lint_do_not_disrupt(mutated(rng, POD))

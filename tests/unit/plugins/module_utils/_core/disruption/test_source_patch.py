@@ -92,3 +92,41 @@ def test_nodes_that_drift_or_may_need_consent_d0_19() -> None:
     unsure = withheld(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(), "m1")
     assert "may mark 1 existing nodes" in unsure[0].message
     assert withheld(CLASS, SourceEffect(unsure={"c": "why"}), PatchLeave(drift=True), "m1") == ()
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ({**AKS, "kind": {}}, "unknown-kind"),
+        ({**AKS, "kind": ["AKSNodeClass"]}, "unknown-kind"),
+        ({**POOL, "metadata": ["name"]}, "missing-field"),
+        ({**POOL, "metadata": "name"}, "missing-field"),
+        ({**AKS, "metadata": "name"}, "wrong-type"),
+        ({**AKS, "metadata": {"name": "../../x"}}, "invalid-name"),
+        ({**AKS, "metadata": {"name": {"a": 1}}}, "invalid-name"),
+        ({**POOL, "metadata": {"name": "a/b"}}, "invalid-name"),
+        ({**AKS, "metadata": {"name": "a", "labels": ["x"]}}, "wrong-type"),
+        ({**AKS, "metadata": {"name": "a", "annotations": "x"}}, "wrong-type"),
+        (["x"], "missing-field"),
+        ("x", "missing-field"),
+    ],
+)
+def test_patches_of_any_shape_are_refused_and_end_nothing(document: t.Any, code: str) -> None:
+    with pytest.raises(FleetError) as error:
+        read_patches([document])
+    assert code in {each.code for each in error.value.problems}, error.value
+
+
+def test_what_kubectl_kept_of_a_manifest_is_neither_written_nor_shown() -> None:
+    """``kubectl get -o yaml`` prints the whole of what was applied, secrets among it."""
+    notes = {
+        "kubectl.kubernetes.io/last-applied-configuration": '{"spec": {"userData": "token"}}',
+        "karpenter.k8s.aws/x": "seen",
+        "example.com/note": "token",
+    }
+    (found,) = read_patches([{**EC2, "metadata": {"name": "a", "annotations": notes, "labels": {"team": "b"}}}])
+    assert found.patch["metadata"]["annotations"] == {"karpenter.k8s.aws/x": "seen", "example.com/note": "token"}
+    assert "token" not in str(found.shown) and found.shown["metadata"]["labels"] == {"team": "b"}
+    assert found.shown["metadata"]["annotations"] == {"karpenter.k8s.aws/x": "seen", "example.com/note": "(not shown)"}
+    (only,) = read_patches([{**EC2, "metadata": {"name": "a", "annotations": dict([next(iter(notes.items()))])}}])
+    assert "metadata" not in only.patch

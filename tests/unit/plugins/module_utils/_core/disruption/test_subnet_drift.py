@@ -8,7 +8,10 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_edits import Edit, edit
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_edits import (
+    EditEffect,
+    effect_of_edit,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_claim import NodeClassReference
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import (
     a_claim,
@@ -19,7 +22,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disr
 A1, A2, B1 = ({"id": f"subnet-{name}", "zone": name[0]} for name in ("a1", "a2", "b1"))
 
 
-def edited(terms: t.Any, subnets: t.Sequence[t.Any] = (A1, A2, B1), **spec: t.Any) -> Edit:
+def edited(terms: t.Any, subnets: t.Sequence[t.Any] = (A1, A2, B1), **spec: t.Any) -> EditEffect:
     nodes = [a_node("in-a"), a_node("in-b", zone="b")]
     claims = [a_claim(each) for each in nodes]
     reference = NodeClassReference(kind="EC2NodeClass", name="default")
@@ -32,7 +35,7 @@ def edited(terms: t.Any, subnets: t.Sequence[t.Any] = (A1, A2, B1), **spec: t.An
         "status": {"subnets": list(subnets)},
     }
     new = {**old, "spec": {**old["spec"], "subnetSelectorTerms": terms, **spec}}
-    return edit("EC2NodeClass", old, new, a_state(nodes, claims=claims))
+    return effect_of_edit("EC2NodeClass", old, new, a_state(nodes, claims=claims))
 
 
 def ids(*names: str) -> list[dict[str, str]]:

@@ -6,15 +6,20 @@
 from __future__ import annotations
 
 import typing as t
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.consolidation_wait import consolidatable
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import Pod
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_disruption import protection
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.do_not_disrupt import lint_do_not_disrupt
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.manual import (
+    gone_with_pool,
     nodes_by_name,
     nodes_of_pool,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.origins import origin
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.safeguards import safeguard_rows
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.termination import deadline, drain_step
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -128,6 +133,24 @@ def test_a_confirmed_number_gives_the_nodes_also_for_a_pool_that_goes_d0_88_d0_9
     assert nodes_of_pool(STATE, "p", 2) == ("a", "b")
 
 
+def a_scaling_pool() -> ClusterState:
+    """``a`` is there, ``b`` is a Node that is not registered, ``c`` a NodeClaim without a Node, ``d`` one of nobody."""
+    ready, fresh, alone = a_node("a"), a_node("b", labels={"karpenter.sh/initialized": "false"}), a_node("c")
+    return a_state([ready, fresh, a_node("d")], claims=[a_claim(each) for each in (ready, fresh, alone)])
+
+
+def test_nodes_of_a_pool_are_those_that_are_there_by_their_own_names_d0_88() -> None:
+    assert nodes_of_pool(a_scaling_pool(), "p", 3) == ("a", "b", "d")
+    assert nodes_by_name(a_scaling_pool(), ["b"]) == ("b",)
+    with pytest.raises(FleetError) as error:
+        nodes_by_name(a_scaling_pool(), ["claim-b"])
+    assert error.value.code == "unknown-node"
+
+
+def test_with_a_pool_go_its_node_claims_whether_or_not_they_have_nodes_d0_90() -> None:
+    assert gone_with_pool(a_scaling_pool(), "p", 3) == ("a", "b", "claim-c")
+
+
 def test_a_deletion_by_hand_is_not_held_back_by_budgets_d0_66() -> None:
     closed = a_state([a_node("a")], pool=a_pool(budgets=[{"nodes": "0"}]))
     assert nodes_by_name(closed, ["a"]) == ("a",)
@@ -170,3 +193,29 @@ def test_on_nodes_a_duration_does_nothing_d0_95() -> None:
 @pytest.mark.parametrize("document", [None, 1, "x", [], {"metadata": None}, {"spec": {"template": []}}])
 def test_other_documents_have_nothing_to_say(document: t.Any) -> None:
     assert lint_do_not_disrupt(document) == ()
+
+
+END_OF_TIME = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("seconds", [10**11, 10**18, 10**400])
+def test_a_pod_that_asks_for_all_the_time_in_the_world_is_past_its_time_at_once(seconds: int) -> None:
+    assert actions(a_pod("a", grace_seconds=seconds), until=NOW + 60 * SECOND) == {"a": "delete"}
+
+
+def test_instants_at_the_end_of_the_calendar_end_nothing() -> None:
+    assert deadline(a_claim("n", deleting=END_OF_TIME, grace="30h")) is None
+    assert actions(a_pod("a", deleting_at=END_OF_TIME)) == {"a": "wait"}
+    late = a_pod("a", annotations={NOTE: "1h"}, started_at=END_OF_TIME)
+    assert actions(late) == {"a": "wait"} and protection(late, NOW).until is None
+    node = a_node("n")
+    leaving = a_state([node], claims=[a_claim(node, created=END_OF_TIME, deleting=END_OF_TIME, expire_after="30h")])
+    assert origin(leaving.nodes[0], NOW) == "external"
+    waits = a_state([node], claims=[a_claim(node, last_pod_event=END_OF_TIME)])
+    found = consolidatable(a_pool(after="30h"), waits.nodes[0], NOW)
+    assert (found.holds, found.code, found.at) == (False, "waiting", None)
+
+
+def test_a_number_that_python_cannot_write_is_no_end_either() -> None:
+    (found,) = lint_do_not_disrupt({"metadata": {"annotations": {NOTE: 16**6000}}})
+    assert found.code == "wrong-type" and found.mended == {}

@@ -80,7 +80,7 @@ def plainly(given: Script) -> RunState:
 def test_any_run(seed: int) -> None:
     given = script(seed)
     plan = Plan(upgrade=upgrade, approval=approval, until=UNTIL)
-    found = Course(run=commands.start(given.run, T0), views=dict(given.views), now=T0, plan=plan, told=True).play()
+    found = Course(run=commands.start(given.run, T0), views=dict(given.views), now=T0, plan=plan, noted=True).play()
     whole = plainly(given)
     assert found.run == whole
     assert derive(found.run).state in (states.COMPLETED, states.SKIPPED)
@@ -117,7 +117,7 @@ def test_members_that_are_alike_are_told_by_one_of_them(slots: str, nightly: boo
     given = alike(90, slots, nightly)
     for until in (T0 + timedelta(hours=1), T0 + timedelta(hours=4), UNTIL):
         plan = Plan(upgrade=upgrade, approval=None, until=until)
-        found = Course(run=commands.start(given.run, T0), views=dict(given.views), now=T0, plan=plan, told=True).play()
+        found = Course(run=commands.start(given.run, T0), views=dict(given.views), now=T0, plan=plan, noted=True).play()
         if until is UNTIL:
             assert found.run == plainly(given)
         held = {row.state for row in rows(found.run) if given.views[row.name].windows and not row.started}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durations import Duration, Durations
@@ -73,6 +73,24 @@ def test_groups_stages_and_waits() -> None:
     assert (found.stages[0].end.p50, found.stages[1].start.p50) == (T0 + 30 * MINUTE, T0 + 30 * MINUTE)
     assert [(each.stage, each.start, each.end) for each in found.waits] == [("s1", T0 + 20 * MINUTE, T0 + 30 * MINUTE)]
     assert found.stages[0].blocker == "waits until 2026-08-17T00:30:00Z"
+
+
+def test_a_run_that_was_not_laid_out_has_nothing_to_forecast() -> None:
+    """Applied by hand, or by somebody who was killed between two writes."""
+    found = told(RunState(name="r", uid="u", stages=()))
+    assert (found.stages, found.members, found.waits) == ((), (), ())
+    assert found.as_dict()["run"]["name"] == "r"
+
+
+def test_instants_at_the_end_of_the_calendar_raise_nothing() -> None:
+    """Whoever may write the status of a run may write any."""
+    last = datetime.max.replace(tzinfo=UTC)
+    run = commands.start(changed(laid("s{g:a,b}"), "s", before_gates=gate("board")), T0)
+    opened = replace(run.stages[0].before_gates[0], state=states.PENDING, opened=last)
+    assert told(changed(run, "s", before_gates=(opened,), reached=True)).run.end.p50 is None
+    flying = played("s{g:a,b}").start().run
+    rows = tuple(replace(each, started=last) for each in flying.stages[0].groups[0].members)
+    assert told(changed(flying, "g", members=rows)).run.end.p50 is None
 
 
 def test_what_each_member_waits_for() -> None:

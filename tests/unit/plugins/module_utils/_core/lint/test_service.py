@@ -238,3 +238,17 @@ def test_input_that_is_wrong_is_refused_with_its_file(tmp_path: Path):
     with pytest.raises(FleetError) as refused:
         update_manifests([str(tmp_path)], (), strict=True)
     assert refused.value.code == "not-one-of" and "run.json" in refused.value.where
+
+
+@pytest.mark.parametrize("field", ["id", "name"])
+def test_input_that_does_not_tell_whose_it_is_is_refused(tmp_path: Path, field: str):
+    """Windows of two clusters were put together under a name that was made up."""
+    resource = MAINTENANCE if field == "id" else RUN
+    document = nested({key: each for key, each in resource.items() if key != field})
+    (tmp_path / "two.json").write_text(json.dumps([document, document]), encoding="utf-8")
+    with pytest.raises(FleetError) as refused:
+        update_manifests([str(tmp_path)], (), strict=False)
+    assert {(each.code, each.message) for each in refused.value.problems} == {
+        ("missing-field", "metadata.name is missing")
+    }
+    assert "two.json" in refused.value.where and "the id and the name that the service prints" in refused.value.hint

@@ -11,8 +11,9 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.selectable import (
     is_reserved_namespace,
+    malformed_metadata,
     refusal,
-    stops_cluster,
+    stopping_webhook_problem,
 )
 
 
@@ -159,6 +160,21 @@ def test_what_people_make_beside_it_is_placed(each: dict[str, t.Any]) -> None:
     assert refusal(identify(each), each) is None
 
 
+@pytest.mark.parametrize("value", [["rbac-defaults"], {"a": "b"}, 1, True])
+@pytest.mark.parametrize("key", ["labels", "annotations"])
+def test_metadata_that_maps_to_no_texts_is_told_and_ends_nothing(key: str, value: t.Any) -> None:
+    odd = scopeless(RBAC, "ClusterRole", "odd", **{key: {"kubernetes.io/bootstrapping": value, "": value}})
+    assert refusal(identify(odd), odd) is None
+    found = list(malformed_metadata(identify(odd), odd))
+    assert {(each.code, each.where) for each in found} == {("malformed-metadata", f"ClusterRole odd metadata.{key}")}
+    assert len(found) == 2
+
+
+def test_metadata_that_maps_to_texts_is_well_formed() -> None:
+    good = scopeless(RBAC, "ClusterRole", "good", labels={"a": "1"}, annotations={"b": None})
+    assert list(malformed_metadata(identify(good), good)) == []
+
+
 def webhook(rules: t.Any = None, **fields: t.Any) -> dict[str, t.Any]:
     every = [{"apiGroups": ["*"], "resources": ["*"], "operations": ["*"], "apiVersions": ["*"]}]
     made = scopeless("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "gate")
@@ -167,10 +183,10 @@ def webhook(rules: t.Any = None, **fields: t.Any) -> dict[str, t.Any]:
 
 def test_a_webhook_that_could_stop_a_cluster_is_refused_unless_it_is_permitted_F20() -> None:
     every = webhook()
-    problem = stops_cluster(identify(every), every)
+    problem = stopping_webhook_problem(identify(every), every)
     assert problem is not None and problem.code == "stops-cluster" and "gate.example.org" in problem.message
     permitted = {**every, "metadata": {"name": "gate", "annotations": {"gitops.fleet/may-stop-cluster": "true"}}}
-    assert stops_cluster(identify(permitted), permitted) is None
+    assert stopping_webhook_problem(identify(permitted), permitted) is None
 
 
 @pytest.mark.parametrize(
@@ -189,4 +205,4 @@ def test_a_webhook_that_could_stop_a_cluster_is_refused_unless_it_is_permitted_F
     ],
 )
 def test_a_webhook_for_some_objects_is_placed(narrow: dict[str, t.Any]) -> None:
-    assert stops_cluster(identify(narrow), narrow) is None
+    assert stopping_webhook_problem(identify(narrow), narrow) is None

@@ -24,6 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.rotations import rotation_chart
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import RunChart
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import LAST
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import NOW
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.rotation_made import (
     MINUTE,
@@ -46,6 +47,15 @@ def shown(chart: RunChart) -> list[tuple[str, str, str]]:
 def replaced(sight: RotationInput, *names: str) -> RotationInput:
     new = [RotationNode(name=f"new-{name}", uid=f"new-{name}", pool="p") for name in names]
     return dataclasses.replace(sight, nodes=(*(each for each in sight.nodes if each.name not in names), *new))
+
+
+def test_a_pause_at_the_end_of_the_calendar_raises_nothing() -> None:
+    sight = RotationInput(nodes=a_pool_of(4))
+    found = everything(sight, RotationSettings(soak=600))
+    found = decide(found.state, replaced(sight, "p-0"), NOW + 5 * MINUTE)
+    wave = dataclasses.replace(found.state.wave, ended_at=LAST)
+    (pause,) = (each for each in charted(dataclasses.replace(found.state, wave=wave)).bars if each.what == "wait")
+    assert pause.due == LAST
 
 
 def test_waves_with_a_pause_between_them() -> None:

@@ -14,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs i
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.staged_runs import staged_chart
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import write_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import LAST
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
     ALL,
@@ -115,6 +116,15 @@ def test_a_wait_that_rules_do_not_permit_has_no_end(wait: str) -> None:
     status = {"stagesStatus": [row], "stagedUpdateStrategySnapshot": copy}
     chart = staged_chart(dataclasses.replace(run(), status=decode(StagedUpdateRunStatus, status)), {})
     assert chart.bars[-1].status.state == "Pending" and chart.bars[-1].due is None
+
+
+def test_a_wait_at_the_end_of_the_calendar_raises_nothing() -> None:
+    waiting = {"type": "WaitTimeElapsed", "status": "False", "lastTransitionTime": "9999-12-31T23:59:59Z"}
+    row = {"stageName": "all", "clusters": [], "afterStageTaskStatus": [{"type": "TimedWait", "conditions": [waiting]}]}
+    copy = {"stages": [stage("all", ALL, afterStageTasks=[{"type": "TimedWait", "waitTime": "10m"}])]}
+    status = {"stagesStatus": [row], "stagedUpdateStrategySnapshot": copy}
+    chart = staged_chart(dataclasses.replace(run(), status=decode(StagedUpdateRunStatus, status)), {})
+    assert chart.bars[-1].due == LAST
 
 
 def test_a_run_without_stages_is_one_bar() -> None:

@@ -198,6 +198,16 @@ def test_labels_that_are_no_map_are_a_problem_of_what_is_selected(key: str) -> N
     assert codes(chosen(Choice(*RBAC, label_selector=TEAM_A), objects=(odd,))) == []
 
 
+@pytest.mark.parametrize("key", ["labels", "annotations"])
+@pytest.mark.parametrize("marks", [{"kubernetes.io/bootstrapping": ["a"]}, {"": {"a": "b"}}, {"a": 1}])
+def test_labels_that_map_to_no_texts_are_a_problem_of_what_is_selected(key: str, marks: t.Any) -> None:
+    odd = thing(f"{RBAC[0]}/v1", "ClusterRole", "odd", **{key: marks})
+    found = chosen(Choice(*RBAC, name="odd"), objects=(odd,))
+    assert [(one.code, one.where) for one in found.problems] == [
+        ("malformed-metadata", f"ClusterRole odd metadata.{key}")
+    ]
+
+
 @pytest.mark.parametrize("scope", ["NamespaceOnly", "NamespaceWithResources", "NamespaceWithResourceSelectors"])
 def test_the_fleets_own_namespace_is_refused_in_every_scope(scope: str) -> None:
     objects = (

@@ -3,15 +3,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.readiness import (
-    LAST_INSTANT,
     failed_condition,
-    later,
     readiness,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import LAST
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import (
     DOWN,
     FAILED,
@@ -89,6 +88,5 @@ def test_the_middle_of_an_apply_is_no_failure_but_upstream_s(each):
 
 
 def test_instants_saturate():
-    assert later(NOW, timedelta.max) == LAST_INSTANT
-    assert later(NOW, PERIOD) == NOW + PERIOD
-    assert isinstance(later(LAST_INSTANT, PERIOD), datetime)
+    assert readiness(binding("a", untrackable(0)), timedelta.max, NOW, applied_only=False, upstream=False).at == LAST
+    assert readiness(binding("a", untrackable(0)), PERIOD, NOW, applied_only=False, upstream=False).at == NOW + PERIOD

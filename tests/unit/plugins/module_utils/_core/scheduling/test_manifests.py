@@ -21,6 +21,7 @@ from ansible_collections.gitops.fleet.tests.data.manifest_parts import (
     needs,
     preferred,
     required,
+    rp,
     sorter,
     want,
     wish,
@@ -162,6 +163,14 @@ def test_a_hole_in_the_policy_lets_none_through_d1_04(policy: t.Any) -> None:
 def test_a_hole_around_what_decides_lets_none_through_d1_04(part: str) -> None:
     with pytest.raises(FleetError) as refused:
         read({**crp(), part: "..."}, holes=True)
+    assert [each.code for each in refused.value.problems] == ["placeholder"]
+
+
+@pytest.mark.parametrize("field", ["name", "namespace"])
+def test_a_hole_in_the_name_or_the_namespace_lets_none_through_d1_04(field: str) -> None:
+    placement = rp()
+    with pytest.raises(FleetError) as refused:
+        read({**placement, "metadata": {**placement["metadata"], field: "..."}}, holes=True)
     assert [each.code for each in refused.value.problems] == ["placeholder"]
 
 

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.checking import Check, check_object
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import with_defaults
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.prop import prop
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +29,23 @@ class Outer:
     name: str = prop("A name.")
     marks: tuple[t.Any, ...] = prop("Marks.", default=(), unique=True)
     known: Inner = prop("All of it.", default=Inner(level="high"))
-    inner: tuple[Inner, ...] = prop("Some of them.", default=(), open=True)
+    inner: tuple[Inner, ...] = prop("Some of them.", default=())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dated:
     day: str = prop("A day.", max_length=10, pattern="[0-9]{4}-[0-9]{2}-[0-9]{2}", form="a date such as 2026-12-24")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    name: str = prop("A name.", min_length=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selecting:
+    selector: LabelSelector | None = prop("Which.", default=None)
+    inner: LabelSelector | None = prop("Which others.", default=None)
 
 
 def told(document: object, **options: t.Any) -> list[tuple[str, str]]:
@@ -53,8 +65,7 @@ def told(document: object, **options: t.Any) -> list[tuple[str, str]]:
         ({"marks": [1, True, "1", 1.5, {"a": 1}]}, []),
         ({"marks": ["a", "b", "a"]}, ["duplicate-value"]),
         ({"known": {"more": 1}}, ["unknown-field"]),
-        ({"inner": [{"more": 1}]}, []),
-        ({"inner": [{"more": 1, "wait": 5}]}, ["wrong-type"]),
+        ({"inner": [{"more": 1, "wait": 5}]}, ["unknown-field", "wrong-type"]),
     ],
 )
 def test_fields_are_judged_by_their_description(fields: dict[str, object], expected: list[str]) -> None:
@@ -72,9 +83,26 @@ def test_a_text_that_is_too_long_is_told_the_form_that_is_wanted(day: str, code:
     assert (problem.code, problem.hint) == (code, hint)
 
 
-def test_an_open_object_keeps_what_is_beside_its_fields() -> None:
-    document = {"name": "a", "inner": [{"more": {"x": [1]}, "level": "high"}]}
-    assert check_object(Check(), Outer, document) == document
+def test_a_text_that_is_too_short_is_told_how_long_it_has_to_be() -> None:
+    check = Check()
+    check_object(check, Named, {"name": ""})
+    assert [(each.code, each.message) for each in check.problems] == [
+        ("wrong-length", "0 characters, at least 1 are wanted")
+    ]
+
+
+@pytest.mark.parametrize("field", ["selector", "inner"])
+def test_values_of_any_label_selector_are_repaired(field: str) -> None:
+    check = Check()
+    rows = [{"key": "a", "operator": "In", "values": [1, True, "x", 1.5]}]
+    kept = check_object(check, Selecting, {field: {"matchLabels": {"b": 2}, "matchExpressions": rows}})
+    assert kept[field]["matchLabels"] == {"b": "2"}
+    assert kept[field]["matchExpressions"][0]["values"] == ["1", "true", "x", ""]
+    repaired = [each.old_path for each in check.findings]
+    assert repaired == [f"{field}.matchLabels[b]", *(f"{field}.matchExpressions[0].values[{at}]" for at in (0, 1))]
+    assert [(each.code, each.path) for each in check.problems] == [
+        ("wrong-type", f"{field}.matchExpressions[0].values[3]")
+    ]
 
 
 @pytest.mark.parametrize(("listed", "good"), [(("mid",), True), (("low",), False), ((), True)])

@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
     UpgradeTarget,
     UpgradeWork,
-    work,
+    upgrade_work,
 )
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import catalogue, location
 
@@ -63,7 +63,7 @@ def pool(version: str = "", image: str = "", name: str = "p", family: str = "U",
 
 def asked(at: Cluster, kind: str, version: str = "", given: Releases | None = None, **fields: t.Any) -> UpgradeWork:
     """What the member has to do at NOW."""
-    return work(at, UpgradeTarget(type=kind, version=version, **fields), given or Releases(), NOW)
+    return upgrade_work(at, UpgradeTarget(type=kind, version=version, **fields), given or Releases(), NOW)
 
 
 def steps(found: UpgradeWork) -> list[str]:

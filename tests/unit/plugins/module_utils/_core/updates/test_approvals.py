@@ -152,9 +152,14 @@ def test_the_clock_passes_what_is_due(due: t.Any, proven: bool):
         start_day="Monday", start_time="09:00", utc_offset="+00:00", absolute_start_time=due
     )
     timed = replace(gate(), spec=replace(gate().spec, scheduled_start_properties=clock), status=GateStatus())
-    row = replace(PASSED, by="", due=NOW - HOUR)
+    schedule = Schedule(day="Monday", time="09:00", utc_offset="+00:00")
+    row = replace(PASSED, by="", schedule=schedule, due=NOW - HOUR)
     assert (unproven(row, timed, PLACE, court(), NOW) == "") is proven
     assert unproven(row, gate(), PLACE, court(), NOW) != "", "a gate for people has no time"
+    of_people = replace(row, schedule=None)
+    for terms in ({}, {"verified": True, "self_approval": False}):
+        words = unproven(of_people, timed, PLACE, court(**terms), NOW)
+        assert words == "its time has not come", "whatever its object says: the digest covers the schedule"
 
 
 def test_an_open_gate_is_as_its_object_has_it():

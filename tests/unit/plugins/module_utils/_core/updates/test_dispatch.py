@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, MemberBlocker
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.decide import decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, MemberBlocker, UpdateSeen
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     Play,
@@ -152,3 +154,10 @@ def test_the_timeout_is_the_runs_own():
     run = played("s{g:a}")
     run.run = type(run.run)(**{**vars(run.run), "unreachable_timeout": timedelta(seconds=5)})
     assert run.blocked("a", states.UNREACHABLE).start().wait(5).member("a").message == "unreachable for 5 seconds"
+
+
+def test_an_obstacle_since_the_end_of_the_calendar_raises_nothing():
+    run = played("s{g:a}").blocked("a", states.UNREACHABLE).start()
+    last = datetime.max.replace(tzinfo=UTC)
+    run.run = changed(run.run, "g", members=(replace(run.member("a"), pending_since=last),))
+    assert decide(run.run, UpdateSeen(members=run.views), run.now).wake_at == last

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import (
+    UpdateGroup,
+    UpdateRunStrategy,
+    UpdateStage,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import (
     ManagedClusterUpdate,
     ManagedClusterUpgradeSpec,
@@ -18,8 +24,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
     UpdateRunSpec,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST, problems_of
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.digest import run_digest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST, STRATEGY, problems_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.digest import (
+    run_digest,
+    strategy_digest,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GateRow,
@@ -111,6 +120,20 @@ def test_the_goal_is_held_by_the_digest_too():
     assert "digest none" in told(state, "")
 
 
+def test_the_strategy_is_held_by_a_digest_of_its_own():
+    """The rows do not show whom its selectors would take, nor what its percentages are of another number."""
+    one, other = (
+        UpdateRunStrategy(stages=(UpdateStage(name="s", groups=(UpdateGroup(name=name),)),)) for name in ("g", "x")
+    )
+    run = object_of(half_way(), of(half_way()))
+    kept = replace(run.metadata, annotations={**run.metadata.annotations, STRATEGY: strategy_digest(one)})
+    run = replace(run, metadata=kept, status=replace(run.status, strategy=one))
+    assert problems_of(run) == []
+    for altered in (other, None):
+        (problem,) = problems_of(replace(run, status=replace(run.status, strategy=altered)))
+        assert problem.code == "record-altered" and "not the one that was laid out" in problem.message
+
+
 @pytest.mark.parametrize(
     "alter, words",
     [
@@ -163,6 +186,31 @@ def test_a_gate_is_skipped_only_with_what_it_guards():
     skipped = changed(state, "t", before_gates=(replace(NEW_GATE, state="Skipped"),))
     assert "is Skipped, and what it guards is not" in told(skipped, of(state))
     assert told(play.skip("Stage:t").run, of(state)) == "", "this is what a person may do"
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"state": "Completed"}, "is Completed, and does not end 60 s after it began"),
+        ({"ends": None}, "is Running, and does not end 60 s"),
+        ({"ends": timedelta(seconds=-1)}, "is Running, and does not end 60 s"),
+        ({"state": "Done"}, "is 'Done'"),
+        ({"state": "Skipped"}, "is Skipped without a reason"),
+    ],
+)
+def test_a_wait_lasts_as_long_as_it_is(change: dict[str, t.Any], words: str):
+    play = played("s(60){g:a}, t{i:d}").start().ends("a")
+    (wait,) = [stage.wait for stage in play.run.stages if stage.wait]
+    assert wait.state == "Running" and wait.ends and told(play.run, of(play.run)) == ""
+    if isinstance(change.get("ends"), timedelta):
+        change = {"ends": wait.ends + change["ends"]}
+    altered = changed(play.run, "s", wait=replace(wait, **change))
+    assert f"the wait after stage s {words}" in told(altered, of(altered))
+
+
+def test_a_wait_that_was_left_out_is_no_oddity():
+    play = played("s(60){g:a}, t{i:d}").start().ends("a").skip("AfterStageWait:s")
+    assert told(play.run, of(play.run)) == ""
 
 
 def test_before_the_start_nothing_has_happened():

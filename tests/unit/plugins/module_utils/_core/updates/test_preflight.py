@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -86,3 +87,20 @@ def test_only_apis_that_were_used_and_go() -> None:
 def test_a_minor_that_nobody_knows_counts(minor: str, blocks: bool) -> None:
     look = MemberLook(name="m", version="v1.35.4", removed=(("x of y/v1", minor),))
     assert codes(look) == ([("removed-api-used", True)] if blocks else [])
+
+
+@pytest.mark.parametrize(
+    ("version", "kubelet", "words", "code"),
+    [
+        ("v1.35.4", "n/a", "'n/a' is not a Kubernetes version", "version-unreadable"),
+        ("v1.35.4", "v1.31.0", "pool np has kubelets of v1.31.0", "kubelet-skew"),
+        ("v1.34.4", "v1.34.4", "two minors", "minor-skipped"),
+        ("v1.35.4", "v1.35.4", "the profile asks for long-term support", "precondition-failed"),
+    ],
+)
+def test_each_refusal_has_its_code(version: str, kubelet: str, words: str, code: str) -> None:
+    look = MemberLook(name="m", version=version, pools=(NodePoolStatus(name="np", count=1, version=kubelet),))
+    why = MemberBlocker(reason="PreconditionFailed", message=words)
+    for target in (TARGET, "") if code == "version-unreadable" else (TARGET,):
+        found = findings(look, MemberView(name="m"), target, T0, lambda view, *_more: replace(view, fail=why))
+        assert [(each.code, each.message, each.blocks) for each in found] == [(code, words, True)]

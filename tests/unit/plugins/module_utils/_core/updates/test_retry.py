@@ -15,8 +15,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
     NodeImageSelectionStatus,
     SelectedNodeImageVersion,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.strategy import (
+    UpdateRunStrategy,
+    UpdateStage,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import STRATEGY
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.digest import strategy_digest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import follow_up, limited_to, retry_name
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
@@ -64,11 +70,40 @@ def test_the_target_is_the_one_that_was_frozen() -> None:
 
 
 def test_the_sequence_is_the_copy_and_not_what_the_strategy_says_now() -> None:
-    before = finished(strategy=None, updateStrategyId="rings")
     copied = finished().spec.strategy
-    before = replace(before, status=replace(before.status, strategy=copied))
-    run = follow_up(before, "again")
+    run = follow_up(named(copied), "again")
     assert run.spec.strategy == copied and run.spec.update_strategy_id == ""
+
+
+def named(strategy: UpdateRunStrategy | None, **annotations: str) -> UpdateRun:
+    """Of a run that names its strategy only the status tells what that was."""
+    before = finished(strategy=None, updateStrategyId="rings")
+    held = annotations or {STRATEGY: strategy_digest(finished().spec.strategy)}
+    metadata = replace(before.metadata, annotations=held)
+    return replace(before, metadata=metadata, status=replace(before.status, strategy=strategy))
+
+
+def test_a_strategy_that_only_the_status_tells_is_not_believed() -> None:
+    """Whoever may write it could take gates out of it and raise its limits."""
+    without_limits = UpdateRunStrategy(stages=(UpdateStage(name="s", max_concurrency="50"),))
+    copied = finished().spec.strategy
+    for before in (named(without_limits), named(None), named(copied, other="x"), named(None, other="x")):
+        with pytest.raises(FleetError) as refused:
+            follow_up(before, "again")
+        assert refused.value.code == "strategy-unproven" and "spec.retryOf" in refused.value.hint
+    inline = finished()
+    doctored = replace(inline, status=replace(inline.status, strategy=without_limits))
+    assert follow_up(doctored, "again").spec.strategy == inline.spec.strategy
+
+
+def test_images_of_custom_are_those_of_the_spec() -> None:
+    """The digest covers none that the status tells."""
+    custom = {"type": "Custom", "customNodeImageVersions": [{"version": "U-7"}]}
+    before = finished(upgrade={"type": "NodeImageOnly"}, images=custom)
+    written = NodeImageSelectionStatus(selected_node_image_versions=(SelectedNodeImageVersion(version="U-1"),))
+    before = replace(before, status=replace(before.status, node_image_selection=written))
+    again = follow_up(before, "again").spec.managed_cluster_update.node_image_selection
+    assert again == before.spec.managed_cluster_update.node_image_selection
 
 
 def test_images_that_were_fixed_are_named() -> None:
@@ -97,6 +132,14 @@ def test_d2_07_a_run_that_is_not_finished_is_started_again_instead() -> None:
         assert refused.value.code == "conflict-state"
         assert play.status.state in refused.value.message
         assert "start it again" in refused.value.hint
+
+
+def test_what_the_status_says_of_the_whole_run_is_not_believed() -> None:
+    going = recorded(played("s{g:a,b}").start().fails("a"))
+    told = replace(going.status, status=replace(going.status.status, state="Completed"))
+    with pytest.raises(FleetError) as refused:
+        follow_up(replace(going, status=told), "again")
+    assert refused.value.code == "conflict-state"
 
 
 def test_nothing_to_retry() -> None:

@@ -11,6 +11,8 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import (
     MICROSECONDS,
     SECONDS,
+    later,
+    parse_present,
     parse_time,
     write_time,
 )
@@ -53,3 +55,25 @@ def test_the_precision_can_be_fixed() -> None:
 @given(st.datetimes(timezones=st.timezones(), min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)))
 def test_what_is_written_is_read_again(instant: datetime) -> None:
     assert parse_time(write_time(instant)) == instant
+
+
+def test_an_instant_that_no_calendar_has_is_none() -> None:
+    end = datetime(9999, 12, 31, tzinfo=UTC)
+    assert later(end, timedelta(hours=23)) == end + timedelta(hours=23) and later(end, timedelta(days=1)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("1000-01-01T00:00:00Z", True),
+        ("0999-12-31T23:59:59Z", False),
+        ("8999-12-31T23:59:59Z", True),
+        ("9000-01-01T00:00:00Z", False),
+    ],
+)
+def test_the_present_is_not_at_an_end_of_the_calendar(text: str, read: bool) -> None:
+    if read:
+        assert parse_present(text) == parse_time(text)
+        return
+    with pytest.raises(ValueError, match="too far away"):
+        parse_present(text)

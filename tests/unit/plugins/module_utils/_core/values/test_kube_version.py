@@ -56,3 +56,9 @@ def test_minors_are_counted_with_their_direction() -> None:
     assert parse("v1.35.4").minor_distance(parse("1.34")) == -1
     with pytest.raises(ValueError, match="major"):
         parse("1.33").minor_distance(parse("2.0"))
+
+
+def test_suffixes_of_very_many_digits_are_compared_too() -> None:
+    """Python reads no number of more than 4,300 digits."""
+    ordered = [f"v1.34.0-gke.{digits}" for digits in ("9", "1" * 5000, "2" + "1" * 4999, "0" + "3" * 5000)]
+    assert [str(version) for version in sorted(map(parse, ordered[::-1]))] == ordered

@@ -78,3 +78,17 @@ def test_manifests_may_hold_numbers_and_spaces() -> None:
     for odd in (True, None, ["1"]):
         with pytest.raises(ValueError, match="is not a quantity"):
             read_quantity(odd)
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 1000, "1" * 4290 + "E", "0." + "1" * 5000, *("1" * 5000 + s for s in ("Mi", "e9"))]
+)
+def test_a_number_of_very_many_digits_is_refused_by_name(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a quantity: it has more than 999 digits"):
+        parse_quantity(text)
+
+
+@pytest.mark.parametrize("text", ["9" * 999 + "e999", "9" * 999 + "E", "9" * 999 + "Ei", "0" * 5000 + "1"])
+def test_every_quantity_that_is_read_is_printed(text: str) -> None:
+    quantity = parse_quantity(text)
+    assert all((quantity.value, quantity.canonical, quantity.as_text, (quantity + quantity).value))

@@ -21,8 +21,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import instant
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import (
     clock_of,
-    configured,
     openings,
+    window_openings,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.spans import joined, without
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import configuration, in_week, maintenance
@@ -212,7 +212,7 @@ def test_hours_of_weekdays() -> None:
         )
     )
     (given,) = read(document).object.spec.windows
-    found = configured(given, utc("2026-05-01"), utc("2026-06-10"))
+    found = window_openings(given, utc("2026-05-01"), utc("2026-06-10"))
     assert told(found) == [
         "05-04T01:00 +2h",
         "05-05T00:00 +1h",
@@ -236,17 +236,17 @@ def test_d3_40_the_next_opening_to_the_minute() -> None:
         ("2026-05-01T05:06", "01T01:07"),
         ("2026-05-01T05:07", "02T01:07"),
     ):
-        found = configured(given, utc(at), utc("2026-05-08"))
+        found = window_openings(given, utc(at), utc("2026-05-08"))
         assert found[0] == (utc(f"2026-05-{begin}"), utc(f"2026-05-{begin}") + timedelta(hours=4))
 
 
 def test_a_next_opening_far_away_and_none() -> None:
     rare = of({"absoluteMonthly": {"intervalMonths": 6, "dayOfMonth": 31}}, startDate="2026-02-01")
-    found = configured(rare, utc("2026-09-01"), utc("2032-09-01"))
+    found = window_openings(rare, utc("2026-09-01"), utc("2032-09-01"))
     assert found[0][0] == utc("2027-08-31T01:00")
     never = of(DAILY, notAllowedDates=[{"start": "2026-01-01", "end": "9999-12-31"}], startDate="2026-01-01")
-    assert configured(never, utc("2026-09-01"), utc("2032-09-01")) == ()
-    assert configured(of(DAILY, startDate="9999-12-31"), utc("2026-09-01"), utc("2032-09-01")) == ()
+    assert window_openings(never, utc("2026-09-01"), utc("2032-09-01")) == ()
+    assert window_openings(of(DAILY, startDate="9999-12-31"), utc("2026-09-01"), utc("2032-09-01")) == ()
 
 
 # Rules that hold for all windows
@@ -330,3 +330,10 @@ def test_cutting_and_joining(seed: int) -> None:
     one, other = spans(5), spans(4)
     assert minutes(joined(one)) == minutes(one)
     assert minutes(without(joined(one), joined(other))) == minutes(one) - minutes(other)
+
+
+def test_hours_of_one_day_in_two_entries_add_up() -> None:
+    """As AKS has it: two entries of one day are the union of their hours."""
+    hours = [{"day": "Monday", "hourSlots": [1]}, {"day": "Monday", "hourSlots": [5, 1]}]
+    (given,) = read(maintenance(in_week(timeInWeek=hours))).object.spec.windows
+    assert told(window_openings(given, utc("2026-05-04"), utc("2026-05-05"))) == ["05-04T01:00 +1h", "05-04T05:00 +1h"]

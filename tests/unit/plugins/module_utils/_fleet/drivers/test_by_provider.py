@@ -68,6 +68,8 @@ def test_the_example_as_it_is():
         ({"providers": {"aks": "az_aks"}}, "bad-option", "providers.aks", "a mapping"),
         ({"providers": {"aks": {"providers": BOTH}}}, "bad-option", "providers.aks", "a mapping"),
         ({"providers": {"aks": {}}}, "bad-option", "providers.aks.begin", "needed"),
+        ({"providers": {"aks": {"definition": ["az_aks"]}}}, "bad-option", "providers.aks.definition", "a text"),
+        ({"providers": {7: OWN}}, "driver-without-options", "providers", "the provider of east"),
         ({"providers": {"own": OWN}}, "driver-without-options", "providers", "the provider of east"),
         (
             {"providers": {"aks": {"definition": "az_aks"}}},

@@ -81,10 +81,24 @@ def test_observe_prints_the_version_last(driver: t.Any, printed: str, seen: Obse
 
 
 def test_observe_knows_the_member(driver: t.Any):
-    assert driver(observe="echo v1.$GITOPS_FLEET_MEMBER-{member}").observe("east").version == "v1.east-east"
+    assert driver(observe="echo v1.36.3-$GITOPS_FLEET_MEMBER.{member}").observe("east").version == "v1.36.3-east.east"
 
 
-@pytest.mark.parametrize("broken, words", [("echo no >&2; exit 3", "3: no"), ("true", "no version")])
+DEEP = """yes '{"a":' | head -n 200000 | tr -d '\\n'"""
+
+
+@pytest.mark.parametrize(
+    "broken, words",
+    [
+        ("echo no >&2; exit 3", "3: no"),
+        ("true", "no version"),
+        ("echo Warning: your client is old", "no version of Kubernetes: Warning: your client is old"),
+        ("""echo '{"version": true}'""", "no version of Kubernetes: True"),
+        ("""echo '{"version": {"a": 1}}'""", "no version of Kubernetes: {"),
+        ("""echo '{"version": "1.36.3", "pools": [{"name": "a", "count": 1e999}]}'""", "pools that cannot be read"),
+        (DEEP, "no version of Kubernetes: {"),
+    ],
+)
 def test_an_observation_that_fails_is_none(driver: t.Any, broken: str, words: str):
     with pytest.raises(FleetError) as refused:
         driver(observe=broken).observe("east")
@@ -152,6 +166,29 @@ def test_the_platforms_own_reference_is_enough_on_another_machine(driver: t.Any)
     assert elsewhere.poll(work()).state == UNKNOWN
 
 
+def test_a_long_reference_is_kept_whole(driver: t.Any):
+    name = "/subscriptions/" + "x" * 600
+    begin = f"""echo '{{"reference": "{name}"}}'"""
+    assert ended(driver(begin, poll="test ${#GITOPS_FLEET_REFERENCE} = 615")) == OperationProgress(
+        state=SUCCEEDED, reference=f"platform:{name}"
+    )
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "head -c 1100000 /dev/zero | tr '\\0' x",
+        """echo '{"reference": ["op-7"]}'""",
+        """printf '{"reference": "%5000s"}\\n' x""",
+        "rm -f operations/*/output.log",
+    ],
+)
+def test_a_reference_that_cannot_be_read_is_not_taken_for_none(driver: t.Any, begin: str):
+    with pytest.raises(FleetError) as refused:
+        ended(driver(begin, poll="exit 0"))
+    assert refused.value.code == "poll-failed"
+
+
 def test_a_begin_without_reference_is_polled_by_its_names(driver: t.Any):
     progress = ended(driver("true", poll="test '{member}{reference}' = east"))
     assert progress == OperationProgress(state=SUCCEEDED, reference="platform:")
@@ -166,4 +203,6 @@ def test_a_poll_that_tells_nothing_is_an_error_and_no_state(driver: t.Any, poll:
 
 def test_no_secret_of_ours_reaches_a_command_unless_the_user_names_it(driver: t.Any):
     assert ended(driver("echo ${TOKEN:-none}")).message == "none"
-    assert driver(observe="echo ${TOKEN:-none}", environment=("TOK*",)).observe("east").version == "s3cret"
+    assert (
+        driver(observe="echo v1.36.3-${TOKEN:-none}", environment=("TOK*",)).observe("east").version == "v1.36.3-s3cret"
+    )

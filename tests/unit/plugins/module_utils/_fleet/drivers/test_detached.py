@@ -28,7 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     UNKNOWN,
     OperationProgress,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here, machine
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import intent_reference, machine
 from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -210,7 +210,7 @@ def test_another_process_of_the_same_number_is_not_it(folder: Path):
 
 def test_only_the_very_folder_of_the_intent_knows_that_nothing_was_begun(folder: Path, tmp_path: Path):
     """F5: who would not see it does not say that it is not there."""
-    intent = here(folder.parent)
+    intent = intent_reference(folder.parent)
     assert detached.look(folder, intent).state == NOT_BEGUN
     folder.mkdir()
     assert detached.look(folder, intent).state == NOT_BEGUN, "it was about to be begun"
@@ -222,17 +222,19 @@ def test_only_the_very_folder_of_the_intent_knows_that_nothing_was_begun(folder:
 
 @pytest.mark.parametrize("part", ["boot", "namespace"])
 def test_another_boot_or_container_does_not_know_either(folder: Path, part: str, monkeypatch: pytest.MonkeyPatch):
-    intent = here(folder.parent)
+    intent = intent_reference(folder.parent)
     host, boot, namespace = machine().removeprefix("process:").split("/")
     other = f"process:{host}/{'x' if part == 'boot' else boot}/{'x' if part == 'namespace' else namespace}"
     assert boot and namespace
-    monkeypatch.setattr(detached, "here", lambda operations: here(operations).replace(machine(), other))
+    monkeypatch.setattr(
+        detached, "intent_reference", lambda operations: intent_reference(operations).replace(machine(), other)
+    )
     assert detached.look(folder, intent).state == UNKNOWN
 
 
 @pytest.mark.parametrize("gone", ["the operation", "all operations", "everything"])
 def test_what_was_begun_is_not_begun_again_when_its_folder_was_deleted(folder: Path, gone: str):
-    intent = here(folder.parent)
+    intent = intent_reference(folder.parent)
     detached.start(folder, shell("true"))
     ended(folder)
     if gone == "everything":
@@ -248,7 +250,7 @@ def test_what_was_begun_is_not_begun_again_when_its_folder_was_deleted(folder: P
 
 
 def test_the_folder_of_another_user_says_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    intent = here(folder.parent)
+    intent = intent_reference(folder.parent)
 
     def refuse(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
         raise PermissionError(13, "Permission denied")
@@ -275,7 +277,7 @@ def test_nothing_is_begun_beside_another_operation_on_the_member(folder: Path):
 
 def test_of_many_at_once_one_gives_the_folder_its_number(folder: Path):
     found: list[str] = []
-    threads = [threading.Thread(target=lambda: found.append(here(folder.parent))) for _each in range(16)]
+    threads = [threading.Thread(target=lambda: found.append(intent_reference(folder.parent))) for _each in range(16)]
     for each in threads:
         each.start()
     for each in threads:
@@ -309,6 +311,42 @@ def test_a_folder_that_others_may_write_to_is_refused(folder: Path):
     with pytest.raises(FleetError) as caught:
         detached.start(folder, shell("true", files={"vars.json": "{}"}))
     assert caught.value.code == "unsafe-folder" and list(folder.iterdir()) == []
+
+
+def test_who_looks_while_it_is_removed_sees_no_failure(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    detached.start(folder, shell("true"))
+    ended(folder)
+    _wait_for_none(folder)
+    read = detached._read
+
+    def removed_after(path: Path) -> t.Any:
+        found = read(path)
+        if path.name == "process.json":
+            folder.rename(folder.with_name("elsewhere"))
+        return found
+
+    monkeypatch.setattr(detached, "_read", removed_after)
+    assert detached.look(folder, intent_reference(folder.parent)).state == UNKNOWN
+
+
+@pytest.mark.parametrize("name", ["process.json", "result.json"])
+@pytest.mark.parametrize("text", ["[]", "{}", "{", "[" * 100_000, '{"pid": "1", "rc": "x"}'])
+def test_a_folder_that_somebody_wrote_into_is_no_end(folder: Path, name: str, text: str):
+    detached.start(folder, shell("true"))
+    ended(folder)
+    (folder / name).write_text(text)
+    try:
+        assert detached.look(folder).state == UNKNOWN
+    except FleetError as error:
+        assert error.code == "operation-unreadable"
+
+
+def test_words_that_no_program_can_be_given_are_a_failure_that_is_told(folder: Path):
+    detached.start(
+        folder, detached.Request(member="east", argv=("/bin/echo", "a\0b"), environ={}, cwd=Path("/"), files={})
+    )
+    progress = ended(folder)
+    assert progress.state == FAILED and "/bin/echo cannot be started: Invalid argument" in progress.message
 
 
 def test_long_names_of_operations_stay_apart(tmp_path: Path):

@@ -51,5 +51,5 @@ def test_a_cluster_that_went_down_in_its_upgrade_is_seen_as_it_was(tmp_path: Pat
     with pytest.raises(FleetError) as away:
         driver.observe("a")
     assert away.value.code == "unreachable"
-    upgrades.intend(folder, "run.a.1", "v1.35.4", "v1.36.3")
+    upgrades.intend(folder, "v1.35.4", "v1.36.3")
     assert driver.observe("a") == Observation(version="v1.35.4", pools=(BLUE,))

@@ -19,7 +19,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.comman
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs.role_job import RoleJobDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.options import OptionPlace, drivers_from
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.options import (
+    OptionPlace,
+    drivers_from,
+    stops_unattended_updates,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.role import RoleDriver, variables
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 
@@ -109,6 +113,28 @@ def test_of_many_members_some_are_named():
             "drivers.command.members.a.interval",
             "seconds above 0",
         ),
+        ({"command": {"definition": ["az_aks"]}}, "drivers.command.definition", "a text"),
+        ({"command": {"begin": ["a\0b"]}}, "drivers.command.begin", "no program can be given"),
+        ({"command": {**COMMAND, "poll": ["\ud800"]}}, "drivers.command.poll", "no program can be given"),
+        ({"command": {**COMMAND, "timeout": float("inf")}}, "drivers.command.timeout", "1000000 at most"),
+        ({"command": {**COMMAND, "timeout": float("nan")}}, "drivers.command.timeout", "1000000 at most"),
+        ({"local": {"timeout": 10**400}}, "drivers.local.timeout", "1000000 at most"),
+        (
+            {"local": {"root": "~nosuchuser/clusters"}},
+            "drivers.local.root",
+            "there is no home for ~nosuchuser/clusters",
+        ),
+        ({"local": {"root": "a\0b"}}, "drivers.local.root", "a text"),
+        (
+            {"command": {"definition": "gcloud", "settings": {"patience": 1e300}}},
+            "drivers.command.settings.patience",
+            "1000000 at most",
+        ),
+        (
+            {"command": {"definition": "gcloud", "settings": {"interval": 10**400}}},
+            "drivers.command.settings.interval",
+            "1000000 at most",
+        ),
         ({"role": {"role": "./nowhere"}}, "drivers.role.role", "/base/nowhere"),
         ({"role": {"role": "x", "extra_vars": {"a": object()}}}, "drivers.role.extra_vars", "only texts"),
         ({"role": {"role": "x", "inventory": "hosts"}}, "drivers.role.inventory", "list"),
@@ -120,6 +146,27 @@ def test_bad_options_are_refused_whether_used_or_not(options: dict[str, t.Any], 
     found = refused(options, east="local")
     assert [(code, place) for code, place, _message in found] == [("bad-option", where)]
     assert words in found[0][2]
+
+
+@pytest.mark.parametrize(
+    "options, where",
+    [
+        ({"command": "x"}, "drivers.command"),
+        ({"command": ["x"]}, "drivers.command"),
+        ({"command": {"providers": ["x"]}}, "drivers.command.providers"),
+        ({"command": {"providers": {"": 7}}}, "drivers.command.providers."),
+    ],
+)
+def test_what_drivers_declare_is_asked_for_before_their_options_are_checked(options: t.Any, where: str):
+    """For the plan of a run that nobody upgrades by these options yet."""
+    with pytest.raises(FleetError) as error:
+        stops_unattended_updates(options, member("east", "command"))
+    assert (error.value.code, error.value.where) == ("bad-option", where)
+
+
+@pytest.mark.parametrize("options, stops", [({}, False), ({"command": None}, False), ({"command": {"x": 1}}, False)])
+def test_without_a_word_nothing_is_declared(options: t.Any, stops: bool):
+    assert stops_unattended_updates(options, member("east", "command")) is stops
 
 
 def test_a_cluster_of_cluster_api_is_found_by_what_its_member_says(tmp_path: Path):
@@ -169,7 +216,7 @@ class TestReadyDefinitions:
         ((_code, where, _words),) = refused({"command": {"definition": "gcloud"}}, east="command")
         assert where == "drivers.command.settings.location"
 
-    @pytest.mark.parametrize("value", ["--output=yaml", "a\nb"])
+    @pytest.mark.parametrize("value", ["--output=yaml", "a\nb", "a\ud800"])
     def test_what_would_be_another_argument_is_refused(self, value: str):
         options = {"definition": "gcloud", "settings": {"location": "x", "name": value}}
         ((code, where, _words),) = refused({"command": options}, east="command")

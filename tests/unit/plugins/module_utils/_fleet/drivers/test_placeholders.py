@@ -56,8 +56,15 @@ def test_as_an_argument_of_its_own_it_may_be_anything_but_an_option():
     assert filled(("--at={reference}",), values(WORK, "--x")) == ("--at=--x",)
 
 
-@pytest.mark.parametrize("character", ["\n", "\0", "\x1b", "\x9b"])
+@pytest.mark.parametrize("character", ["\n", "\0", "\x1b", "\x9b", "\ud800"])
 def test_control_characters_are_refused(character: str):
     with pytest.raises(FleetError) as refused:
         values(WORK, f"op{character}7")
     assert refused.value.code == "unsafe-argument" and character not in refused.value.message
+
+
+def test_so_they_are_in_what_others_say_of_a_node():
+    """What is known is in the environment of a command, even if no argument holds it."""
+    with pytest.raises(FleetError) as refused:
+        filled(("delete-machine", "{node}"), {"member": "east", "node": "n1", "provider_id": "aws:\n///i-1"})
+    assert (refused.value.code, refused.value.where) == ("unsafe-argument", "east")

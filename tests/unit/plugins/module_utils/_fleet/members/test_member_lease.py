@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import member_lease
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import (
     MemberLeases,
@@ -36,6 +37,15 @@ def test_a_copy_is_other_records_and_a_renamed_file_is_not(tmp_path: Path) -> No
     assert records_id(records(tmp_path / "copy.db")) != first
     (tmp_path / "a.db").rename(tmp_path / "renamed.db")
     assert records_id(records(tmp_path / "renamed.db")) == first
+
+
+def test_an_id_that_is_no_text_is_a_damaged_record(tmp_path: Path) -> None:
+    """A hub takes any bytes for a Secret."""
+    there = records(tmp_path / "a.db")
+    there.keep_secret("records-id", b"\xff\xfe")
+    with pytest.raises(FleetError) as refused:
+        records_id(there)
+    assert refused.value.code == "record-damaged" and "records-id" in refused.value.where
 
 
 def test_a_run_asks_its_records_once_who_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

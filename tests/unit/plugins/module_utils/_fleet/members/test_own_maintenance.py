@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import typing as t
+from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import own_maintenance
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.own_maintenance import (
     annotated,
@@ -72,6 +75,37 @@ def test_a_command_that_fails_says_so(argv: list[str], code: str, words: str):
     with pytest.raises(FleetError) as failed:
         told(argv)
     assert failed.value.code == code and words in failed.value.message
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_began(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(own_maintenance, "SECONDS", 2.0)
+    begun = time.monotonic()
+    with pytest.raises(FleetError) as failed:
+        told(["sh", "-c", f"sleep 986 & echo $! > {tmp_path}/pid; wait"])
+    assert failed.value.code == "maintenance-unread" and time.monotonic() - begun < 60
+    pid = (tmp_path / "pid").read_text().strip()
+    stat = Path(f"/proc/{pid}/stat")
+    while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "ZX":
+        assert time.monotonic() - begun < 60
+        time.sleep(0.05)
+
+
+def test_of_a_flood_no_more_is_kept_than_anybody_reads():
+    with pytest.raises(FleetError) as failed:
+        told([sys.executable, "-c", "print('[' * 20_000_000)"])
+    assert failed.value.code == "invalid-maintenance" and len(str(failed.value)) < 1000
+
+
+def test_it_has_of_the_environment_what_its_tool_needs_and_nothing_else():
+    script = (
+        "import json, os; reason = 'told' if 'SECRET' in os.environ else 'kept';"
+        "print(json.dumps({'freezes': [{**json.loads(os.environ['AZURE_X']), 'reason': reason}]}))"
+    )
+    environ = {"PATH": "/usr/bin:/bin", "SECRET": "canary", "AZURE_X": json.dumps(FREEZE)}
+    commands = commands_of({"aks": [sys.executable, "-c", script]}, environ)
+    found = commands.told(member("east", "aks"), Clients({}))
+    assert found is not None and [each.reason for each in found.freezes] == ["kept"]
+    assert "canary" not in repr(commands)
 
 
 @pytest.mark.parametrize("argv", ["az aks", [], [""], [1]])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,49 @@ def test_an_envelope_that_would_be_refused_gives_no_rights(tmp_path: Path) -> No
     with pytest.raises(FleetError) as refused:
         rights("apply", SUBJECT, (), [envelope(tmp_path, "ClusterResourceEnvelope")])
     assert refused.value.code == "enveloped-scope"
+
+
+def definition(**spec: t.Any) -> dict[str, t.Any]:
+    metadata = {"name": "webs.example.org"}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata, **spec}
+
+
+NAMES = {"kind": "Web", "plural": "webs"}
+WEB = {"apiVersion": "example.org/v1", "kind": "Web", "metadata": {"name": "a", "namespace": "shop"}}
+
+
+def written(folder: Path, *documents: t.Mapping[str, t.Any]) -> list[str]:
+    path = folder / "resources.yml"
+    path.write_text("\n---\n".join(map(json.dumps, documents)))
+    return [str(path)]
+
+
+def test_a_kind_is_known_by_its_definition(tmp_path: Path) -> None:
+    whole = definition(spec={"group": "example.org", "scope": "Namespaced", "names": NAMES})
+    assert '"webs"' in json.dumps(rights("apply", SUBJECT, (), written(tmp_path, WEB, whole)))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"spec": {}},
+        {"spec": "text"},
+        {"spec": {"group": ["example.org"], "names": NAMES}},
+        {"spec": {"group": "example.org", "names": ["Web"]}},
+        {"spec": {"group": "example.org", "names": {"kind": "Web"}}},
+    ],
+    ids=str,
+)
+def test_a_definition_that_defines_no_kind_is_told_with_its_place(tmp_path: Path, spec: t.Any) -> None:
+    paths = written(tmp_path, QUOTA, definition(**spec))
+    with pytest.raises(FleetError) as refused:
+        rights("apply", SUBJECT, (), paths)
+    assert (refused.value.code, refused.value.where) == ("bad-definition", f"{paths[0]}:3")
+
+
+def test_a_kind_of_that_name_in_another_group_defines_nothing(tmp_path: Path) -> None:
+    other = {"apiVersion": "v1", "kind": "CustomResourceDefinition", "metadata": {"name": "x"}}
+    with pytest.raises(FleetError) as refused:
+        rights("apply", SUBJECT, (), written(tmp_path, other))
+    assert refused.value.code == "unknown-kind"

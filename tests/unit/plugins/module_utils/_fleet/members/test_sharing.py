@@ -16,8 +16,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.sharing import shared_out
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import USES
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import SHOWN
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.uses import USES
 
 NAMES = [f"m{number}" for number in range(12)]
 UID = "11111111-2222-3333-4444-555555555555"
@@ -51,10 +51,10 @@ def test_what_was_learned_on_the_way_is_known_here(workers: int) -> None:
     """Tokens that were shown are taken out of every text; notes are told; a cluster of two names is found, though they
     were read by two processes."""
     clients = fleet()
-    USES.taken()
+    USES.take()
     shared_out(clients, NAMES, workers, read)
     assert all(SHOWN.taken_out(f"a-token-that-is-shown-to-{name}") == "(hidden)" for name in NAMES)
-    assert USES.taken() == {name: [f"seen of {name}"] for name in sorted(NAMES)}
+    assert USES.take() == {name: [f"seen of {name}"] for name in sorted(NAMES)}
     assert sorted(clients.identities.seen) == sorted(NAMES)
     (note,) = clients.identities.notes()
     assert "m0 and m1 and m2 and m3 are one cluster" in note.message

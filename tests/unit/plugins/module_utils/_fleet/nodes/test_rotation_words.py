@@ -5,12 +5,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
     NodeProgress,
     RotationState,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.machine import Blocker, HeldBack
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import (
+    NodeRotation,
+    NodeRotationSpec,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import RotationReport
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_report import rotation_verdict
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import RotationTelling
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
@@ -36,3 +45,13 @@ def test_who_ended_is_told_before_who_began_by_that_and_in_80_columns() -> None:
     ]
     assert max(map(len, said)) <= 80
     assert [reason for reason, _text in events] == ["Disrupted", "DisruptionBegun"]
+
+
+def test_a_rotation_that_is_over_is_not_done_while_a_node_stays_cordoned() -> None:
+    gone = NodeProgress(name="m/a", phase="Rotated", attempts=1)
+    held = (HeldBack("m/b", (Blocker("release", "it stays cordoned: nodes is forbidden"),)),)
+    rotation = NodeRotation(metadata=ObjectMeta(name="r"), spec=NodeRotationSpec())
+    report = RotationReport(rotation=rotation, state=RotationState(nodes=(gone,)), changed=True)
+    assert rotation_verdict(report)[0] == "done"
+    outcome, code, message = rotation_verdict(replace(report, waits=held))
+    assert (outcome, code, message) == ("partial", "nodes-left", "m/b: it stays cordoned: nodes is forbidden")

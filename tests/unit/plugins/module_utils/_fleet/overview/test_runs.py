@@ -79,6 +79,58 @@ def test_members_are_read_once_for_all_runs(records: SqliteRecords, monkeypatch:
     assert counts.count("FleetMember") <= 2, counts
 
 
+def test_a_run_that_was_not_laid_out_breaks_no_report(records: SqliteRecords) -> None:
+    """Applied with kubectl, or left behind by somebody who was killed."""
+    spec = {"managedClusterUpdate": {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": "1.36.3"}}}
+    records.create({"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "bare"}, "spec": spec})
+    charts, problems = run_charts(Session(records=records, holder="tests", clock=lambda: NOW), forecasting=True)
+    assert not problems and {each.name for each in charts} == {*RUNS, "bare"}
+    assert outlooks(records, recorded_runs(records, ())[0], NOW, 30)["bare"].forecast.members == ()
+
+
+@pytest.mark.parametrize("instant", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"])
+def test_instants_at_the_ends_of_the_calendar_break_no_report(records: SqliteRecords, instant: str) -> None:
+    stored = records.get("UpdateRun", "one")
+    assert stored
+    times = {"startTime": instant, "completedTime": instant}
+    stored["status"]["status"] |= times
+    stored["status"]["stages"][0]["groups"][0]["members"][0]["status"] |= times
+    records.replace(stored)
+    charts, problems = run_charts(Session(records=records, holder="tests", clock=lambda: NOW), forecasting=True)
+    assert not problems and len(charts) == 3
+
+
+def test_a_run_is_read_once_for_all_members_that_bear_its_mark(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        stored = records.get("FleetMember", name)
+        assert stored
+        records.replace({**stored, "status": {**stored["status"], "operation": f"one-00000000.{name}.1"}})
+    read: list[str] = []
+    real = records.get
+    monkeypatch.setattr(records, "get", lambda kind, name: read.append(f"{kind}/{name}") or real(kind, name))
+    run_charts(Session(records=records, holder="tests", clock=lambda: NOW), forecasting=True)
+    assert read.count("UpdateRun/one") <= 1
+
+
+def test_a_member_that_comes_between_two_reads_breaks_no_report(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = records.list
+    seen: list[str] = []
+
+    def listed(kind: str, *more: t.Any) -> t.Any:
+        seen.append(kind)
+        found = real(kind, *more)
+        first = kind == "FleetMember" and seen.count(kind) == 1
+        return tuple(each for each in found if each["metadata"]["name"] != "c") if first else found
+
+    monkeypatch.setattr(records, "list", listed)
+    charts, problems = run_charts(Session(records=records, holder="tests", clock=lambda: NOW), forecasting=True)
+    assert not problems and len(charts) == 3
+
+
 def kept(records: SqliteRecords, kind: str, name: str, spec: t.Any, status: t.Any, namespace: str = "") -> None:
     metadata = {"name": name, "annotations": {RUN_DIGEST: DIGEST}, **({"namespace": namespace} if namespace else {})}
     api = FLEET_API if kind == "NodeRotation" else PLACEMENT_API

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.pla
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import RECOVERING, SOURCE
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import read_placement, resources_in
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.write_records import Writer
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -152,3 +154,8 @@ def test_a_placement_that_is_gone_from_its_source_ends_only_while_it_is_of_that_
     else:
         again, _recorded = plan_again(session, request, fleet, plan)
         assert again.deleting and again.digest == plan.digest
+
+
+def test_no_key_is_shown_by_what_has_it(request_of: t.Callable[..., PlanRequest]) -> None:
+    assert "canary" not in repr(request_of("a", key=b"canary"))
+    assert not any(each.repr for each in fields(Writer) if each.name == "key")

@@ -86,3 +86,53 @@ def test_a_stack_is_known_by_its_name_alone_or_whole(commands, tmp_path):
     assert not commands(f"cat {tmp_path}/names").known()
     (tmp_path / "names").write_text(json.dumps([{"name": "organization/small/dev"}], indent=1))
     assert commands(f"cat {tmp_path}/names").known()
+
+
+def test_a_warning_is_no_part_of_an_answer(commands):
+    """The engine warns of whatever it wants to, beside what it was asked for."""
+    talkative = commands("""echo 'warning: a new version' >&2; echo '{"a": 1}'""")
+    assert talkative.asked("stack", "output", "--json") == {"a": 1}
+    assert commands("echo 'warning: none' >&2").asked("stack", "history", empty=[]) == []
+    assert commands("""echo 'warning: x' >&2; echo '[{"name": "dev"}]'""").known()
+
+
+@pytest.mark.parametrize("printed", ["warning: none", "{", "[" * 100_000])
+def test_an_answer_that_is_no_json_is_an_error(commands, tmp_path, printed):
+    (tmp_path / "printed").write_text(printed)
+    broken = commands(f"cat {tmp_path}/printed")
+    for call in (lambda: broken.asked("stack", "export"), broken.known):
+        assert refused(call).code == "stack-unreadable"
+
+
+@pytest.mark.parametrize("printed", ["7", "[7]", "{}"])
+def test_what_is_no_list_of_stacks_does_not_say_that_there_is_none(commands, printed):
+    assert refused(commands(f"echo '{printed}'").known).code == "stack-unreadable"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "{",
+        "7",
+        '{"resourcePreEvent": {}}',
+        '{"resourcePreEvent": {"metadata": {"op": ["delete"], "type": "a:b:C", "urn": "u"}}}',
+        '{"summaryEvent": {"resourceChanges": 7}}',
+        "[" * 100_000,
+    ],
+)
+def test_an_event_that_is_not_understood_is_not_passed_over(commands, tmp_path, event):
+    """It could be a deletion. The engine comes to its end all the same."""
+    (tmp_path / "given").write_text(f"{event}\n" + json.dumps({"resourcePreEvent": {"metadata": STEP}}) + "\n")
+    said: list[str] = []
+    strange = commands(f"cat {tmp_path}/given > {tmp_path}/up.events; touch {tmp_path}/done", said)
+    assert refused(lambda: strange.story("up")).code == "stack-unreadable"
+    assert said == ["create one (a:b:C)"] and (tmp_path / "done").exists()
+
+
+def test_one_that_does_not_read_its_input_is_ended_too(commands):
+    found = refused(lambda: commands("sleep 60", seconds=0.5).told("config", "set", given="x" * 1_000_000))
+    assert found.code == "stack-timeout"
+
+
+def test_words_that_no_program_can_be_given_are_refused(commands):
+    assert refused(lambda: commands("true").told("import", "a\0b")).code == "stack-failed"

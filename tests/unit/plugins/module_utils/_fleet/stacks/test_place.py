@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,26 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path):
         place(wrong)
     codes = {each.code for each in found.value.problems}
     assert codes == {"no-project", "bad-stack", "bad-backend", "no-passphrase"}
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"project_dir": "~nosuchuser/fleet"}, "bad-path"),
+        ({"home": "~nosuchuser/.pulumi"}, "bad-path"),
+        ({"python": "a\0b"}, "bad-path"),
+        ({"passphrase_file": "a\ud800"}, "bad-path"),
+        ({"backend_url": "file://~nosuchuser/state"}, "bad-backend"),
+        ({"backend_url": "http://["}, "bad-backend"),
+        ({"stack": "de\0v"}, "bad-stack"),
+        ({"stack": "dev prod"}, "bad-stack"),
+        ({"stack": "org/dev"}, "bad-stack"),
+    ],
+)
+def test_what_names_no_place_is_refused_with_its_option(options, given, code):
+    with pytest.raises(FleetError) as found:
+        place({**options, **given})
+    assert [(each.code, each.where) for each in found.value.problems] == [(code, next(iter(given)))]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +87,14 @@ def test_settings_lie_over_those_of_the_project_which_stays_as_it_is(options, tm
         document = json.loads((folder / "Pulumi.dev.yaml").read_text())
     assert document == {"config": {"small:a": 1, "small:b": {"c": [1]}, "other:d": True}}
     assert sorted(each.name for each in tmp_path.iterdir()) == before and not folder.exists()
+
+
+@pytest.mark.parametrize(("own", "over"), [("[1]", {}), ("{}", {"day": date(2026, 1, 1)})])
+def test_settings_that_the_engine_cannot_be_given_are_refused(options, tmp_path, own, over):
+    (tmp_path / "Pulumi.dev.yaml").write_text(f"config: {own}\n")
+    with pytest.raises(FleetError) as found, workspace(place(options), over):
+        pass
+    assert found.value.code == "bad-config" and "Pulumi.dev.yaml" in found.value.where
 
 
 def test_who_only_reads_compiles_no_engine(options, tmp_path, monkeypatch):

@@ -9,7 +9,8 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.stack import stack
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.events import StackStep
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.stack import StackReport, stack
 
 # Each resource is new; ``known`` are the stacks that there are.
 ENGINE = """#!/bin/sh
@@ -64,3 +65,30 @@ def test_what_is_there_is_previewed_for_deletions_before_it_is_changed(asked):
 @pytest.mark.parametrize(("known", "first"), [(True, []), (False, ["stack init"])])
 def test_check_mode_previews(asked, known, first):
     assert asked(known=known, check=True) == [*first, PREVIEW]
+
+
+def step(op: str, kind: str, name: str, **differs: t.Any) -> StackStep:
+    urn = f"urn:pulumi:dev::small::{kind}::{name}"
+    before, after = ({key: value[side] for key, value in differs.items()} for side in (0, 1))
+    return StackStep(op=op, urn=urn, before=before, after=after)
+
+
+def diff(*steps: StackStep) -> dict[str, t.Any]:
+    return StackReport(changed=True, counts={}, steps=steps, outputs={}, warnings=()).diff()
+
+
+def test_resources_of_one_name_are_told_apart_by_their_urns():
+    net, rule, other = (
+        step("update", "a:Network", "east", cidr=(1, 2)),
+        step("delete", "a:Rule", "east"),
+        step("update", "a:Network", "west", cidr=(3, 4)),
+    )
+    assert diff(net, rule, other) == {
+        "before": {net.urn: {"cidr": 1}, rule.urn: {}, "west": {"cidr": 3}},
+        "after": {net.urn: {"cidr": 2}, "west": {"cidr": 4}},
+    }
+
+
+def test_what_is_replaced_keeps_what_differs_though_the_old_one_is_deleted_after():
+    steps = [step("create-replacement", "a:Network", "east", cidr=(1, 2)), step("delete-replaced", "a:Network", "east")]
+    assert diff(*steps) == {"before": {"east": {"cidr": 1}}, "after": {"east": {"cidr": 2}}}

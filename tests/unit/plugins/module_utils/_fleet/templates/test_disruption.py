@@ -206,3 +206,24 @@ def test_bad_input_is_named(call, words):
     with pytest.raises(FleetError) as caught:
         call()
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
+
+
+def test_a_node_that_does_not_say_its_type_yet_is_none_to_karpenter() -> None:
+    fresh = {"kind": "Node", "metadata": {"name": "a", "labels": {"karpenter.sh/nodepool": "p"}}}
+    assert is_disruptable(fresh) is False and is_disruptable(fresh, node_claims=[]) is False
+
+
+def test_a_list_of_several_objects_is_no_object() -> None:
+    pod = {"kind": "Pod", "metadata": {"name": "a"}}
+    assert is_disruptable([pod])
+    with pytest.raises(FleetError) as error:
+        is_disruptable([pod, pod])
+    assert (error.value.code, error.value.hint) == ("bad-argument", "use select()")
+
+
+@pytest.mark.parametrize("now", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"])
+def test_the_ends_of_the_calendar_are_no_present(now: str) -> None:
+    for ask in (allowed_disruptions, disruption_openings):
+        with pytest.raises(FleetError) as error:
+            ask(pool("p"), 3, now=now)
+        assert error.value.code == "invalid-time"

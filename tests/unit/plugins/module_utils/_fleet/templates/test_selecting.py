@@ -60,6 +60,8 @@ def test_rows_and_other_objects_have_labels_too():
         (CLUSTER, "region in eu", ["kubectl -l"]),
         (CLUSTER, "", ["a label key is wanted"]),
         (CLUSTER, 5, ["selector", "5"]),
+        (CLUSTER, None, ["there is no selector", "{}"]),
+        (CLUSTER, {"byLabel": None}, ["selector.byLabel", "text is wanted, not None"]),
         (CLUSTER, {"matchLabel": {}}, ["matchLabel", "matchLabels"]),
         (CLUSTER, {"matchLabels": {"a b": "c"}}, ["a b"]),
         (CLUSTER, need("resources.kubernetes-fleet.io/left-cpu", "Ge", "1"), ["left"]),

@@ -84,6 +84,14 @@ def test_bad_input_is_named(at, window, words):
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
 
 
+@pytest.mark.parametrize("window", [BUDGET, NTH, WEEKLY, HOURS, MAINTENANCE])
+@pytest.mark.parametrize("at", ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00Z"])
+def test_the_ends_of_the_calendar_are_no_instants(at, window):
+    """What is looked for before and after them has no place in it."""
+    with pytest.raises(FleetError, match="invalid-time"):
+        within_window(at, window)
+
+
 def test_what_is_governed_is_one_of_two():
     with pytest.raises(FleetError, match="kubernetes, nodeImage"):
         within_window("now", BUDGET, "platform")

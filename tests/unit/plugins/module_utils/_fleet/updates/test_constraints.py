@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import typing as t
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Begin, MemberView
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Observation
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import monitor
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.constraints import StartConstraints
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monitor import (
     LIST_AFTER,
@@ -130,3 +134,92 @@ def test_a_window_that_is_changed_is_seen_with_the_next_list(records):
     sight.refresh(NOW + LIST_AFTER)
     assert closed.windows != sight.views["a"].windows
     assert any(opens <= NOW < closes for opens, closes in sight.views["a"].windows)
+
+
+FREEZE = {"name": "quarter", "start": "2026-08-01", "end": "2026-08-31"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"start": "2026-08-31", "end": "2026-08-01"},
+        {"start": "2026-02-30"},
+        {"end": "2026-02-30"},
+        {"timeZone": "Mars/Olympus"},
+        {"timeZone": 7},
+    ],
+    ids=["ends before it starts", "no such day", "no such last day", "no such zone", "a number"],
+)
+def test_what_a_cluster_says_of_its_windows_holds_no_other_member(records, wrong):
+    """D3-41. Many may write the status of a FleetMember."""
+    keep(records, "FleetMaintenance", "frozen", {"freezes": [{**FREEZE, "start": "2026-09-01", "end": "2026-09-02"}]})
+    for name in ("a", "b"):
+        member(records, name)
+    stored = records.get("FleetMember", "a")
+    own = {"source": "aks", "freezes": [{**FREEZE, **wrong}]}
+    records.replace({**stored, "status": {"maintenance": own}})
+    found = views(records)
+    assert found["b"].obstacles == ()
+    (obstacle,) = found["a"].obstacles
+    assert obstacle.reason == "WindowClosed" and "status.maintenance" in obstacle.message
+    permits = StartConstraints(records, "ControlPlaneOnly", "1.36.3")
+    freezes = permits.freezes(records.list("FleetMember"))
+    assert len(freezes["a"]) == len(freezes["b"]) == 1, "those of the fleet hold"
+
+
+def watched(records: SqliteRecords, drivers: t.Mapping[str, t.Any], now: datetime = NOW) -> MemberMonitor:
+    for name in drivers:
+        member(records, name)
+    sight = MemberMonitor(
+        records=records, drivers=drivers, judge=ControlPlaneJudge("1.36.3"), holder="tests", members=tuple(drivers)
+    )
+    sight.refresh(now)
+    return sight
+
+
+class SlowDriver:
+    """Tells its version when it is let go."""
+
+    def __init__(self) -> None:
+        self.go, self.asked = threading.Event(), 0
+
+    def observe(self, _member: str) -> Observation:
+        self.asked += 1
+        self.go.wait(10)
+        return Observation(version="v1.35.2")
+
+
+def begin(name: str) -> Begin:
+    return Begin(stage="s", group="g", member=name, attempt=1, operation=f"r-0.{name}.1")
+
+
+def test_members_that_hang_hold_the_conductor_for_a_bounded_time(records, monkeypatch):
+    """Its lease is renewed between turns only: another one would take over."""
+    monkeypatch.setattr(monitor, "LOOKING", 0.4)
+    drivers = {name: SlowDriver() for name in "abcd"}
+    sight = watched(records, drivers)
+    began = time.monotonic()
+    for name in drivers:
+        assert not sight.claim_or_look([begin(name)], NOW)
+    assert time.monotonic() - began < 3
+    assert [sight.views[name].obstacles[-1].reason for name in drivers] == ["Unreachable"] * 4
+    later = NOW + timedelta(seconds=16)
+    sight.refresh(later)
+    assert not sight.claim_or_look([begin(name) for name in drivers], later)
+    assert [each.asked for each in drivers.values()] == [1] * 4, "one that is still at it is not asked once more"
+    for each in drivers.values():
+        each.go.set()
+    until(lambda: not sight._under_way)
+    later += timedelta(seconds=16)
+    sight.refresh(later)
+    assert not sight.claim_or_look([begin(name) for name in drivers], later), "it was looked at, and is claimed"
+    assert sight.claim_or_look([begin(name) for name in drivers], later)
+    assert sight.versions == dict.fromkeys(drivers, "v1.35.2")
+    assert [each.asked for each in drivers.values()] == [1] * 4, "and its answer counts, late as it was"
+
+
+def until(done: t.Callable[[], bool]) -> None:
+    end = time.monotonic() + 5
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import sys
+from datetime import datetime
 
 import pytest
 import yaml
@@ -89,15 +90,61 @@ def test_a_token_file_is_read_at_each_use(tmp_path):
 
 def test_all_that_a_cluster_says_is_taken(tmp_path):
     cluster = {"tls-server-name": "n", "proxy-url": "http://p:1", "insecure-skip-tls-verify": True}
-    user = {"token": "t", "as": "jo", "as-groups": ["x", "y"], "as-user-extra": {"scope": ["s"]}}
+    extra = {"scope": ["s"], "example.com/team": ["a", "b"], "a:b%": ["c"]}
+    user = {"token": "t", "as": "jo", "as-groups": ["x", "y"], "as-user-extra": extra}
     connection = connection_from_kubeconfig(written(tmp_path, document(user, cluster)))
     assert (connection.tls_server_name, connection.proxy, connection.insecure) == ("n", "http://p:1", True)
     assert connection.impersonate == (
         ("Impersonate-User", "jo"),
         ("Impersonate-Group", "x"),
         ("Impersonate-Group", "y"),
+        ("Impersonate-Extra-a%3Ab%25", "c"),
+        ("Impersonate-Extra-example.com%2Fteam", "a"),
+        ("Impersonate-Extra-example.com%2Fteam", "b"),
         ("Impersonate-Extra-scope", "s"),
     )
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        *({"as-user-extra": extra} for extra in ({"x": 5}, {"x": None}, {"x": [5]}, {5: ["x"]}, {"x": "canary"}, [5])),
+        *({"as-groups": groups} for groups in ("canary", [5], {"canary": 1})),
+    ],
+)
+def test_whoever_is_posed_as_is_named_in_texts(tmp_path, user):
+    error = refused(connection_from_kubeconfig, written(tmp_path, document(user)))
+    assert error.code == "kubeconfig-invalid" and error.where.endswith("as-groups")
+
+
+@pytest.mark.parametrize("name", [5, ["canary"], {"canary": "canary"}])
+@pytest.mark.parametrize("kind", ["cluster", "user"])
+def test_a_context_names_its_parts_in_texts(kind, name):
+    """F22: anything else is not written out, for it may be an alias of a million of them."""
+    context = {"cluster": "c", "user": "u", kind: name}
+    error = refused(connection_from_document, document(contexts=[{"name": "one", "context": context}]))
+    assert error.message == f"the context names no {kind}"
+
+
+@pytest.mark.parametrize(
+    ("proxy", "shown"),
+    [
+        ("ftp://user:c@nary@host", "ftp://host"),
+        ("ftp://user:c/n@ry@host", "ftp://host"),
+        ("ftp://user:c/nary@host", "ftp://host"),
+        ("ftp://user:c#nary@host", "ftp://host"),
+        ("user:canary@host:3128", "host:3128"),
+    ],
+)
+def test_no_part_of_a_password_of_a_proxy_is_shown(tmp_path, proxy, shown):
+    error = refused(connection_from_kubeconfig, written(tmp_path, document(cluster={"proxy-url": proxy})))
+    assert f"proxy-url {shown!r} " in error.message
+
+
+def test_the_names_of_files_may_be_ones_that_no_file_has(tmp_path):
+    for name in ("~a\0b", "x" * 300):
+        error = refused(connection_from_kubeconfig, written(tmp_path, document({"client-certificate": name})))
+        assert error.code == "kubeconfig-invalid" and "cannot be read" in error.message
 
 
 def test_contexts_are_listed_sorted_and_several_files_are_merged(tmp_path):
@@ -346,6 +393,7 @@ def test_a_plugin_may_give_a_certificate_and_is_told_its_environment(tmp_path):
         (answer("canary"), "without a status"),
         (answer({"token": ["canary"]}), "neither a token"),
         (answer({"token": "canary\n"}), "line breaks"),
+        (answer({"token": "canary\ud800"}), "line breaks"),
         ("echo '[\"canary\"]'", "did not print an ExecCredential"),
         ("head -c 200000 /dev/zero | tr '\\0' '['", "did not print an ExecCredential"),
         ("printf '\\377canary'", "did not print an ExecCredential"),
@@ -358,6 +406,26 @@ def test_a_plugin_that_fails_shows_nothing_it_printed(tmp_path, capfd, caplog, s
     assert error.code.startswith("credentials-") and message in error.message
     captured = capfd.readouterr()
     assert "canary" not in captured.out + captured.err + caplog.text
+
+
+@pytest.mark.parametrize(
+    "env",
+    [[{"name": "A", "value": datetime(2026, 1, 1).date()}], [{"name": 5, "value": "a"}], [{"name": "A"}], ["A"], "A"],
+)
+def test_the_environment_of_a_plugin_is_of_texts(tmp_path, env):
+    error = refused(lambda: plugin(tmp_path, "", env=env))
+    assert error.code == "kubeconfig-invalid" and error.where.endswith("exec.env")
+
+
+def test_days_and_mixed_keys_beside_what_a_plugin_is_told_do_no_harm(tmp_path):
+    odd = {"day": datetime(2026, 1, 1).date(), 5: {True: "a", "b": None}}
+    section = {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "provideClusterInfo": True, **odd}
+    section |= {"args": ["-c", answer({"token": "canary"})], "interactiveMode": datetime(2026, 1, 1).date()}
+    for more in ({"extensions": 5}, {"extensions": [{"name": "client.authentication.k8s.io/exec", "extension": odd}]}):
+        path = written(tmp_path, document({"exec": section}, more))
+        assert connection_from_kubeconfig(path).credentials.get().authorization == "Bearer canary"
+    provider = {"auth-provider": {"name": "oidc", "config": odd, **odd}}
+    assert refused(connection_from_kubeconfig(written(tmp_path, document(provider))).credentials.get)
 
 
 def test_a_plugin_that_is_not_there(tmp_path):

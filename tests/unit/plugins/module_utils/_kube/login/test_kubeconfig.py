@@ -5,14 +5,20 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import typing as t
 from functools import partial
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login import kubeconfig
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.kubeconfig import local_path, read_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.kubeconfig import (
+    local_path,
+    parse_yaml,
+    read_kubeconfig,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 
 ENVIRON = {"HOME": "/home/anna", "CI_PROJECT_DIR": "/builds/fleet", "TOKEN": "canary", "HTTPS_PROXY": "http://a:b@c"}
@@ -67,3 +73,71 @@ def test_a_file_that_was_replaced_is_parsed_again(tmp_path: Path, parsed: list[s
         path.with_suffix(".new").replace(path)
         assert list(read_kubeconfig(path).contexts) == [name]
     assert len(parsed) == 2
+
+
+NOT_YAML = "the kubeconfig is not YAML"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a: 2024-99-99", "a: 0b_", f"a: {'9' * 5000}", f"a: 0x{'f' * 9000}"),
+        *('a: !!int ""', 'a: !!float ""', "a: !!bool x", "a: !!timestamp x"),
+        "a: &a {<<: *a}",
+    ],
+)
+def test_what_python_has_no_value_for_is_no_yaml(tmp_path: Path, text: str) -> None:
+    """F22."""
+    path = tmp_path / "config"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FleetError) as refused:
+        read_kubeconfig(path)
+    assert (refused.value.code, refused.value.message) == ("kubeconfig-invalid", NOT_YAML)
+
+
+def bomb(level: str) -> str:
+    rows = (f"a{n}: &a{n} {level.format(', '.join([f'*a{n - 1}'] * 10))}\n" for n in range(1, 12))
+    return "a0: &a0 {x: 1}\n" + "".join(rows)
+
+
+@pytest.mark.parametrize("text", [bomb("[{}]"), bomb("{{<<: [{}]}}"), "a: &a [*a]", "a: &a {b: *a}"])
+def test_aliases_that_unfold_without_end_are_refused(text: str) -> None:
+    """F22: whoever writes a Secret on the hub must not fill the memory of the runner."""
+    with pytest.raises(FleetError) as refused:
+        parse_yaml(text, "Secret a/b")
+    assert refused.value.code == "kubeconfig-invalid"
+
+
+def test_aliases_that_are_used_as_they_are_meant_are_fine() -> None:
+    text = "a: &a {x: 1, y: 2024-01-02}\nb: [*a, *a]\nc: {<<: [*a, {z: 3}], x: 2}\n"
+    found = parse_yaml(text, "f")
+    assert found["b"] == [found["a"]] * 2 and found["c"] == {**found["a"], "z": 3, "x": 2}
+
+
+@pytest.mark.parametrize("current", [5, ["canary"], {"a": "canary"}])
+def test_a_current_context_is_a_text(current: t.Any) -> None:
+    with pytest.raises(FleetError) as refused:
+        kubeconfig.kubeconfig_from_document({"current-context": current}, "f")
+    assert refused.value.where == "f current-context" and "canary" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "closed/config", "a\0b", "~a\0b", "\ud800"])
+def test_a_file_that_cannot_be_looked_at_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Only root can look into a closed folder, so it is closed by hand here."""
+    real = os.stat
+
+    def closed(path: t.Any, *more: t.Any, **named: t.Any) -> os.stat_result:
+        if str(path).endswith("closed/config"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, *more, **named)
+
+    (tmp_path / "good").write_text("contexts: []", encoding="utf-8")
+    monkeypatch.setattr(os, "stat", closed)
+    monkeypatch.chdir(tmp_path)
+    for given in (name, f"{name}:good", f"good:{name}"):
+        with pytest.raises(FleetError) as refused:
+            read_kubeconfig(given)
+        assert (refused.value.code, "cannot be read" in refused.value.message) == ("kubeconfig-missing", True)
+    assert read_kubeconfig("good:none:good/none").contexts == {}

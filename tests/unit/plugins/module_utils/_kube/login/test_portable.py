@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import typing as t
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,14 @@ def test_another_context_and_one_without_a_user():
     config = kubeconfig_from_document(document({"server": "https://c"}, {}), "k")
     assert portable_kubeconfig(config, "west")["users"] == [{"name": "v", "user": {"token": "0ther"}}]
     assert portable_kubeconfig(config, "open")["users"] == []
+
+
+def test_it_is_json_whatever_yaml_stood_in_it():
+    odd = {"day": datetime(2026, 1, 1).date(), 5: {True: "a"}}
+    given = document({"server": "https://c", **odd}, {"token": "t", **odd})
+    given["contexts"][0]["context"] |= {"extensions": [odd]}
+    made = portable_kubeconfig(kubeconfig_from_document(given, "k"))
+    assert json.loads(json.dumps(made)) == made and made["clusters"][0]["cluster"]["day"] == "2026-01-01"
 
 
 @pytest.mark.parametrize("context, code", [("none", "context-missing"), ("", "kubeconfig-missing")])

@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import binaries
+from ansible_collections.gitops.fleet.plugins.module_utils._local.provisioning import provisioning_line
 from ansible_collections.gitops.fleet.plugins.module_utils._local.recipes import Recipe, kubernetes_recipe, recipe
 from ansible_collections.gitops.fleet.plugins.module_utils._local.released import downloads, offers, publishers
-from ansible_collections.gitops.fleet.plugins.module_utils._local.way import provisioning_line
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._local.released.release_server import (
     ReleaseServer,
     serving,

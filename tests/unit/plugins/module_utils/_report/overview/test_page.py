@@ -87,6 +87,9 @@ def test_markdown_is_text_and_stays_below_what_code_hosts_accept():
     data["clusters"] = [{**each, "state": "not ready"} for each in data["clusters"]]
     large = overview_markdown(data)
     assert len(large.encode()) <= LIMIT + 200 and "this text is full" in large
+    noted = overview_markdown({**report(), "notes": ["|" * 300] * 400})
+    assert len(noted.encode()) < LIMIT // 2 and f"\n- {400 - noted.count('- note: ')} more notes\n" in noted
+    assert "<summary>Placements</summary>" in noted
 
 
 def test_what_has_changed_stands_first():

@@ -50,3 +50,10 @@ def test_labels_and_taints_that_were_changed_since_are_told_with_the_fields() ->
     assert "a metadata.labels[class] not there, recorded 'gold'" in told.message
     assert "b spec.taints none, recorded maintenance" in told.message
     assert "capture" in told.hint
+
+
+def test_taints_that_differ_in_value_alone_are_told_with_it() -> None:
+    old, new = ({"key": "k", "value": value, "effect": "NoSchedule"} for value in ("old", "new"))
+    facts = replace(KNOWN, members=(cluster("a", taints=[old]),))
+    _members, (told,) = beside(facts, {"a": cluster("a", taints=[new])}, PLACE)
+    assert "a spec.taints k=old:NoSchedule, recorded k=new:NoSchedule" in told.message

@@ -103,6 +103,35 @@ def test_what_is_no_snapshot_is_refused_with_its_place(document: object, code: s
     assert (caught.value.code, caught.value.where) == (code, "facts.json")
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"failed": {"m1": {"code": 1}}},
+        {"failed": {"m1": {}, 1: {}}},
+        {"prices": {"source": 5}},
+        {"prices": {"colour": "red"}},
+        *(
+            {"nodes": {"m1": [{"name": "n", **each}]}}
+            for each in (
+                {"name": 5}, {"version": 5}, {"pool": []}, {"capacity": [1]}, {"allocatable": {"cpu": "many"}},
+                {"createdAt": 7},
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_parts_of_other_types_are_refused(part: dict[str, object]) -> None:
+    document = write_snapshot(FactsSnapshot(captured_at=AT, members=(member("m1"),)))
+    with pytest.raises(FleetError) as caught:
+        read_snapshot(document | part, "f")
+    assert caught.value.code == "facts-invalid" and "cannot be read" in caught.value.message
+
+
+def test_of_a_member_that_was_not_read_code_and_message_are_always_there() -> None:
+    document = json.loads(json.dumps(write_snapshot(FactsSnapshot(captured_at=AT, members=(member("m1"),)))))
+    found = read_snapshot(document | {"failed": {"m1": {}}}, "f")
+    assert found.failed == {"m1": {"code": "", "message": ""}} and snapshot_digest(found)
+
+
 def test_parts_that_could_not_be_read_are_kept_and_named() -> None:
     missing = {"m1": {"nodes": {"code": "forbidden", "message": "no right"}}}
     snapshot = FactsSnapshot(captured_at=AT, members=(member("m1"),), missing=missing)

@@ -159,3 +159,14 @@ def test_the_order_of_budgets_never_matters_and_none_is_exceeded(
     for each in answer.budgets:
         if each.active and each.budget.covers("Empty") and not answer.error:
             assert answer.limit <= each.value
+
+
+@pytest.mark.parametrize(("nodes", "limit"), [("0" * 5000 + "3", 3), ("-" + "0" * 5000, 0), ("0" * 5000 + "30%", 3)])
+def test_a_number_with_more_zeros_before_it_than_python_reads_is_read(nodes: str, limit: int) -> None:
+    found = allowed((Budget(nodes),), NOON, 10, REASONS[0])
+    assert (found.limit, found.error) == (limit, False) and found.as_dict()["budgets"][0]["arithmetic"]
+
+
+@pytest.mark.parametrize("nodes", ["9" * 5000, "9" * 5000 + "%", "+", "5%%", "%"])
+def test_what_is_no_number_closes_and_ends_nothing(nodes: str) -> None:
+    assert allowed((Budget(nodes),), NOON, 10, REASONS[0]).error

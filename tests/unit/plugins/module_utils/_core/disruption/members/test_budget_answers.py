@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.maintenance import cluster_maintenance
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import read_node
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.budget_answers import (
     PoolAnswer,
@@ -31,7 +33,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.cron import load_zone
 from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.budgets_text import budgets_text
-from ansible_collections.gitops.fleet.tests.data.maintenance_parts import freeze, maintenance, rotation
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import configuration, freeze, maintenance, rotation
 
 # The Saturday before the clocks of Vienna change.
 NOW = datetime(2026, 3, 28, 12, tzinfo=UTC)
@@ -70,6 +72,11 @@ def test_nodes_that_a_rotation_selects_are_a_pool_of_each_member_that_it_selects
     assert found[0].blocks == (
         "budget 1 (nodes: 50%) 50% of 2 nodes is 1: always active", "node b is not Ready",
     )  # fmt: skip
+
+
+def test_budgets_that_decide_are_numbered_from_1_and_in_one_way_only() -> None:
+    data = answers([member("m1", node("a"))], rotation({"nodes": "5"}, {"nodes": "1"}))[0].as_dict(UTC)
+    assert data["binding_budgets"] == [2] and "binding" not in data
 
 
 def test_without_budgets_it_is_a_tenth_rounded_up() -> None:
@@ -163,3 +170,54 @@ def test_other_files_are_refused(change: Document, code: str) -> None:
     with pytest.raises(FleetError) as error:
         read_nodes({**document, **change}, "nodes.json", NOW)
     assert error.value.code == code
+
+
+def test_a_node_that_pretends_to_be_older_than_any_calendar_is_very_old() -> None:
+    document = node("a")
+    document["metadata"]["annotations"] = {"gitops.fleet/simulated-age": "999999d" * 1500}
+    found = age(read_node(document), NOW)
+    assert found is not None and found > timedelta(days=999_999_000)
+
+
+def window(schedule: Document, **more: t.Any) -> Document:
+    configured = {"schedule": schedule, "durationHours": 4, "startTime": "01:00", **more}
+    return {"windows": [{"name": "kubernetes", "maintenanceWindow": configured}]}
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        window({"daily": {"intervalDays": 0}}),
+        window({"daily": {"intervalDays": 1}}, timeZone="Nowhere"),
+        window({"daily": {"intervalDays": 1}}, startDate="never"),
+        {"freezes": [{"name": "sales", "start": "never", "end": "2026-12-01"}]},
+        {"source": 5},
+        {"colour": "red"},
+        ["x"],
+    ],
+)
+def test_windows_of_a_member_in_a_file_are_judged_as_on_the_member(own: t.Any) -> None:
+    document = write_nodes(NodesSnapshot(captured_at=NOW, members=()))
+    with pytest.raises(FleetError) as error:
+        read_nodes({**document, "members": [{"name": "a", "ownMaintenance": own}]}, "nodes.json", NOW)
+    assert "nodes.json a ownMaintenance" in error.value.where
+
+
+def test_windows_of_a_member_are_read_again_as_they_were_written() -> None:
+    text = json.dumps({"windows": maintenance(configuration())["spec"]["windows"], "freezes": [freeze()]})
+    own = cluster_maintenance(text, "annotation x", "a")
+    one = MemberNodes(name="a", own_maintenance=own)
+    document = write_nodes(NodesSnapshot(captured_at=NOW, members=(one,), documents={"a": {}}))
+    assert read_nodes(document, "nodes.json", NOW).members[0].own_maintenance == own
+
+
+def test_a_share_of_the_members_is_one_of_all_recorded_members() -> None:
+    """Of four members one may not have disrupted nodes and another one too; two were asked for."""
+    half = maintenance(budgets=[{"name": "half", "members": "50%"}])
+    members = [member("m1", node("a", "False")), member("m2", node("b"))]
+    windows, rotations = [made(half)], [made(rotation())]
+    held = {each.pool.member: each.held for each in budget_answers(members, rotations, windows, NOW)}
+    assert held["m2"] != ()
+    fleet = {f"m{at}": {} for at in range(1, 5)}
+    held = {each.pool.member: each.held for each in budget_answers(members, rotations, windows, NOW, fleet=fleet)}
+    assert held["m2"] == ()

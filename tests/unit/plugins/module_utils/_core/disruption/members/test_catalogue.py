@@ -76,3 +76,11 @@ def test_prices_hold_for_on_demand_nodes_of_which_the_list_says_nothing() -> Non
     assert [made.price(each) for each in made.nodes] == [0.2, None]
     listed = Catalogue(types=read_catalogue([TYPE], ""), prices={"m": 9.0}).put_into(state)
     assert listed.price(listed.nodes[1]) == 0.04
+
+
+@pytest.mark.parametrize("price", [float("inf"), float("nan"), 10**400])
+def test_a_price_that_nothing_can_be_reckoned_with_is_refused(price: float) -> None:
+    kind = {"name": "m", "allocatable": {"cpu": "1"}, "offerings": [{"zone": "a", "price": price}]}
+    with pytest.raises(FleetError) as error:
+        read_catalogue([kind], "types.json")
+    assert "is no price of an hour" in error.value.message

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.class_changes import (
@@ -19,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.network_file import read_network
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.subnet_change import Network
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.changes_text import changes_text
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import (
     a_claim,
@@ -138,3 +140,27 @@ def test_a_subnet_that_was_probed_needs_nobody_to_look_d0_46() -> None:
     found = changed({"vnetSubnetID": NEW}, reached)
     assert found.confirmed and "subnet-routes-unconfirmed" not in {each.code for each in found.findings}
     assert not changed({"vnetSubnetID": NEW}, read_network({**FILE, "reached": [OLD]}, "network.json")).confirmed
+
+
+@pytest.mark.parametrize(
+    "part", [{"metadata": ["default"]}, {"metadata": "default"}, {"spec": ["x"]}, {"spec": "x"}, {"spec": 7}]
+)
+def test_documents_of_another_shape_are_refused(part: dict[str, t.Any]) -> None:
+    for kind in ("AKSNodeClass", "NodePool"):
+        with pytest.raises(FleetError) as error:
+            class_changes([member()], [{"kind": kind, "metadata": {"name": "default"}, "spec": {}, **part}], Network())
+        assert error.value.code == "wrong-type"
+
+
+def test_a_pool_that_is_stored_without_a_spec_is_changed_all_the_same() -> None:
+    bare = replace(member(), pools=(decode_node_pool({"metadata": {"name": "p"}}),))
+    (found,) = class_changes(
+        [bare], [{"kind": "NodePool", "metadata": {"name": "p"}, "spec": {"weight": 1}}], Network()
+    )
+    assert found.changed == (("spec.weight", "behaviour"),)
+
+
+def test_keys_that_are_no_texts_stand_beside_others() -> None:
+    assert [path for path, _kind in changed({"tags": {1: "a", None: "b", "c": "d"}}).changed] == [
+        "spec.tags.1", "spec.tags.None", "spec.tags.c",
+    ]  # fmt: skip

@@ -11,9 +11,12 @@ from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import read_node, read_node_claim
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.budget_answers import budget_answers
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.rotation_sight import RotationGround
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.origins import DISRUPTED_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import begin, decide
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import OtherNode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import freeze, maintenance, rotation
@@ -23,10 +26,14 @@ Document = dict[str, t.Any]
 ALL = {"pace": {"firstWave": 99}}
 
 
-def node(name: str, version: str = "v1.36.3", image: str = "Linux 1", **labels: str) -> Document:
+def node(
+    name: str, version: str = "v1.36.3", image: str = "Linux 1", ready: str = "True", by: str = "", **labels: str
+) -> Document:
+    """``by``: which rotation has it in hand."""
     info = {"kubeletVersion": version, "osImage": image}
     metadata = {"name": name, "uid": f"u-{name}", "labels": labels, "creationTimestamp": "2026-03-18T12:00:00Z"}
-    status = {"conditions": [{"type": "Ready", "status": "True"}], "nodeInfo": info}
+    metadata |= {"annotations": {DISRUPTED_BY: f"{by}/{name}.1"}} if by else {}
+    status = {"conditions": [{"type": "Ready", "status": ready}], "nodeInfo": info}
     return {"metadata": metadata, "status": status}
 
 
@@ -39,9 +46,9 @@ def ground(document: Document, *others: Document) -> RotationGround:
     return RotationGround(rotation=t.cast(t.Any, read(document).object), maintenance=windows)
 
 
-def first(wanted: RotationGround, *members: MemberNodes) -> t.Any:
+def first(wanted: RotationGround, *members: MemberNodes, **seen: t.Any) -> t.Any:
     """The nodes that begin at once, and why each other one does not."""
-    sight = wanted.sight(members, NOW)
+    sight = wanted.sight(members, NOW, **seen)
     state = begin(wanted.due(members, NOW), sight, wanted.rotation.spec.pace, NOW)
     found = decide(state, sight, NOW)
     held = {each.name: each.blockers[0] for each in found.waits}
@@ -91,6 +98,99 @@ def test_budgets_of_the_fleet_are_over_all_members_that_they_name() -> None:
     assert held["m1/a"].text == (
         "budget one of FleetMaintenance standard: 1 members may have nodes in flight, and m0 have"
     )
+
+
+ONE_NODE = maintenance(budgets=[{"name": "one", "nodes": "1"}])
+ONE_MEMBER = maintenance(budgets=[{"name": "one", "members": "1"}])
+ONLY_M1 = rotation({"nodes": "100%"}, members=["m1"], **ALL)
+
+
+@pytest.mark.parametrize("budgets", [ONE_NODE, ONE_MEMBER])
+@pytest.mark.parametrize("other", [node("c", ready="False"), node("c", by="green")])
+def test_budgets_of_the_fleet_count_what_is_disrupted_on_members_that_take_no_part(
+    budgets: Document, other: Document
+) -> None:
+    """As ``held`` of the budgets says: whoever disrupts a node there."""
+    one, two = member("m1", node("a"), node("b")), member("m2", other)
+    wanted = ground(ONLY_M1, budgets)
+    begins, held = first(wanted, one, two)
+    assert begins == [] and held["m1/a"].text.startswith("budget one of FleetMaintenance standard: ")
+    whole = t.cast(t.Any, wanted.maintenance)
+    told = {each.pool.member: each.held for each in budget_answers((one, two), (wanted.rotation,), whole, NOW)}
+    assert [each.partition(":")[0] for each in told["m1"]] == ["budget one of FleetMaintenance standard"]
+
+
+def test_a_share_of_the_fleet_s_nodes_is_one_of_all_members() -> None:
+    one, two = member("m1", node("a"), node("b")), member("m2", *(node(f"n{at}") for at in range(6)))
+    wanted = ground(ONLY_M1, maintenance(budgets=[{"name": "quarter", "nodes": "25%"}]))
+    assert first(wanted, one, two)[0] == ["m1/a", "m1/b"]
+
+
+@pytest.mark.parametrize("budgets", [ONE_NODE, ONE_MEMBER])
+def test_what_is_in_flight_on_a_member_that_cannot_be_read_spends_budgets_of_the_fleet(budgets: Document) -> None:
+    """It is out of sight and not out of the budget, and the members that this is over are those recorded."""
+    one, two = member("m1", node("a")), member("m2", node("b"))
+    wanted = replace(ground(rotation({"nodes": "100%"}, **ALL), budgets), fleet={"m1": {}, "m2": {}})
+    sight = wanted.sight([one, two], NOW)
+    state = decide(begin(wanted.due([one, two], NOW), sight, wanted.rotation.spec.pace, NOW), sight, NOW).state
+    assert [each.phase for each in state.nodes] == ["Draining", "Waiting"]
+    blind = wanted.sight([two], NOW, unknown={"m1": "no answer"}, flying={each.pool for each in state.nodes})
+    found = decide(state, blind, NOW)
+    assert found.acts == () and "budget one of FleetMaintenance" in found.waits[0].blockers[0].text
+
+
+def test_a_share_of_members_is_one_of_all_recorded_members() -> None:
+    half = maintenance(budgets=[{"name": "half", "members": "50%", "memberSelector": {"byLabel": "env=prod"}}])
+    labels = {"m1": {"env": "prod"}, "m2": {"env": "prod"}, "m3": {"env": "prod"}, "m4": {"env": "prod"}, "x": {}}
+    members = [member(name, node("a"), labels=labels[name]) for name in ("m1", "m2", "m3")]
+    wanted = replace(ground(rotation({"nodes": "100%"}, **ALL), half), fleet=labels)
+    assert first(wanted, *members, unknown={"m4": "no answer"})[0] == ["m1/a", "m2/a"]
+
+
+def test_a_member_whose_node_is_lost_is_the_one_that_may_go_on_and_of_two_neither() -> None:
+    wanted = ground(rotation({"nodes": "100%"}, **ALL), ONE_MEMBER)
+    well, lost, other = (
+        member("m1", node("a")),
+        member("m2", node("b", ready="False"), node("c")),
+        node("d", ready="False"),
+    )
+    begins, held = first(wanted, well, lost)
+    assert begins == ["m2/b"] and held["m1/a"].code == "fleet-members"
+    begins, held = first(wanted, member("m1", other), lost)
+    assert begins == [] and held["m2/b"].code == "fleet-members"
+
+
+@pytest.mark.parametrize("gone", [False, True])
+@pytest.mark.parametrize("budgets", [ONE_NODE, ONE_MEMBER])
+def test_what_other_rotations_have_in_flight_counts_before_their_nodes_say_so_and_after_these_are_gone(
+    budgets: Document, gone: bool
+) -> None:
+    one, two = member("m1", node("a")), member("m2", *([] if gone else [node("b")]), node("c"))
+    others = (OtherNode("m2/b", "m2/-", "green"),)
+    wanted = ground(ONLY_M1, budgets)
+    assert first(wanted, one, two)[0] == ["m1/a"]
+    assert first(wanted, one, two, others=others)[0] == []
+
+
+def test_a_node_that_another_rotation_is_about_to_take_is_left_to_it() -> None:
+    one = member("m1", node("a"), node("b"))
+    wanted = ground(rotation({"nodes": "2"}, **ALL))
+    begins, held = first(wanted, one, others=(OtherNode("m1/a", "m1/-", "green"),))
+    assert begins == ["m1/b"] and held["m1/a"].text == "node m1/a is in the hands of green"
+
+
+def test_while_it_cannot_be_told_what_others_begin_nothing_begins() -> None:
+    begins, held = first(ground(rotation(**ALL)), member("m1", node("a")), wait="another one decides")
+    assert begins == [] and held["m1/a"].text == "another one decides"
+
+
+def test_a_member_whose_labels_no_longer_select_it_keeps_the_nodes_that_were_begun_with() -> None:
+    prod, test = (member("m1", node("a"), labels={"env": env}) for env in ("prod", "test"))
+    wanted = ground(rotation(memberSelector={"byLabel": "env=prod"}))
+    sight = wanted.sight([prod], NOW)
+    state = decide(begin(wanted.due([prod], NOW), sight, wanted.rotation.spec.pace, NOW), sight, NOW).state
+    found = decide(state, wanted.sight([test], NOW, flying={each.pool for each in state.nodes}), NOW)
+    assert [each.phase for each in found.state.nodes] == ["Draining"]
 
 
 def test_in_a_freeze_nothing_begins_and_the_end_is_known() -> None:

@@ -243,6 +243,20 @@ def test_a_static_pool_is_drifted_within_budgets_one_replacement_each() -> None:
     assert (crowded.commands, [each.code for each in crowded.refused]) == ((), ["over-replicas"])
 
 
+@pytest.mark.parametrize("replicas", [1, None])
+def test_drift_saves_nothing_that_anybody_knows_where_the_price_of_the_new_node_is_not_known(
+    replicas: int | None,
+) -> None:
+    """A static pool leaves the type to the provider; another starts a type without a price here."""
+    old = a_node("n", kind="old", cpu=1)
+    spec = {"replicas": replicas} if replicas else {}
+    types = (a_type("old", 1, 2.0), a_type("new", 4, None))
+    state = a_state([old], [a_pod("x", "n", cpu=2)], a_pool(**spec), types, claims=[a_claim(old, drifted="X")])
+    method = static_drift_method if replicas else drift_method
+    (command,) = method(MethodInput(state, NOW)).commands
+    assert len(command.replacements) == 1 and (command.source_cost, command.saving) == (2.0, None)
+
+
 def test_pools_keep_their_facts_apart() -> None:
     assert StatePool(a_pool()).static is False
     assert StatePool(a_pool(replicas=0)).static is True

@@ -90,6 +90,16 @@ def test_reserved_namespaces_are_not_smuggled_in(name: str) -> None:
     assert broken(ClusterResourceEnvelope, {"n": namespace}) == {"data[n]": "enveloped-never-placed"}
 
 
+@pytest.mark.parametrize("labels", [{"kubernetes.io/bootstrapping": ["a"]}, {"": {"a": "b"}}, ["a"], {"a": 1}])
+def test_metadata_inside_that_no_server_reads_is_told(labels: t.Any) -> None:
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "r", "labels": labels},
+    }
+    assert broken(ClusterResourceEnvelope, {"r": role}) == {"data[r]": "malformed-metadata"}
+
+
 def test_the_server_counts_the_entries_too() -> None:
     schema = schema_of(ClusterResourceEnvelope)["properties"]["data"]
     assert (schema["minProperties"], schema["maxProperties"]) == (1, 50)

@@ -10,8 +10,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     PlacementStatus,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.older_conditions import (
-    todays,
     with_todays_conditions,
+    with_todays_types,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
@@ -79,7 +79,7 @@ def test_all_else_stays_as_it_was() -> None:
 @pytest.mark.parametrize("newer_first", [True, False])
 def test_where_both_types_are_there_todays_holds(newer_first: bool) -> None:
     pair = [Condition(type="ResourceApplied", status="False"), Condition(type="Applied", status="True")]
-    assert todays(tuple(reversed(pair) if newer_first else pair)) == (pair[1],)
+    assert with_todays_types(tuple(reversed(pair) if newer_first else pair)) == (pair[1],)
 
 
 @given(document=documents_of(PlacementStatus))

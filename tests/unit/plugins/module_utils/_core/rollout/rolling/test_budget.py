@@ -12,7 +12,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling
     target_count,
     unavailable_period,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.prop import INT32
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.prop import MAX_INT32
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import pick_n, placement
 
 
@@ -49,4 +49,4 @@ def test_all_malformed_budgets_are_named():
 def test_the_period_has_a_default_and_bounds_D4_79():
     assert unavailable_period(placement()) == timedelta(seconds=60)
     assert unavailable_period(placement(unavailablePeriodSeconds=-5)) == timedelta(0)
-    assert unavailable_period(placement(unavailablePeriodSeconds=10**30)) == timedelta(seconds=INT32)
+    assert unavailable_period(placement(unavailablePeriodSeconds=10**30)) == timedelta(seconds=MAX_INT32)

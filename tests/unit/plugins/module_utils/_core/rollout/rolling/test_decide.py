@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.after import bound
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import (
-    BLOCKED,
+    CLEANING_UP,
     DONE,
     IGNORED,
     NO_CONTENT,
@@ -220,7 +220,7 @@ def test_only_the_cluster_that_is_being_cleaned_waits():
     assert [each.cluster for each in out.acts if each.action == "bind"] == ["c"]
     assert [each.reason for each in out.state.report.waits if each.binding == "web-b-1"] == ["cleaning-up"]
     upstream = decide(pick_n(3), *ready("a"), *pair, *scheduled("c"), upstream=True)
-    assert (upstream.state.report.outcome, upstream.wake_at) == (BLOCKED, NOW + timedelta(seconds=5))
+    assert (upstream.state.report.outcome, upstream.wake_at) == (CLEANING_UP, NOW + timedelta(seconds=5))
 
 
 def test_two_live_bindings_on_one_cluster_are_a_finding_and_stop_nobody_else():
@@ -257,8 +257,8 @@ def test_it_wakes_when_time_alone_makes_a_cluster_ready():
     assert decide(pick_n(3), held("a", MID_APPLY, content=NEW), *ready("bc")).wake_at is None
 
 
-def test_waits_are_plain_data():
+def test_waits_tell_until_when_and_for_whom():
     out = decide(pick_n(2), held("a", untrackable(10), content=NEW), *ready("b"))
-    rows = [each.as_dict() for each in out.state.report.waits]
-    assert [row["until"] for row in rows] == ["2026-01-15T12:00:50Z"] * 2
-    assert rows[1]["blockers"] == ["a"]
+    rows = out.state.report.waits
+    assert [row.until for row in rows] == [NOW + timedelta(seconds=50)] * 2
+    assert rows[1].blockers == ("a",)

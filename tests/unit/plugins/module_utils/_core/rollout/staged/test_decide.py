@@ -348,6 +348,26 @@ def test_any_change_of_the_fleet_ends_the_run(change, code):
     assert (game.progress, game.succeeded, out.acts) == ("Failed", "False", ())
 
 
+def test_many_clusters_that_changed_are_counted_and_some_named():
+    """The message is kept in a condition, in each of a run's records."""
+    game = play("abc", state="Initialize")
+    game.step()
+    strangers = [held(f"x{number:04}", state="Unscheduled") for number in range(400)]
+    game.world = replace(game.world, bindings=(*(held(name) for name in "abc"), *strangers))
+    failure = game.step().state.failure
+    assert (failure.code, failure.total, len(failure.shown)) == ("clusters-changed", 400, 10)
+    assert failure.message.startswith("x0000, x0001, ") and "and 390 more lost the placement" in failure.message
+
+
+def test_many_clusters_that_came_or_went_are_counted_too():
+    names = [f"c{number:04}" for number in range(300)]
+    game = Play(world(names), run("Initialize"))
+    game.step()
+    game.world = replace(game.world, bindings=tuple(held(name) for name in names[::2]))
+    failure = game.step().state.failure
+    assert failure.code == "clusters-changed" and failure.total == 150 and len(failure.message) < 300
+
+
 def test_editing_or_deleting_the_strategy_changes_nothing():
     game = play("abc", state="Initialize")
     game.step()

@@ -10,7 +10,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import StagedUpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.layout import (
     concurrency,
-    integer,
     laid_out,
     without_approval_waits,
 )
@@ -80,16 +79,6 @@ def test_a_sorting_label_is_an_integer(value):
     assert refusal(stage("all", ALL, sortingLabelKey="order"), selected="a", clusters=clusters).code == (
         "invalid-sorting-label"
     )
-
-
-def test_integers_are_those_of_64_bits():
-    assert [integer(text) for text in ("+5", "-0", "007", "9223372036854775807", "9" * 5000)] == [
-        5,
-        0,
-        7,
-        2**63 - 1,
-        None,
-    ]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profiles.auto_upgrade import (
     Evaluation,
+    Reason,
     evaluate,
     generate,
     triggered,
@@ -28,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profile
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import Cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import target_of, work
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import target_of, upgrade_work
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
@@ -163,7 +164,7 @@ def test_security_patches_are_for_linux_alone() -> None:
     assert update.upgrade.type == "NodeImageOnly"
     selection = update.node_image_selection
     assert selection and [each.version for each in selection.custom_node_image_versions] == ["U-7.1"]
-    assert [step.pool for step in work(member, target_of(made.run), found, NOW).steps] == ["p"]
+    assert [step.pool for step in upgrade_work(member, target_of(made.run), found, NOW).steps] == ["p"]
 
 
 def test_several_platforms_get_a_version_that_each_has() -> None:
@@ -174,6 +175,32 @@ def test_several_platforms_get_a_version_that_each_has() -> None:
     )
     both = Releases({**one.places, **other.places})
     assert version("Rapid", both, *members) == "1.30.5"
+
+
+def test_builds_of_vendors_are_the_version_that_they_are_of() -> None:
+    """The target of a run is x.y.z, which no two vendors build alike; each platform has its own build of it."""
+    own, other = (
+        known(place("*", ga(*versions)), provider=provider)
+        for provider, versions in (
+            ("a", ("1.33.9-gke.1", "1.34.1-gke.1000", "1.34.1-gke.2000")),
+            ("b", ("1.34.0+k3s1", "1.34.1+k3s1", "1.33.9+k3s1", "1.33.9")),
+        )
+    )
+    members = (replace(M, provider="a", version="v1.33.9-gke.1"), replace(M, provider="b", version="v1.33.8+k3s1"))
+    both = Releases({**own.places, **other.places})
+    assert version("Rapid", both, *members) == "1.34.1"
+    assert version("Stable", both, *members) == "1.33.9"
+    assert version("TargetKubernetesVersion", own, members[0], targetKubernetesVersion="1.34") == "1.34.1"
+    found = made(profile("Rapid"), both, members=members)
+    assert found.run and read(encode(found.run), strict=True).object == found.run
+    work_of = [upgrade_work(each, target_of(found.run), both, NOW) for each in members]
+    assert [(each.skip, each.fail, each.obstacles) for each in work_of] == [(None, None, ())] * 2
+    current = [
+        replace(each, version=f"v1.34.1{suffix}") for each, suffix in zip(members, ("-gke.1000", "+k3s1"), strict=True)
+    ]
+    assert made(profile("Rapid"), both, members=current).run is None
+    proposed = levelling([replace(members[0], version="v1.32.1-gke.7")], "1.34.1", own, NOW)
+    assert [each.version for each in proposed] == ["1.33.9"]
 
 
 # Runs that profiles make
@@ -229,8 +256,20 @@ def test_25_d3_97_a_disabled_profile_makes_no_run_and_catches_up_once() -> None:
     assert [each.code for each in made(profile(disabled=True)).reasons] == ["Disabled"]
     found = made(profile())
     assert found.run and found.start, "no new release was needed"
-    again = made(profile(), RELEASED, laid_out(found.run, "m"))
+    going = ended(laid_out(found.run, "m"), played("s{g:m}").start())
+    again = made(profile(), RELEASED, going)
     assert again.run is None and [each.code for each in again.reasons] == ["RunExists"]
+
+
+def test_a_run_whose_maker_did_not_live_to_start_it_is_started() -> None:
+    """Nothing else carries a run on that is NotStarted: its profile would make no other one for good."""
+    first = made(profile()).run
+    assert first
+    for left in (first, laid_out(first, "m")):
+        again = made(profile(), RELEASED, left)
+        assert again.run == first and again.start and again.behind == ("m",)
+        assert generate(profile(), RELEASED, [M], [left], NOW).run is None
+        assert made(profile(disabled=True), RELEASED, left).run is None
 
 
 def test_a_member_that_is_current_needs_no_run() -> None:
@@ -245,7 +284,7 @@ def test_25_d3_113_a_member_that_is_too_far_is_not_moved() -> None:
     assert [(each.code, each.member) for each in found.reasons] == [(states.MINOR_GAP, "far")]
     # In the run it is skipped when its turn comes.
     goal_of_run = target_of(laid_out(found.run, "far", "near"))
-    play = played("s{g:far,near}").sees("far", skip=work(far, goal_of_run, RELEASED, NOW).skip).start()
+    play = played("s{g:far,near}").sees("far", skip=upgrade_work(far, goal_of_run, RELEASED, NOW).skip).start()
     assert play.tree == "R[s R{g R:farK nearR}]"
     assert play.member("far").reason == states.MINOR_GAP
     alone = made(profile("Rapid"), RELEASED, members=[far])
@@ -280,7 +319,7 @@ def test_a_member_that_was_left_out_for_a_gap_is_taken_up_once_it_is_level() -> 
     assert first
     far = cluster("1.28.9", name="b")
     play = played("s{g:a,b}").sees(
-        "b", skip=work(far, goal(profile("Rapid").spec, [far], RELEASED, NOW), RELEASED, NOW).skip
+        "b", skip=upgrade_work(far, goal(profile("Rapid").spec, [far], RELEASED, NOW), RELEASED, NOW).skip
     )
     done = ended(laid_out(first, "a", "b"), play.start().ends("a"))
     assert made(profile("Rapid"), RELEASED, done, members=[far]).run is None
@@ -300,6 +339,33 @@ def test_a_member_that_failed_is_for_people() -> None:
     assert found.run is None and "try those again that failed" in found.reasons[-1].message
     failed = ended(laid_out(first, "m"), played("s{g:m}").start().fails("m"))
     assert made(profile(), RELEASED, failed).reasons[-1].message == f"run {first.name} is Failed"
+
+
+LTS = {"channel": "TargetKubernetesVersion", "targetKubernetesVersion": "1.28", "longTermSupport": True}
+
+
+@pytest.mark.parametrize("at", ["1.28.1", "1.29.9"], ids=["out of support", "in support"])
+def test_a_member_without_long_term_support_fails_the_run_and_no_other_is_made(at: str) -> None:
+    """The run judges as the evaluation did."""
+    given = known(place("*", ga("1.28.9", "1.29.10", "1.30.5", "1.31.1")))
+    asked = profile(**{**LTS, "targetKubernetesVersion": at.rpartition(".")[0]})
+    without, having = cluster(at, name="m"), replace(cluster(at, name="n"), long_term_support=True)
+    found = evaluate(asked, given, [without, having], [], NOW)
+    assert found.run and found.run.spec.long_term_support and read(encode(found.run), strict=True).object == found.run
+    goal_of_run = target_of(laid_out(found.run, "m", "n"))
+    assert goal_of_run == found.target
+    assert upgrade_work(having, goal_of_run, given, NOW).steps
+    verdict = upgrade_work(without, goal_of_run, given, NOW)
+    assert verdict.fail and "long-term support" in verdict.fail.message and verdict.skip is None
+    play = played("s{g:m}")
+    play.run = changed(changed(play.run, "s", max_allowed_failures=1), "g", max_allowed_failures=1)
+    play.sees("m", fail=verdict.fail).start()
+    done = ended(laid_out(found.run, "m"), play)
+    assert done.status.status.state == states.COMPLETED
+    again = evaluate(asked, given, [without], [done], NOW)
+    assert again.run is None and again.reasons[-1].code == "RunExists"
+    other = evaluate(profile(**{**LTS, "longTermSupport": False}), given, [having], [], NOW)
+    assert other.run is None or other.run.name != found.run.name, "it does something else"
 
 
 def test_names_of_long_profiles_fit() -> None:
@@ -358,6 +424,12 @@ def test_what_is_recorded_of_an_evaluation() -> None:
     assert status.last_trigger_message == f"run {found.run.name}"
     quiet = triggered(replace(given, status=status), made(given, members=[cluster("1.29.9")]), NOW)
     assert quiet.last_triggered_at == NOW and "behind" in quiet.last_trigger_message
+    many = replace(made(given, members=[cluster("1.29.9")]), reasons=(Reason("UpToDate", "x" * 5000, "m"),) * 3000)
+    assert len(triggered(given, many, NOW).last_trigger_message) < 5000
+    assert triggered(given, many, NOW).last_trigger_message.endswith("and 2990 more")
+    refused = triggered(given, replace(found, reasons=(Reason("member-busy", "r-0.m.1 is in flight"),)), NOW)
+    assert refused.last_trigger_status == "Failed"
+    assert refused.last_trigger_error and refused.last_trigger_error.code == "member-busy"
     failed = triggered(given, made(given, Releases()), NOW)
     assert failed.last_trigger_status == "Failed"
     assert failed.last_trigger_error and failed.last_trigger_error.code == "NoSuchRelease"
@@ -378,7 +450,7 @@ def test_d3_114_runs_that_bring_a_fleet_level() -> None:
     for each in proposed:
         fleet = [replace(one, version=each.version) if one.name in each.members else one for one in fleet]
     automatic = goal(profile("Rapid").spec, fleet, given, NOW)
-    assert [work(one, automatic, given, NOW).skip for one in fleet] == [None, None, None]
+    assert [upgrade_work(one, automatic, given, NOW).skip for one in fleet] == [None, None, None]
     assert levelling(fleet, "1.30.5", given, NOW) == ()
     with pytest.raises(FleetError, match="no patch of 1.27"):
         levelling([cluster("1.26.1")], "1.29.9", offering("1.28.9", "1.29.9"), NOW)

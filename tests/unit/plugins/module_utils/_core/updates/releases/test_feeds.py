@@ -98,12 +98,25 @@ def test_what_is_no_feed_is_refused(feed: t.Any) -> None:
         {"schedules": [{"previousPatches": [{}]}]},
         {"values": [{"version": "1.34"}]},
         {"clusterVersions": [5]},
+        {"values": ["1.30"]},
+        [{"latest": 1.30}],
+        {"schedules": [{"previousPatches": [{"release": 1.30}]}]},
+        {"values": [{"patchVersions": {1.30: {}}}]},
+        {"validMasterVersions": [1.30]},
+        {"clusterVersions": [{"clusterVersion": 1.30}]},
     ],
 )
 def test_what_cannot_be_read_in_it_is_refused(feed: t.Any) -> None:
     with pytest.raises(FleetError) as error:
         versions_in(feed, "versions.json", NOW)
     assert error.value.code == "bad-feed" and "versions.json" in str(error.value)
+    assert "object has no attribute" not in str(error.value)
+
+
+def test_a_number_is_no_version() -> None:
+    """YAML reads 1.30 as 1.3, which is another minor."""
+    with pytest.raises(FleetError, match="a version in quotes is wanted"):
+        versions_in([{"latest": 1.30}], "versions.yml", NOW)
 
 
 def test_versions_that_were_known_stay() -> None:

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
     UpgradeTarget,
     fixed_images,
     target_of,
-    work,
+    upgrade_work,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import member
@@ -68,8 +68,8 @@ def test_16_as_a_run() -> None:
     goal = UpgradeTarget(type=ONLY, selection="Consistent", images=images)
     grown = replace(B, pools=(*B.pools, pool(name="new", family="V")))
     run = played("s{g:a,b}")
-    run.sees("a", skip=work(A, goal, TWO, NOW).skip).start()
-    run.sees("b", skip=work(grown, goal, TWO, NOW).skip)
+    run.sees("a", skip=upgrade_work(A, goal, TWO, NOW).skip).start()
+    run.sees("b", skip=upgrade_work(grown, goal, TWO, NOW).skip)
     assert run.ends("a").tree == "C[s C{g C:aC bK}]"
 
 
@@ -79,8 +79,8 @@ def test_d3_31_latest_looks_when_the_members_turn_comes() -> None:
     found = known(place("*", U=["1", coming]))
     at = cluster("1.30.1", pool(image="0"))
     goal = UpgradeTarget(type=ONLY)
-    assert steps(work(at, goal, found, NOW)) == ["p 1"]
-    assert steps(work(at, goal, found, NOW + DAY)) == ["p 2"]
+    assert steps(upgrade_work(at, goal, found, NOW)) == ["p 1"]
+    assert steps(upgrade_work(at, goal, found, NOW + DAY)) == ["p 2"]
 
 
 def test_d3_34_consistent_stays_fixed_for_the_run() -> None:
@@ -91,7 +91,7 @@ def test_d3_34_consistent_stays_fixed_for_the_run() -> None:
     fixed = fixed_images(run, [at], before, NOW)
     assert fixed and [each.version for each in fixed.selected_node_image_versions] == ["U-1"]
     started = replace(run, status=replace(run.status, node_image_selection=fixed))
-    assert steps(work(at, target_of(started), after, NOW)) == ["p 1"]
+    assert steps(upgrade_work(at, target_of(started), after, NOW)) == ["p 1"]
 
 
 def test_images_are_recorded_for_consistent_and_custom_alone() -> None:  # D11
@@ -209,6 +209,12 @@ def test_a_fixed_image_expires(days: int, expired: bool) -> None:  # U30
     if expired:
         assert "a new run is needed" in held[0].message
     assert asked(at, ONLY, given=found).obstacles == (), "Latest takes what there is"
+
+
+def test_an_image_of_the_last_day_raises_nothing() -> None:
+    found = known(place("*", U=[{"version": "2", "publishedAt": "9999-12-31T00:00:00Z"}]))
+    at = cluster("1.30.1", pool(image="1"))
+    assert asked(at, ONLY, given=found, selection="Consistent", images={"U": "2"}).obstacles == ()
 
 
 def test_where_nothing_is_known_of_images() -> None:

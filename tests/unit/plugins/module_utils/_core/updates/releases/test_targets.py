@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
     CONTROL_PLANE,
     UpgradeTarget,
     UpgradeWork,
-    work,
+    upgrade_work,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.versions import (
     reached,
@@ -101,7 +101,7 @@ def test_14_as_a_run() -> None:
     goals = {kind: UpgradeTarget(type=kind, version=version) for kind, version in TYPES}
 
     def run(kind: str) -> Play:
-        return played("s{g:a}").sees("a", skip=work(at_target, goals[kind], IMAGES, NOW).skip).start()
+        return played("s{g:a}").sees("a", skip=upgrade_work(at_target, goals[kind], IMAGES, NOW).skip).start()
 
     assert run("ControlPlaneOnly").tree == "K[s K{g K:aK}]"
     assert run("Full").tree == "R[s R{g R:aR}]"
@@ -133,18 +133,8 @@ def test_d3_113_an_automatic_run_skips_it() -> None:
     assert steps(asked(cluster("1.29.9"), "Full", "1.30.5", **goal)) == ["control plane 1.30.5"]
 
 
-def test_chain_goes_minor_by_minor_over_the_newest_patches() -> None:
-    given = offering("1.28.9", "1.29.9", "1.29.10", "1.30.5")
-    assert steps(asked(cluster("1.28.9"), "ControlPlaneOnly", "1.30.5", given, chain=True)) == [
-        "control plane 1.29.10",
-        "control plane 1.30.5",
-    ]
-    # Where no releases are known, the minor itself.
-    assert steps(asked(cluster("1.28.9"), "ControlPlaneOnly", "1.30.5", chain=True))[0] == "control plane 1.29"
-
-
 def test_another_major_is_never_reached() -> None:
-    assert reason(asked(cluster("1.30.1"), "Full", "2.40.0", chain=True)) == states.PRECONDITION_FAILED
+    assert reason(asked(cluster("1.30.1"), "Full", "2.40.0")) == states.PRECONDITION_FAILED
 
 
 # Kubelets against the API server: never newer, at most three minors older
@@ -175,17 +165,6 @@ def test_control_plane_only_fails_where_a_pool_would_be_too_old() -> None:
 def test_full_brings_such_a_pool_up_first() -> None:
     at = cluster("1.30.1", pool("1.27.4", name="old"), pool("1.30.1", name="new"))
     assert steps(asked(at, "Full", "1.31.0")) == ["old 1.30.1", "control plane 1.31.0", "old 1.31.0", "new 1.31.0"]
-
-
-def test_a_chain_brings_pools_up_on_the_way() -> None:
-    at = cluster("1.28.0", pool("1.26.0", name="a"))
-    assert steps(asked(at, "Full", "1.31.0", offering("1.29.1", "1.30.1", "1.31.0"), chain=True)) == [
-        "control plane 1.29.1",
-        "a 1.29.1",
-        "control plane 1.30.1",
-        "control plane 1.31.0",
-        "a 1.31.0",
-    ]
 
 
 def test_a_pool_that_is_held_and_would_be_too_old_fails_the_member() -> None:
@@ -233,14 +212,14 @@ def test_13_d3_49_a_version_that_one_region_lacks() -> None:
     goal = UpgradeTarget(type="ControlPlaneOnly", version="1.34.5")
     run = played("s{g:a,b}")
     for each in (a, b):
-        run.sees(each.name, obstacles=work(each, goal, known(here, there), NOW).obstacles)
+        run.sees(each.name, obstacles=upgrade_work(each, goal, known(here, there), NOW).obstacles)
     run.start()
     assert run.tree == "R[s R{g R:aP bR}]"
     assert run.member("a").reason == states.VERSION_NOT_AVAILABLE
     assert "1.34.5 is not available in r1" in run.member("a").message
     assert run.ends("b").tree == "P[s P{g P:aP bC}]"
     gained = known(here, place("r1", ga("1.34.1", "1.34.5")))
-    run.sees("a", obstacles=work(a, goal, gained, NOW).obstacles)
+    run.sees("a", obstacles=upgrade_work(a, goal, gained, NOW).obstacles)
     assert run.tree == "R[s R{g R:aR bC}]"
 
 
@@ -283,7 +262,7 @@ def test_any_member(seed: int) -> None:
     pools = [pool(version(minor - 3, minor - 1), str(draw.randint(1, 9)), name) for name in "abc"[: draw.randint(0, 3)]]
     kind: str = draw.choice(UPGRADE_TYPES)
     wanted = "" if kind == "NodeImageOnly" else version(24, 34)
-    options: dict[str, t.Any] = {"automatic": draw.random() < 0.4, "chain": draw.random() < 0.4}
+    options: dict[str, t.Any] = {"automatic": draw.random() < 0.4}
     found = asked(cluster(at, *pools), kind, wanted, known(place("*", U=["5"])), **options)
     assert not (found.skip and found.fail)
     assert bool(found.steps) is not bool(found.skip or found.fail), "either something to do, or a reason"
@@ -291,7 +270,7 @@ def test_any_member(seed: int) -> None:
     for step in found.steps:
         if step.what == CONTROL_PLANE:
             assert 0 <= KubeVersion.parse(server).minor_distance(KubeVersion.parse(step.version)) <= 1
-            assert options["chain"] or step.version == wanted
+            assert step.version == wanted
             server = step.version
             assert not any(too_old_for(each, server) for each in kubelets.values())
         if step.version and step.what != CONTROL_PLANE:

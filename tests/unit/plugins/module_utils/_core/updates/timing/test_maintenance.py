@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.maintenance import (
     Calendar,
-    Site,
+    MaintainedMember,
     calendar,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
@@ -60,21 +60,21 @@ def hours(found: Spans | None) -> list[tuple[float, float]] | None:
 def test_a_run_consults_the_window_of_what_it_upgrades(names: tuple[str, str, str], run_type: str, opens: int) -> None:
     weekly = configuration(names[2], startTime="03:00")
     found = fleet(maintenance(daily(names[0], "01:00"), daily(names[1], "02:00"), weekly))
-    site = Site(name="m", maintenance="standard")
+    site = MaintainedMember(name="m", maintenance="standard")
     assert hours(found.open(site, run_type, START, END)) == [(opens, opens + 4), (opens + 24, opens + 28)]
 
 
 def test_d3_41_the_platforms_window_is_consulted_by_no_run() -> None:
     found = fleet(maintenance(configuration("default"), in_week()))
     for run_type in ("Full", "ControlPlaneOnly", "NodeImageOnly"):
-        assert found.open(Site(name="m", maintenance="standard"), run_type, START, END) is None
+        assert found.open(MaintainedMember(name="m", maintenance="standard"), run_type, START, END) is None
 
 
 def test_windows_by_label() -> None:
     found = fleet(maintenance(daily(selector="env=prod"), daily(start="10:00", selector="eu")))
 
     def of(**labels: str) -> t.Any:
-        return hours(found.open(Site(name="m", labels=labels), "Full", START, T0 + timedelta(days=1)))
+        return hours(found.open(MaintainedMember(name="m", labels=labels), "Full", START, T0 + timedelta(days=1)))
 
     assert of() is None
     assert of(env="prod") == [(1, 5)]
@@ -85,20 +85,22 @@ def test_a_window_without_labels_is_for_those_that_name_its_object() -> None:
     standard = maintenance(daily(), daily(start="10:00", selector="eu"))
     other = named(maintenance(daily(start="20:00", selector="eu")), name="other")
     found, end = fleet(standard, other), T0 + timedelta(days=1)
-    assert hours(found.open(Site(name="m", maintenance="standard"), "Full", START, end)) == [(1, 5)]
+    assert hours(found.open(MaintainedMember(name="m", maintenance="standard"), "Full", START, end)) == [(1, 5)]
     eu = {"eu": ""}
-    assert hours(found.open(Site(name="m", labels=eu, maintenance="standard"), "Full", START, end)) == [
+    assert hours(found.open(MaintainedMember(name="m", labels=eu, maintenance="standard"), "Full", START, end)) == [
         (1, 5),
         (10, 14),
     ]
-    assert hours(found.open(Site(name="m", labels=eu, maintenance="other"), "Full", START, end)) == [(20, 24)]
-    assert hours(found.open(Site(name="m", labels=eu), "Full", START, end)) == [(10, 14), (20, 24)]
+    assert hours(found.open(MaintainedMember(name="m", labels=eu, maintenance="other"), "Full", START, end)) == [
+        (20, 24)
+    ]
+    assert hours(found.open(MaintainedMember(name="m", labels=eu), "Full", START, end)) == [(10, 14), (20, 24)]
 
 
 def test_a_maintenance_that_is_not_there_is_not_none() -> None:
     """Whether the member may be upgraded is not known, so that is no time to do it."""
     with pytest.raises(FleetError) as refused:
-        fleet(maintenance()).open(Site(name="m", maintenance="nights"), "Full", START, END)
+        fleet(maintenance()).open(MaintainedMember(name="m", maintenance="nights"), "Full", START, END)
     (problem,) = refused.value.problems
     assert (problem.code, problem.where) == ("no-such-maintenance", "FleetMember/m spec.maintenance")
     assert "standard" in problem.hint
@@ -109,10 +111,13 @@ def test_freezes_cut_windows_of_all_members() -> None:
     day = {"start": "2026-08-18", "end": "2026-08-18"}
     found = fleet(maintenance(daily()), named(maintenance(freezes=[freeze(**day)]), name="freezes"))
     end = T0 + timedelta(days=3)
-    assert hours(found.open(Site(name="m", maintenance="standard"), "Full", START, end)) == [(1, 5), (49, 53)]
-    assert hours(found.open(Site(name="m"), "NodeImageOnly", START, end)) == [(0, 24), (48, 72)]
+    assert hours(found.open(MaintainedMember(name="m", maintenance="standard"), "Full", START, end)) == [
+        (1, 5),
+        (49, 53),
+    ]
+    assert hours(found.open(MaintainedMember(name="m"), "NodeImageOnly", START, end)) == [(0, 24), (48, 72)]
     # None again when no freeze lies in the asked range.
-    assert found.open(Site(name="m"), "Full", T0 + timedelta(days=2), end) is None
+    assert found.open(MaintainedMember(name="m"), "Full", T0 + timedelta(days=2), end) is None
 
 
 def test_freezes_by_label_and_zone_and_in_words() -> None:
@@ -124,9 +129,9 @@ def test_freezes_by_label_and_zone_and_in_words() -> None:
         memberSelector={"byLabel": "shop"},
         reason="a busy day",
     )
-    found, shop = fleet(maintenance(freezes=[given])), Site(name="m", labels={"shop": "a"})
-    assert found.open(Site(name="m"), "Full", START, END) is None
-    assert found.frozen(Site(name="m"), T0 + timedelta(days=2)) is None
+    found, shop = fleet(maintenance(freezes=[given])), MaintainedMember(name="m", labels={"shop": "a"})
+    assert found.open(MaintainedMember(name="m"), "Full", START, END) is None
+    assert found.frozen(MaintainedMember(name="m"), T0 + timedelta(days=2)) is None
     assert hours(found.open(shop, "Full", START, T0 + timedelta(days=4))) == [(0, 28), (76, 96)]
     held = found.frozen(shop, T0 + timedelta(hours=28))
     assert held and (held.reason, held.until) == (states.WINDOW_CLOSED, datetime(2026, 8, 20, 4, tzinfo=UTC))
@@ -137,7 +142,7 @@ def test_freezes_by_label_and_zone_and_in_words() -> None:
 def test_created_counts_as_the_first_day() -> None:
     every_third = configuration("kubernetes", {"daily": {"intervalDays": 3}})
     document = named(maintenance(every_third), creationTimestamp="2026-08-18T23:30:00Z")
-    site = Site(name="m", maintenance="standard")
+    site = MaintainedMember(name="m", maintenance="standard")
     assert hours(fleet(document).open(site, "Full", START, T0 + timedelta(days=5))) == [(25, 29), (97, 101)]
     ahead = configuration("kubernetes", {"daily": {"intervalDays": 3}}, utcOffset="+02:00")
     document = named(maintenance(ahead), creationTimestamp="2026-08-18T23:30:00Z")
@@ -152,7 +157,7 @@ def played(text: str, windows: dict[str, str]) -> Play:
     found = fleet(maintenance(*(daily(start=start, selector=f"m={name}") for name, start in windows.items())))
     play = Play(laid(text))
     for name in play.views:
-        site = Site(name=name, labels={"m": name})
+        site = MaintainedMember(name=name, labels={"m": name})
         play.sees(name, windows=found.open(site, "Full", START, T0 + timedelta(days=7)))
     return play
 
@@ -227,7 +232,7 @@ def test_any_document_that_is_read(seed: int) -> None:
     )
     try:
         found = calendar([read(mutated(draw, good, draw.randrange(4))).object])
-        site = Site(name="m", labels={"a": "b"}, maintenance=draw.choice(("", "standard")))
+        site = MaintainedMember(name="m", labels={"a": "b"}, maintenance=draw.choice(("", "standard")))
         for run_type in ("Full", "NodeImageOnly"):
             spans = found.open(site, run_type, START, END) or ()
             assert all(opens < closes for opens, closes in spans)
@@ -239,9 +244,9 @@ def test_any_document_that_is_read(seed: int) -> None:
 class TestOwnWindows:
     """Windows that live on the cluster itself count beside those of the fleet."""
 
-    def site(self, *windows: t.Any, freezes: tuple[t.Any, ...] = (), maintenance: str = "") -> Site:
+    def site(self, *windows: t.Any, freezes: tuple[t.Any, ...] = (), maintenance: str = "") -> MaintainedMember:
         own = cluster_maintenance(json.dumps({"windows": windows, "freezes": freezes}), "annotation x", "m")
-        return Site(name="m", maintenance=maintenance, own=own)
+        return MaintainedMember(name="m", maintenance=maintenance, own=own)
 
     def test_alone_they_are_all_that_there_is(self) -> None:
         found = fleet().open(self.site(daily(start="02:00")), "Full", START, END)
@@ -267,7 +272,9 @@ class TestOwnWindows:
         fleets, own = "FleetMaintenance standard", "the cluster itself (annotation x)"
         told = [both.shut(site, "Full", at(hour * HOUR)) for hour in (0, 2, 4, 6, 12)]
         assert told == [(fleets, own), (own,), (), (fleets,), (fleets, own)]
-        assert both.shut(Site(name="m", maintenance="standard"), "Full", START) == (), "nothing of its own to tell from"
+        assert both.shut(MaintainedMember(name="m", maintenance="standard"), "Full", START) == (), (
+            "nothing of its own to tell from"
+        )
 
     def test_a_run_waits_and_says_for_whom(self) -> None:
         both, site = fleet(), self.site(daily(start="03:00"))

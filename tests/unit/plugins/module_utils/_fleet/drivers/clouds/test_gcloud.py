@@ -61,6 +61,16 @@ def test_an_operation_that_ends_with_an_error_has_failed(cloud: t.Any) -> None:
     assert gke.row() == ("Failed", "Desired version is not supported.")
 
 
+@pytest.mark.parametrize("update", [control_plane("1.36.3"), full("1.36.3")])
+def test_an_upgrade_of_which_no_operation_comes_has_failed(cloud: t.Any, update: t.Any) -> None:
+    """Nobody would ever know of its end."""
+    gke = cloud("gcloud", patience=1, interval=0.01)
+    gke.change(silent="yes")
+    assert gke.conduct(**update).outcome == "failed"
+    state, message = gke.row()
+    assert state == "Failed" and "shows no new operation UPGRADE_MASTER after 1 s" in message
+
+
 def test_what_its_platform_works_on_is_waited_for(cloud: t.Any) -> None:
     gke = cloud("gcloud")
     gke.change(status="RECONCILING")

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 import typing as t
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from cloud_setup import control_plane
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -51,3 +53,39 @@ def test_a_tool_that_is_not_installed_is_told(cloud: t.Any, tmp_path: Path) -> N
     (tmp_path / "bin" / "az").unlink()
     with pytest.raises(FleetError, match="az cannot be started: No such file or directory"):
         aks.driver().observe("east")
+
+
+def test_a_tool_that_hangs_is_ended_and_told(cloud: t.Any, tmp_path: Path) -> None:
+    """Its last answer would be waited for as long as the machine runs."""
+    aks = cloud("az_aks", patience=1)
+    (tmp_path / "bin" / "az").write_text("#!/bin/sh\nsleep 30 &\nexec sleep 60\n")
+    with pytest.raises(FleetError, match="az aks show gave no answer within 1 s"):
+        aks.driver().observe("east")
+
+
+def test_a_tool_that_leaves_somebody_behind_is_not_waited_for(cloud: t.Any, tmp_path: Path) -> None:
+    aks = cloud("az_aks")
+    (tmp_path / "bin" / "az").write_text("""#!/bin/sh\nsleep 30 &\necho '{"kubernetesVersion": "1.36.3"}'\n""")
+    assert aks.driver().observe("east").version == "1.36.3"
+
+
+@pytest.mark.parametrize("definition, tool", [("az_aks", "az"), ("gcloud", "gcloud")])
+@pytest.mark.parametrize("told", ["[]", "{}", "7", '{"status": "DONE", "error": "x"}', "{" * 100_000])
+def test_what_a_tool_does_not_tell_is_no_end(cloud: t.Any, tmp_path: Path, definition: str, tool: str, told: str):
+    """Nor is it one if we go wrong over it: Python ends with 1 then, which says that the upgrade has failed."""
+    setup = cloud(definition)
+    (tmp_path / "told").write_text(told)
+    (tmp_path / "bin" / tool).write_text(f"#!/bin/sh\ncat {tmp_path}/told\n")
+    work = Work(operation="o", run="r", member="east", upgrade_type="Full", target="1.36.3", reference="platform:x")
+    with pytest.raises(FleetError) as refused:
+        setup.driver().poll(work)
+    assert refused.value.code == "poll-failed"
+
+
+def test_where_the_program_of_ours_does_not_start_nothing_is_said_to_have_failed(cloud: t.Any, tmp_path: Path):
+    """While the collection is installed anew, for example."""
+    driver = replace(cloud("az_aks").driver(), environ={"PYTHONPATH": str(tmp_path)})
+    work = Work(operation="o", run="r", member="east", upgrade_type="Full", target="1.36.3", reference="platform:x")
+    with pytest.raises(FleetError) as refused:
+        driver.poll(work)
+    assert refused.value.code == "poll-failed" and "No module named" in refused.value.message

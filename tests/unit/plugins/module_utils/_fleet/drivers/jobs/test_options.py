@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from datetime import date
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs.manifests import JobSettings
@@ -52,6 +53,7 @@ def test_good_ones(executor: t.Any):
         ({**IMAGE, "deadline": True}, ".deadline"),
         ({**IMAGE, "keep": 59}, ".keep"),
         ({**IMAGE, "resources": []}, ".resources"),
+        ({**IMAGE, "resources": {"limits": {"memory": date(2026, 1, 1)}}}, ".resources"),
         ({**IMAGE, "pods": 1}, ".pods"),
         ({**IMAGE, "context": "jobs"}, ".context"),
     ],

@@ -22,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     UNKNOWN,
     Work,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import here
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import intent_reference
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs.manifests import (
     INPUTS,
     JobSettings,
@@ -43,6 +43,8 @@ KUBECONFIG = {
 
 class Cluster:
     """Keeps what is made; ``refuses`` has the status for requests that end so, by verb and resource."""
+
+    server_name = "jobs"
 
     def __init__(self) -> None:
         self.kept: dict[str, t.Any] = {}
@@ -114,7 +116,7 @@ def driver(tmp_path: Path, cluster: Cluster) -> RoleJobDriver:
 @pytest.fixture
 def work(driver: RoleJobDriver) -> Work:
     """As a conductor has recorded its intent."""
-    intent = here(driver.operations)
+    intent = intent_reference(driver.operations)
     return Work(
         operation="run-1234.east.1",
         run="{{ run }}",
@@ -235,3 +237,39 @@ def test_words_are_left_out_where_pods_and_events_may_not_be_read(driver: RoleJo
     cluster.refuses["get", "jobs"] = 403
     with pytest.raises(ApiError):
         driver.poll(replace(work, reference=reference))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"metadata": None},
+        {"metadata": {"name": "x", "namespace": "jobs"}},
+        {"status": []},
+        {"status": {"conditions": ["Failed"]}},
+        {"status": {"conditions": [{"type": "Failed", "status": "True", "reason": 7}]}},
+        {"status": {"ready": "1"}},
+    ],
+)
+def test_a_job_that_is_none_is_an_error_of_its_server(driver: RoleJobDriver, cluster: Cluster, work: Work, part: t.Any):
+    reference = driver.begin(work)
+    cluster.job().update(part)
+    for ask in (driver.poll, driver.begin, lambda each: driver.begin(replace(each, operation="run-2.east.1"))):
+        with pytest.raises(ApiError) as refused:
+            ask(replace(work, reference=reference))
+        assert refused.value.code == "bad-answer"
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        {"status": {"containerStatuses": [{"state": {"terminated": 7}}]}},
+        {"status": {"conditions": {"type": "x"}}},
+        {"status": {"containerStatuses": "x"}},
+    ],
+)
+def test_of_pods_that_are_none_nothing_is_said(driver: RoleJobDriver, cluster: Cluster, work: Work, pod: t.Any):
+    reference = driver.begin(work)
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": ""}
+    cluster.job()["status"] = {"conditions": [failed]}
+    cluster.kept["/api/v1/namespaces/jobs/pods/one"] = {"metadata": {"name": "one"}, **pod}
+    assert driver.poll(replace(work, reference=reference)).state == FAILED

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import typing as t
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,8 +37,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_
     Seen,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import USES
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import SHOWN
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.uses import USES
 
 LONG = 120.0
 NAMES = [f"m{number}" for number in range(12)]
@@ -161,6 +161,21 @@ def test_an_error_comes_back_with_what_was_written_before_it(monkeypatch: pytest
         with pytest.raises(FleetError) as caught:
             done(runners, task("m2"))
     assert caught.value.code == "member-fault" and "canary" not in str(caught.value)
+
+
+def test_an_outcome_that_cannot_be_sent_is_an_error_of_the_member_and_nobody_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def nested(_clients: Clients, each: MemberTask) -> MemberOutcome:
+        each.progress.written.append(configmap("one"))
+        status = reduce(lambda inner, _time: {"in": inner}, range(5000), dict[str, t.Any]())
+        return MemberOutcome(cluster=each.cluster, statuses={configmap("one"): status})
+
+    with crew(monkeypatch, nested) as runners:
+        given = task("m1")
+        found = runners.pool.run({"m1": partial(done, runners, given)}, 30.0)["m1"]
+    assert isinstance(found, FleetError) and found.code == "member-fault" and "RecursionError" in str(found)
+    assert given.progress.written == [configmap("one")]
 
 
 def writes(_clients: Clients, each: MemberTask) -> MemberOutcome:
@@ -341,12 +356,12 @@ def test_what_was_learned_of_clusters_and_connections_is_known_here(monkeypatch:
         return MemberOutcome(cluster=each.cluster)
 
     clients, said = fleet(*NAMES), list[str]()
-    USES.taken()
+    USES.take()
     with crew(monkeypatch, learns, clients=clients) as runners:
         for name in NAMES:
             done(runners, task(name, say=said.append))
     assert clients.identities.seen == {name: f"{name}-{UID}" for name in NAMES}
-    assert USES.taken() == {name: [f"seen of {name}"] for name in sorted(NAMES)}
+    assert USES.take() == {name: [f"seen of {name}"] for name in sorted(NAMES)}
     assert said == [f"{name} waits" for name in NAMES]
 
 

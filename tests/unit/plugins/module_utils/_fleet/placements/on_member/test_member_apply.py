@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import typing as t
 from collections.abc import Iterator
+from functools import reduce
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
@@ -16,7 +18,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import ApplySet, InventoryEntry
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import (
+    ApplySet,
+    InventoryEntry,
+    parent_manifest,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import member_apply
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.member_apply import (
     MemberTask,
@@ -24,9 +30,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_
     run_on_member,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.observe import Observed, observe
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import Answering
 
 MANIFEST = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"}}
 SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
@@ -128,6 +136,43 @@ def test_nothing_is_held_where_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -
     member = Member(monkeypatch, THERE)
     outcome, _task = member.run(strategy=ApplyStrategy(type="ReportDiff"))
     assert member.done == ["look"] and outcome.done
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"spec": {}}, {"spec": "text"}, {"spec": {"group": ["example.org"]}}], ids=lambda each: str(each)
+)
+def test_a_definition_that_names_no_group_is_one_failed_object(more: dict[str, t.Any]) -> None:
+    """F22: what the server refuses keeps nothing else from the member."""
+    crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+    class Refusing(Answering):
+        def send(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> Answer:
+            if method == "PATCH" and path.startswith(crds):
+                raise ApiError("invalid", "spec.group: Required value", "m1", status=422)
+            return super().send(method, path, *arguments, **named)
+
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", **more}
+    named = {**definition, "metadata": {"name": "webs.example.org"}}
+    home = "/api/v1/namespaces/gitops-fleet/configmaps/web"
+    there = {
+        home: {**parent_manifest(RECORDED), "kind": "ConfigMap"},
+        "/api/v1/namespaces/shop/configmaps/settings": LIVE,
+    }
+    there[home]["metadata"] |= {"uid": "u", "resourceVersion": "5"}
+    task = MemberTask(cluster="m1", identity=IDENTITY, desired=(rendered(named), *DESIRED), write=True)
+    outcome = run_on_member(Refusing(there), task, lambda: contextlib.nullcontext(lambda: None))
+    assert [str(each.id) for each in outcome.failures] == [str(identify(named))] and outcome.done
+    assert task.progress.written == [DESIRED[0].id]
+
+
+def test_what_is_mirrored_of_a_member_is_fit_to_be_sent_and_shown() -> None:
+    status = reduce(lambda inner, _time: {"in": inner}, range(600), dict[str, t.Any]())
+    live = {**LIVE, "status": {"said": "\x1b[2J", "deep": status}}
+    seen = Observed(recorded=RECORDED, version="5", live={DESIRED[0].id.key: live})
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        outcome, _task = Member(monkeypatch, seen).run(write=False, mirrors=True)
+    told = outcome.statuses[DESIRED[0].id]
+    assert told["said"] == "\\x1b[2J" and len(pickle.dumps(told)) < 10_000
 
 
 def test_nothing_is_looked_for_in_a_namespace_that_is_not_there() -> None:

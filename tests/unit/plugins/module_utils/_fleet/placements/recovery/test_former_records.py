@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import ApplySet
@@ -50,6 +52,32 @@ def test_names_that_mean_one_thing_stay() -> None:
 def test_of_two_policies_of_one_name_that_of_today_gets_a_new_one() -> None:
     found = named_apart("web", {"a": held(), "b": held(policy="q")}, "q")
     assert {name: each.policy_snapshot for name, each in found.items()} == {"a": "web-0", "b": "web-1"}
+
+
+@pytest.mark.parametrize(
+    "claimed",
+    [
+        "",
+        "db-3-snapshot",
+        "web",
+        "web-0",
+        "web-x-snapshot",
+        "web-00-snapshot",
+        f"web-{'9' * 64}-snapshot",
+        "web-999999999-snapshot",
+    ],
+)
+def test_a_member_gives_no_snapshot_a_name_that_is_not_the_placements(claimed: str) -> None:
+    """Else it would take another placement's, or one after which none could be counted."""
+    sets = {"a": held(resources=(claimed, "s")), "b": held(resources=("web-4-snapshot", "r"))}
+    assert snapshots(**sets) == {"a": "web-0-snapshot", "b": "web-4-snapshot"}
+    assert snapshots(**{**sets, "b": held()}) == {"a": "web-1-snapshot", "b": "web-0-snapshot"}
+
+
+@pytest.mark.parametrize("claimed", ["", "db-3", "web-0-snapshot", f"web-{'9' * 64}", "web-999999999"])
+def test_nor_one_to_a_policy(claimed: str) -> None:
+    found = named_apart("web", {"a": replace(held(), policy_snapshot=claimed)}, "p")
+    assert found["a"].policy_snapshot == "web-0"
 
 
 @pytest.mark.parametrize(

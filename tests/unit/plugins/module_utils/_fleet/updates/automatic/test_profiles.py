@@ -22,6 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import COMPLETED, TERMINAL
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic import profiles as profiles_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic.profiles import (
     LEASE,
     ProfilesReport,
@@ -37,6 +38,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._store.records import
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
+Patch = pytest.MonkeyPatch
 Document = dict[str, t.Any]
 RINGS = {"slow": "Stable", "fast": "Rapid"}
 
@@ -285,3 +287,53 @@ def test_members_with_node_pools_are_no_silent_loss(month: Month) -> None:
         assert "with node pools: m0" in slow.found.reasons[-1].message and not slow.run
         assert fast.run.startswith("fast-1-35-4")
     assert month.runs() == ["fast-1-35-4"]
+
+
+def test_what_keeps_one_run_from_its_start_keeps_no_other_and_passes(month: Month, monkeypatch: Patch) -> None:
+    """A killed evaluation leaves the same behind."""
+    begin = profiles_module.started
+
+    def refused(session: Session, run: t.Any, *arguments: t.Any) -> t.Any:
+        if run.name.startswith("fast"):
+            raise FleetError("member-busy", "another-0.m2.1 is in flight", "m2")
+        return begin(session, run, *arguments)
+
+    monkeypatch.setattr(profiles_module, "started", refused)
+    (fast, slow) = month.tick(catalogue("1.34.8", "1.35.4"), *profiles()).profiles
+    assert (fast.made, fast.started, slow.made, slow.started) == (True, False, True, True)
+    assert [each.code for each in fast.found.reasons if not each.member] == ["member-busy"]
+    stored = month.records.get("AutoUpgradeProfile", "fast")
+    assert stored and stored["status"]["lastTriggerError"]["code"] == "member-busy"
+    monkeypatch.setattr(profiles_module, "started", begin)
+    foretold = month.tick(write=False).profiles[0]
+    assert foretold.run == fast.run
+    (again, _slow) = month.tick().profiles
+    assert (again.run, again.made, again.started) == (fast.run, False, True)
+    assert not month.tick().changed
+    month.conduct()
+    assert month.versions()["m2"] == "v1.35.4"
+
+
+def test_a_journal_that_cannot_be_kept_stops_nothing(month: Month, monkeypatch: Patch) -> None:
+    def full(*_arguments: t.Any) -> None:
+        raise FleetError("forbidden", "no events for you")
+
+    monkeypatch.setattr(month.records, "event", full)
+    report = month.tick(catalogue("1.34.8", "1.35.4"), *profiles())
+    assert [each.started for each in report.profiles] == [True, True]
+
+
+def test_a_sequence_that_is_gone_keeps_no_other_profile(month: Month) -> None:
+    month.given(catalogue("1.34.8", "1.35.4"), *profiles())
+    month.records.delete("UpdateStrategy", "fast")
+    (fast, slow) = month.tick().profiles
+    assert [each.code for each in fast.found.reasons] == ["no-such-strategy"] and slow.started
+    stored = month.records.get("AutoUpgradeProfile", "fast")
+    assert stored and stored["status"]["lastTriggerStatus"] == "Failed"
+
+
+def test_versions_of_vendors_make_runs_that_can_be_read(month: Month) -> None:
+    (fast, slow) = month.tick(catalogue("1.34.8-gke.1000", "1.35.4-gke.7"), *profiles()).profiles
+    assert fast.run.startswith("fast-1-35-4-") and slow.run.startswith("slow-1-34-8-")
+    assert [each.started for each in (fast, slow)] == [True, True]
+    assert [each.target for each in recorded_runs(month.records, ())[0]] == ["1.35.4", "1.34.8"]

@@ -59,6 +59,7 @@ class Cloud:
 
     folder: Path
     records: SqliteRecords
+    lost_after: float = Pace().lost_after
 
     def __post_init__(self) -> None:
         context = {"name": "x", "context": {"cluster": "x", "user": ""}}
@@ -109,7 +110,7 @@ class Cloud:
         wish = ConductOptions(
             drivers={"command": command},
             operations=str(self.folder / "operations"),
-            pace=Pace(interval=0.1, settle=60),
+            pace=Pace(interval=0.1, settle=60, lost_after=self.lost_after),
             max_idle=timedelta(0),
             timeout=1.0,
         )
@@ -245,6 +246,48 @@ def test_a_run_of_which_all_in_flight_waits_ends_and_is_taken_up_again(cloud: Cl
     assert cloud.conduct("later", cloud.command()).outcome == "done"
     assert cloud.lines("begun.log") == ["a", "a", "b"], "once held, once begun"
     assert cloud.told(".image") == ["Linux-2"] * 2
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["on the same machine", "on another one"])
+def test_an_attempt_that_has_a_name_of_its_platform_goes_on_with_the_pool(cloud: Cloud, elsewhere: bool) -> None:
+    """D3-22. The name is that of the control plane's upgrade, which is over; whoever polls it for the pool would take
+    that for done. Where the attempt was not begun, nobody knows whether its pool was."""
+    soon = write_time(now() + timedelta(hours=1), SECONDS)
+    cloud.keep("ReleaseCatalog", "own", offered())
+    selection = {"type": "Custom", "customNodeImageVersions": [{"version": "Linux-2"}]}
+    cloud.made("later", upgrade={"type": "Full", "kubernetesVersion": "1.36.3"}, nodeImageSelection=selection)
+    begin = f"""{BEGIN}; until [ -e go ]; do sleep 0.1; done; printf '{{"reference": "op-%s"}}\\n' "$2" """
+
+    def withdraw() -> None:
+        end = time.monotonic() + 300
+        while not cloud.lines("begun.log") and time.monotonic() < end:
+            time.sleep(0.05)
+        cloud.offer(offered(soon))
+        (cloud.folder / "go").touch()
+
+    withdrawing = threading.Thread(target=withdraw)
+    withdrawing.start()
+    command = cloud.command(
+        begin=["sh", "-c", begin, "begin", str(cloud.folder), "{member}", "{target}"],
+        poll=["sh", "-c", "test $1 = op-$2", "poll", "{reference}", "{member}"],
+    )
+    assert cloud.conduct("later", command).outcome == "waiting"
+    withdrawing.join()
+    (row, _other) = read_run(cloud.records, "later").status.members
+    assert (row.status.state, row.reference) == ("Running", "platform:op-a") and not cloud.lines("pools.log")
+    cloud.offer(offered())
+    if elsewhere:
+        (cloud.folder / "operations").rename(cloud.folder / "theirs")
+        cloud.lost_after = 1.0
+    came = cloud.conduct("later", command)
+    if elsewhere:
+        assert came.outcome == "failed" and cloud.lines("pools.log") == []
+        assert (
+            read_run(cloud.records, "later").status.members[0].message.startswith("pool blue: the operation cannot be")
+        )
+    else:
+        assert came.outcome == "done" and cloud.lines("pools.log") == ["a blue 1.36.3 Linux-2", "b blue 1.36.3 Linux-2"]
+        assert cloud.lines("begun.log") == ["a", "b"]
 
 
 def test_the_next_attempt_goes_on_with_the_pool(cloud: Cloud) -> None:

@@ -66,6 +66,8 @@ def _cluster(cloud: Cloud, name: str) -> Document:
 def _upgraded(cloud: Cloud, given: t.Any) -> None:
     """Begins it. A version of three parts is the newest GKE build of it."""
     cluster, operations = _cluster(cloud, given.name), cloud.state["operations"]
+    if cluster.get("silent"):
+        return
     version = given.cluster_version + ("" if "-gke." in given.cluster_version else "-gke.1200")
     link = f"{LINK}{given.name}" + ("" if given.master else f"/nodePools/{given.node_pool}")
     operations.append(

@@ -29,14 +29,14 @@ class Uses:
             with self._lock:
                 self._notes.setdefault(connection.where, {}).update(dict.fromkeys(found))
 
-    def taken(self) -> dict[str, list[str]]:
+    def take(self) -> dict[str, list[str]]:
         """The notes by the clusters' names, in their order; they are forgotten here."""
         with self._lock:
             found, self._notes = self._notes, {}
         return {name: list(notes) for name, notes in sorted(found.items())}
 
-    def take_over(self, notes: t.Mapping[str, t.Iterable[str]]) -> None:
-        """Adds the notes that were ``taken`` in another process."""
+    def add_taken(self, notes: t.Mapping[str, t.Iterable[str]]) -> None:
+        """Adds the notes that were taken in another process."""
         with self._lock:
             for name, texts in notes.items():
                 self._notes.setdefault(name, {}).update(dict.fromkeys(texts))

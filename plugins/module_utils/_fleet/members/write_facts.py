@@ -40,7 +40,8 @@ def _statuses(records: Records, kind: str, told: t.Mapping[str, Record]) -> None
 
 def _written(records: Records, document: Record, status: Record) -> bool:
     """False if the record has moved since it was read."""
-    operation = (document.get("status") or {}).get("operation")
+    before = document.get("status")
+    operation = before.get("operation") if isinstance(before, dict) else None
     if operation:
         status = {**status, "operation": operation}
     return document.get("status") == status or replaced(records, {**document, "status": status}) is not None

@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.record_facts import FEW, record_facts
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.write_facts import FEW, record_facts
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import NO_LABELS, Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 

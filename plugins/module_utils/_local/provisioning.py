@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which way binaries will come, and about how long that takes, before anything is done.
 
-``python -m ansible_collections.gitops.fleet.plugins.module_utils._local.way FAMILY...`` tells it in one line.
+``python -m ansible_collections.gitops.fleet.plugins.module_utils._local.provisioning FAMILY...`` tells it in one line.
 """
 
 from __future__ import annotations

@@ -11,20 +11,21 @@ they are read again.
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ...errors import Problem
-from ...objects.placements.binding import BOUND, SCHEDULED, ClusterResourceBinding
-from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ...objects.placements.policy import PICK_FIXED
-from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
-from ...scheduling import cluster_eligibility
-from ...scheduling.cycle import Scheduled, schedule
-from ...scheduling.index import FleetIndex
-from ...scheduling.profile import Profile
-from ...scheduling.reasons import ClusterBlocker
-from ...scheduling.request import SchedulingRequest
+from ..errors import Problem
+from ..objects.placements.binding import BOUND, SCHEDULED, ClusterResourceBinding
+from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..objects.placements.policy import PICK_FIXED
+from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
+from . import cluster_eligibility
+from .cycle import Scheduled, schedule
+from .index import FleetIndex
+from .profile import Profile
+from .reasons import ClusterBlocker, keeps_unread
+from .request import SchedulingRequest
 
+KEPT = "kept-unreadable"
 UNREAD = frozenset(
     {
         "agent-not-online",
@@ -39,14 +40,26 @@ UNREAD = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """``scheduled`` is without the bindings that are kept unread, and ``wanted`` is its number; ``bindings`` are all of
-    them, by name. ``kept`` are the clusters kept unread."""
+    """``scheduled`` is without the bindings that are kept unread, and names their clusters; ``bindings`` are all of
+    them, by name."""
 
     scheduled: Scheduled
     bindings: tuple[ClusterResourceBinding, ...]
-    wanted: int
-    kept: frozenset[str] = frozenset()
-    findings: tuple[Problem, ...] = ()
+
+    @property
+    def wanted(self) -> int:
+        """How many clusters the policy asks for."""
+        return self.scheduled.wanted
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The clusters kept unread."""
+        return frozenset(self.scheduled.unread)
+
+    @property
+    def findings(self) -> tuple[Problem, ...]:
+        """Those of the scheduling, of what is kept unread, and of what the next edit of the policy would remove."""
+        return self.scheduled.findings
 
 
 def decide(
@@ -62,16 +75,15 @@ def decide(
     names = {each.name for each in kept}
     outcome = schedule(placement, policy, index, [each for each in bindings if each.name not in names])
     where = f"{placement.kind}/{placement.key}"
+    unread = {each.spec.target_cluster: _unread_since(each.spec.target_cluster, index) for each in kept}
+    findings = (
+        *outcome.findings,
+        *(Problem(KEPT, f"{cluster} {keeps_unread(why)}", where) for cluster, why in unread.items()),
+        *_not_afresh(outcome, where),
+    )
     return Decided(
-        scheduled=outcome,
+        scheduled=replace(outcome, unread=unread, findings=findings),
         bindings=tuple(sorted((*outcome.bindings, *kept), key=lambda each: each.name)),
-        wanted=outcome.wanted,
-        kept=frozenset(each.spec.target_cluster for each in kept),
-        findings=(
-            *outcome.findings,
-            *(_kept_finding(each, index, where) for each in kept),
-            *_not_afresh(outcome, where),
-        ),
     )
 
 
@@ -118,11 +130,11 @@ def _refused(profile: Profile, position: int) -> ClusterBlocker | None:
     return None
 
 
-def _kept_finding(binding: ClusterResourceBinding, index: FleetIndex, where: str) -> Problem:
-    cluster = binding.spec.target_cluster
+def _unread_since(cluster: str, index: FleetIndex) -> ClusterBlocker:
     refusal = cluster_eligibility.judge(index.clusters[index.positions[cluster]], index.now)
-    why = refusal.sentence if refusal else ""
-    return Problem("kept-unreadable", f"{cluster} keeps the placement under its former policy, as {why}", where)
+    if refusal is None:
+        raise AssertionError("what was read is not kept unread")
+    return refusal
 
 
 def _not_afresh(outcome: Scheduled, where: str) -> t.Iterator[Problem]:

@@ -1,0 +1,46 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Removing the folders of operations that ended long ago, so that not every start looks at all that ever were."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import secrets
+import shutil
+import time
+from pathlib import Path
+
+from .host import BEGUN
+
+# In the folder of an operation, from when on somebody was told how it ended.
+TOLD = "told"
+# Seconds for which it is kept after that, and how many are removed at once.
+KEPT = 90 * 86400.0
+_MOST_REMOVED = 100
+_GOING = ".going-"
+
+
+def remove_old(operations: Path) -> None:
+    """Each goes as a whole, so that nobody who looks at it sees a part. What cannot be removed is in nobody's way."""
+    before = time.time() - KEPT
+    with contextlib.suppress(OSError):
+        old = (each for each in operations.iterdir() if _told_before(each, before))
+        for each in list(itertools.islice(old, _MOST_REMOVED)):
+            each.rename(operations / f"{_GOING}{secrets.token_hex(8)}")
+        for each in operations.glob(f"{_GOING}*"):
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _told_before(folder: Path, instant: float) -> bool:
+    """Whether it is the folder of an operation which ended, as somebody was told before that instant, and whose name
+    is kept."""
+    if folder.name.startswith(".") or folder.is_symlink() or not (folder / "result.json").is_file():
+        return False
+    if not (folder.parent / BEGUN / folder.name).exists():
+        return False
+    try:
+        return (folder / TOLD).lstat().st_mtime < instant
+    except OSError:
+        return False

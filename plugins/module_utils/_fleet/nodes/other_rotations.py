@@ -1,0 +1,114 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What other rotations of the same records have in flight, and the turn in which one of them all begins nodes.
+
+Two that decided at once would each begin what a budget over both has left. So whoever is about to begin nodes takes a
+lease, reads what the others have recorded by then, decides by that, records it, and gives the lease back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import typing as t
+
+from ..._core.disruption.rotation.input import OtherNode
+from ..._core.disruption.rotation.state import IN_FLIGHT, NodeProgress
+from ..._core.errors import FleetError
+from ..._core.schema.codec import decode
+from ..._core.values.parts import text
+from ..._store.records import Lease, Record, Records
+from ..conductor.loop import LEASE_SECONDS
+from ..leases import acquire
+from ..recorded import DAMAGED
+from .sources import KIND
+
+TURN = "rotation-budgets"
+# For one decision and one write; what a killed rotation held is free again after it.
+SECONDS = 60
+WAIT, PAUSE = 5.0, 0.2
+
+
+class OtherRotations:
+    """As the rotation ``name`` sees them, whose conductor takes leases as ``holder``. For one thread."""
+
+    def __init__(self, records: Records, name: str, holder: str) -> None:
+        self._records, self._name = records, name
+        # Conductors of one update run have one name, and yet take turns.
+        self._holder = f"rotation/{name} {holder}"
+        self._lease: Lease | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether it is our turn."""
+        return self._lease is not None
+
+    def take_turn(self) -> bool:
+        """Whether it is our turn now; waited for a few seconds."""
+        end = time.monotonic() + WAIT
+        while self._lease is None:
+            try:
+                self._lease = acquire(self._records, TURN, self._holder, SECONDS)
+            except FleetError as error:
+                if error.code != "lease-held":
+                    raise
+                if time.monotonic() >= end:
+                    return False
+                time.sleep(PAUSE)
+        return True
+
+    def end_turn(self) -> None:
+        """Lets others; what cannot be given back runs out."""
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            with contextlib.suppress(FleetError):
+                self._records.release(lease)
+
+    def nodes(self) -> tuple[OtherNode, ...]:
+        """The nodes that they have in flight. FleetError ``record-damaged``."""
+        return in_flight_beside(self._records, self._name)
+
+
+def in_flight_beside(records: Records, name: str) -> tuple[OtherNode, ...]:
+    """The nodes that rotations other than the one of that name have in flight by their records. FleetError
+    ``record-damaged``."""
+    rows = (row for each in records.list(KIND) if each["metadata"]["name"] != name for row in _in_flight(each))
+    return tuple(rows)
+
+
+def _in_flight(document: Record) -> t.Iterator[OtherNode]:
+    """Only what is in flight is read: most nodes have ended, or wait."""
+    name = document["metadata"]["name"]
+    try:
+        nodes = ((document.get("status") or {}).get("state") or {}).get("nodes") or ()
+        for each in nodes:
+            if text(each, "phase") in IN_FLIGHT:
+                found = decode(NodeProgress, each)
+                yield OtherNode(found.name, found.pool, name)
+    except (ValueError, TypeError, AttributeError) as error:
+        hint = "delete the rotation, and uncordon its nodes by kubectl uncordon"
+        raise FleetError(DAMAGED, f"status.state cannot be read: {error}", f"{KIND}/{name}", hint) from None
+
+
+@contextlib.contextmanager
+def kept_meanwhile(records: Records, lease: str, holder: str) -> t.Iterator[None]:
+    """While entered the lease of that name is renewed by a thread, as long as it is the holder's: to read many members,
+    or some that answer late, may take longer than it lasts."""
+    ended = threading.Event()
+
+    def keep() -> None:
+        while not ended.wait(LEASE_SECONDS / 3):
+            with contextlib.suppress(FleetError):  # whoever stores under it meets what is wrong
+                mine = [each for each in records.leases() if (each.name, each.holder) == (lease, holder)]
+                for each in mine:
+                    records.renew(each)
+
+    thread = threading.Thread(target=keep, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -1,0 +1,124 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which operations are removed, and that none of them is begun again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import detached
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import (
+    IN_PROGRESS,
+    SUCCEEDED,
+    UNKNOWN,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import BEGUN, intent_reference
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.old_operations import remove_old
+from ansible_collections.gitops.fleet.plugins.module_utils._local import processes
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+
+
+@pytest.fixture
+def operations(tmp_path: Path) -> Path:
+    return tmp_path / "operations"
+
+
+def begun(folder: Path, script: str = "true", member: str = "") -> Path:
+    request = detached.Request(
+        member=member or folder.name,
+        argv=("/bin/sh", "-c", script),
+        environ={"PATH": os.environ["PATH"]},
+        cwd=Path("/"),
+        files={},
+    )
+    detached.start(folder, request)
+    return folder
+
+
+def ended(folder: Path, told: bool = True) -> Path:
+    end = time.monotonic() + 120
+    while not (folder / "result.json").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    if told:
+        assert detached.look(folder).state == SUCCEEDED
+    return folder
+
+
+def aged(folder: Path, days: float) -> None:
+    """As if all of it had happened so many days ago."""
+    at = time.time() - days * 86400
+    for each in folder.iterdir():
+        os.utime(each, (at, at))
+
+
+def names(operations: Path) -> list[str]:
+    return sorted(each.name for each in operations.iterdir())
+
+
+def test_what_was_told_long_ago_goes_when_the_next_one_begins(operations: Path):
+    for name, days in (("old", 91), ("young", 89)):
+        aged(ended(begun(operations / name)), days)
+    begun(operations / "new")
+    assert names(operations) == [BEGUN, ".id", "new", "young"]
+    ended(operations / "new")
+
+
+def test_what_is_gone_is_not_begun_again(operations: Path):
+    intent = intent_reference(operations)
+    aged(ended(begun(operations / "old")), 91)
+    remove_old(operations)
+    assert names(operations) == [BEGUN, ".id"]
+    assert detached.look(operations / "old", intent).state == UNKNOWN
+    with pytest.raises(FleetError) as refused:
+        begun(operations / "old")
+    assert refused.value.code == "begun-before"
+
+
+def test_an_end_that_nobody_was_told_is_kept(operations: Path):
+    """To look for others at work on a member, before one is begun, tells nobody."""
+    folder = ended(begun(operations / "run-1.east.1", member="east"), told=False)
+    ended(begun(operations / "run-2.east.1", member="east"))
+    aged(folder, 400)
+    remove_old(operations)
+    assert detached.look(folder).state == SUCCEEDED
+
+
+def test_what_goes_on_is_never_removed(operations: Path):
+    folder = begun(operations / "long", "sleep 60")
+    aged(folder, 400)
+    try:
+        remove_old(operations)
+        assert detached.look(folder).state == IN_PROGRESS
+    finally:
+        processes.stop(processes.processes_marked(str(folder)), grace=1)
+
+
+def test_what_is_no_operation_or_whose_name_is_not_kept_stays(operations: Path, tmp_path: Path):
+    (operations / "mine").mkdir(parents=True)
+    aged(ended(begun(tmp_path / "elsewhere" / "one")), 400)
+    (operations / "link").symlink_to(tmp_path / "elsewhere" / "one")
+    aged(ended(begun(operations / "nameless")), 400)
+    (operations / BEGUN / "nameless").unlink()
+    (operations / BEGUN / "link").touch()
+    remove_old(operations)
+    assert names(operations) == [BEGUN, ".id", "link", "mine", "nameless"]
+
+
+def test_what_was_left_half_removed_goes_too(operations: Path):
+    (operations / ".going-1").mkdir(parents=True)
+    (operations / ".going-1" / "output.log").touch()
+    remove_old(operations)
+    assert names(operations) == []
+
+
+def test_without_a_folder_there_is_nothing_to_remove(operations: Path):
+    remove_old(operations)
+    assert not operations.exists()

@@ -1,0 +1,108 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Lists that are begun anew, and files in which a member is looked for."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import (
+    NodesSnapshot,
+    write_nodes,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Member
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import reading
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.budget_info import BudgetQuestion, budget_report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.node_info import node_report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading import ReadingWish, read_members
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import NodeManifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+NOW = datetime(2026, 3, 28, 12, tzinfo=UTC)
+Document = dict[str, t.Any]
+
+
+class Server:
+    """Nodes in pages of one; the second page is too old once, so that the list is begun anew."""
+
+    server_name = "m"
+
+    def __init__(self) -> None:
+        self.old = True
+
+    def get(self, _name: str, _query: t.Any = None) -> t.Any:
+        return self
+
+    def sized(self, _verb: str, path: str, query: Document, **_more: t.Any) -> tuple[Document, int]:
+        if not path.endswith("/nodes"):
+            kind = {"poddisruptionbudgets": "PodDisruptionBudget"}[path.rpartition("/")[2]]
+            return {"kind": f"{kind}List", "items": []}, 1
+        if query.get("continue") and self.old:
+            self.old = False
+            raise ApiError("gone", "too old")
+        rows = [{"metadata": {"name": name}} for name in "ab"]
+        if "limit" not in query:
+            return {"kind": "NodeList", "items": rows}, 1
+        return {"kind": "NodeList", "metadata": {"continue": "x"}, "items": rows[:1]}, 1
+
+
+def test_a_list_that_is_begun_anew_is_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_each: t.Any) -> t.Any:
+        raise ApiError("unknown-kind", "no Karpenter")
+
+    monkeypatch.setattr(reading, "resource_for", unknown)
+    fleet = decode(FleetMember, {"metadata": {"name": "m"}, "spec": {"connection": {"kubeconfig": "x"}}})
+    member = Member(cluster=MemberCluster(metadata=ObjectMeta(name="m")), fleet=fleet)
+    wish = ReadingWish(pods=False, keep=True)
+    found = read_members({"m": member}, t.cast(t.Any, Server()), wish, NOW)
+    assert found.problems == () and [each.name for each in found.members[0].nodes] == ["a", "b"]
+    assert [each["metadata"]["name"] for each in found.documents["m"]["Node"]] == ["a", "b"]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> t.Iterator[Session]:
+    with Session(records=SqliteRecords(tmp_path / "records.db", lambda: NOW), holder="me", clock=lambda: NOW) as made:
+        yield made
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    members = (MemberNodes(name="m1"), MemberNodes(name="m2"))
+    failed = {"m3": Problem("timeout", "slow", "m3")}
+    found = NodesSnapshot(captured_at=NOW, members=members, failed=failed, documents={"m1": {}, "m2": {}})
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps(write_nodes(found)))
+    return str(path)
+
+
+def test_a_member_that_a_file_does_not_know_is_no_such_member(session: Session, file: str) -> None:
+    """As it is where members are asked; one that could not be read is known."""
+    wish = ReadingWish(names=("m1", "m4"))
+    with pytest.raises(FleetError) as error:
+        budget_report(session, BudgetQuestion(reading=wish, snapshot=file))
+    assert [(each.code, each.where) for each in error.value.problems] == [("no-such-member", "m4")]
+    with pytest.raises(FleetError) as error:
+        node_report(session, NodeManifests(), wish, file)
+    assert [(each.code, each.where) for each in error.value.problems] == [("no-such-member", "m4")]
+    found = budget_report(session, BudgetQuestion(reading=ReadingWish(names=("m3",)), snapshot=file))
+    assert found.answers == () and [each.code for each in found.snapshot.problems] == ["timeout"]
+
+
+@pytest.mark.parametrize("now", ["9999-12-31T00:00:00Z", "soon"])
+def test_the_end_of_the_calendar_is_no_instant_to_answer_for(session: Session, file: str, now: str) -> None:
+    with pytest.raises(FleetError) as error:
+        budget_report(session, BudgetQuestion(snapshot=file, now=now))
+    assert error.value.code == "bad-option"

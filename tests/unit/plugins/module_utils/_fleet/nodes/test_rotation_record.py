@@ -1,0 +1,70 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The record of a rotation when two begin it."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
+    NodeProgress,
+    RotationState,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import (
+    NodeRotation,
+    NodeRotationSpec,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import (
+    record_begun,
+    rotation_document,
+    rotation_state,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+BLUE = NodeRotation(metadata=ObjectMeta(name="blue"), spec=NodeRotationSpec())
+OTHER = NodeRotation(metadata=ObjectMeta(name="blue"), spec=NodeRotationSpec(members=("m1",)))
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
+    made = SqliteRecords(tmp_path / "records.db", lambda: datetime.now(UTC))
+    yield made
+    made.close()
+
+
+def state(*names: str) -> RotationState:
+    return RotationState(nodes=tuple(NodeProgress(name=name) for name in names))
+
+
+def nodes(records: SqliteRecords) -> list[str]:
+    found = rotation_state(recorded(NodeRotation, rotation_document(records, "blue")))
+    return [each.name for each in found.nodes]
+
+
+@pytest.mark.parametrize("rotation", [BLUE, OTHER])
+@pytest.mark.parametrize("there", [False, True])
+def test_of_two_that_begin_a_rotation_the_second_changes_nothing(
+    records: SqliteRecords, rotation: NodeRotation, there: bool
+) -> None:
+    """Each had judged the record before: that nothing is there, or that what is there is over."""
+    if there:
+        record_begun(records, BLUE, state(), "test", None)
+    judged = records.get("NodeRotation", "blue")
+    record_begun(records, BLUE, state("m1/first"), "one", judged)
+    with pytest.raises(FleetError) as error:
+        record_begun(records, rotation, state("m1/second"), "two", judged)
+    assert (error.value.code, error.value.where) == ("conflict", "NodeRotation/blue")
+    assert nodes(records) == ["m1/first"]
+
+
+def test_a_rotation_that_is_over_begins_again_as_it_is_wanted_now(records: SqliteRecords) -> None:
+    record_begun(records, BLUE, state("m1/a"), "one", None)
+    again = record_begun(records, OTHER, state("m1/b"), "two", rotation_document(records, "blue"))
+    assert again.spec.members == ("m1",) and again.status.origin == "two" and nodes(records) == ["m1/b"]

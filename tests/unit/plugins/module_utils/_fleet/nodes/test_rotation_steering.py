@@ -1,0 +1,240 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""One rotation while it is conducted, over members that are a few words in memory."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import Node
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import NodesSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.rotation_sight import RotationGround
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import begin
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import RotationState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import NodeRotation
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Ending, RunLimits, conduct
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import other_rotations
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import OtherRotations
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import (
+    RotationBook,
+    record_begun,
+    rotation_document,
+    rotation_state,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_steering import RotationSteering
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import RotationTelling
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.workers import WorkEnd
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance, rotation
+
+START = datetime(2026, 3, 28, 12, tzinfo=UTC)
+FAST = {"firstWave": 99, "growth": 1, "nodeTimeoutSeconds": 600}
+ONE_NODE = maintenance(budgets=[{"name": "one", "nodes": "1"}])
+Document = dict[str, t.Any]
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
+    made = SqliteRecords(tmp_path / "records.db", lambda: START)
+    yield made
+    made.close()
+
+
+class Fleet:
+    """Members ``m1`` and ``m2`` with nodes by name. It plays the workers: what is begun ends as ``failures`` say, by
+    the kind of the act; who waits moves the clock."""
+
+    def __init__(self, **nodes: str) -> None:
+        self.nodes = {name: list(told) for name, told in nodes.items()}
+        self.time = START
+        self.failures: dict[str, str] = {}
+        self.reads: list[t.Collection[str] | None] = []
+        self.begun: list[str] = []
+        self.silent: set[str] = set()
+        self.holds = self
+        self._ends: list[WorkEnd] = []
+
+    def look(self, now: datetime, names: t.Collection[str] | None) -> NodesSnapshot:
+        self.reads.append(names)
+        there = [name for name in self.nodes if names is None or name in names]
+        members = tuple(
+            MemberNodes(name=name, nodes=tuple(Node(name=each, uid=f"u-{each}") for each in self.nodes[name]))
+            for name in there
+            if name not in self.silent
+        )
+        failed = {name: Problem("timeout", "no answer", name) for name in there if name in self.silent}
+        return NodesSnapshot(captured_at=now, members=members, failed=failed)
+
+    def begin(self, node: str, operation: str, _work: t.Any) -> None:
+        self.begun.append(operation)
+        kind = operation.rpartition(".")[2]
+        if kind in self.failures:
+            self._ends.append(WorkEnd(operation=operation, node=node, failure=self.failures[kind]))
+
+    def end(self, operation: str) -> None:
+        node = operation.rpartition(".")[0].rpartition(".")[0]
+        self._ends.append(WorkEnd(operation=operation, node=node))
+
+    def ended(self) -> tuple[WorkEnd, ...]:
+        found, self._ends = tuple(self._ends), []
+        return found
+
+    def wait(self, _seconds: float) -> None:
+        self.time += timedelta(seconds=1)
+
+    def keep(self) -> None:
+        """Nothing is held."""
+
+    def keep_only(self, _members: t.Any) -> None:
+        """Nothing is held."""
+
+    def close(self) -> None:
+        """Nothing is followed."""
+
+    def clock(self) -> datetime:
+        return self.time
+
+
+class Conducted:
+    """A rotation that is recorded, and its steering."""
+
+    def __init__(self, records: SqliteRecords, fleet: Fleet, document: Document, *maintenances: Document) -> None:
+        self.records, self.fleet = records, fleet
+        wanted = t.cast(NodeRotation, read(document).object)
+        windows = t.cast(t.Any, tuple(read(each).object for each in maintenances))
+        self.ground = RotationGround(rotation=wanted, maintenance=windows, fleet=dict.fromkeys(fleet.nodes, {}))
+        members = fleet.look(START, None).members
+        state = begin(self.ground.due(members, START), self.ground.sight(members, START), wanted.spec.pace, START)
+        record_begun(records, wanted, state, "test", None)
+        self.name = wanted.name
+        self.said: list[str] = []
+        self.steering = self.steered()
+
+    def steered(self) -> RotationSteering:
+        """For a conductor that knows nothing but the record."""
+        others = OtherRotations(self.records, self.name, "me")
+        workers, replacer = t.cast(t.Any, self.fleet), t.cast(t.Any, None)
+        return RotationSteering(RotationBook(self.name), self.ground, self.fleet.look, workers, replacer, others)
+
+    def run(self, seconds: int = 30) -> Ending[RotationState]:
+        def told() -> str:
+            return "enough" if self.fleet.time >= START + timedelta(seconds=seconds) else ""
+
+        telling = RotationTelling(self.name, self.said.append, lambda *_each: None, lambda: self.steering.waits)
+        limits = RunLimits(holder="me", max_idle=timedelta(seconds=20), interrupted=told)
+        return conduct(self.records, f"rotation/{self.name}", self.steering, self.fleet.clock, telling, limits)
+
+    @property
+    def state(self) -> RotationState:
+        return rotation_state(recorded(NodeRotation, rotation_document(self.records, self.name)))
+
+
+def named(name: str, **spec: t.Any) -> Document:
+    document = rotation({"nodes": "100%"}, **{"pace": FAST, **spec})
+    return {**document, "metadata": {"name": name}}
+
+
+def test_rotations_of_one_fleet_keep_to_its_budget_together(records: SqliteRecords) -> None:
+    """What one has recorded counts for the other before any node says so; as for the pools of an update run."""
+    fleet = Fleet(m1="a", m2="b")
+    one = Conducted(records, fleet, named("one", members=["m1"]), ONE_NODE)
+    two = Conducted(records, fleet, named("two", members=["m2"]), ONE_NODE)
+    one.run(seconds=2)
+    two.run(seconds=5)
+    assert fleet.begun == ["m1/a.1.drain"]
+    assert "budget one of FleetMaintenance" in two.steering.waits[0].blockers[0].text
+    assert [each.phase for each in two.state.nodes] == ["Waiting"]
+
+
+def test_nothing_begins_while_another_rotation_has_the_turn(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(other_rotations, "WAIT", 0.0)
+    other = OtherRotations(records, "other", "me")
+    assert other.take_turn()
+    fleet = Fleet(m1="a")
+    one = Conducted(records, fleet, named("one"))
+    one.run(seconds=3)
+    assert fleet.begun == [] and "another rotation is just deciding" in one.steering.waits[0].blockers[0].text
+    other.end_turn()
+    one.run(seconds=9)
+    assert fleet.begun == ["m1/a.1.drain"]
+
+
+def test_a_record_of_another_rotation_that_cannot_be_read_lets_nothing_begin(records: SqliteRecords) -> None:
+    fleet = Fleet(m1="a")
+    one = Conducted(records, fleet, named("one"))
+    other = Conducted(records, fleet, named("other"))
+    document = rotation_document(records, other.name)
+    records.replace({**document, "status": {**document["status"], "state": {"nodes": [7]}}})
+    one.run(seconds=3)
+    assert fleet.begun == [] and "NodeRotation/other" in one.steering.waits[0].blockers[0].text
+
+
+def test_a_node_that_cannot_be_let_go_is_told_and_ends_the_conductor(records: SqliteRecords) -> None:
+    """The right to write nodes was taken away: it stays recorded, and whoever comes next tries again."""
+    fleet = Fleet(m1="a")
+    fleet.failures = {"drain": "its machine does not answer", "release": "nodes is forbidden"}
+    one = Conducted(records, fleet, named("one", pace={**FAST, "attempts": 1}))
+    ending = one.run(seconds=600)
+    assert (ending.why, ending.state.done) == ("waiting", True)
+    assert [str(each.text) for held in one.steering.waits for each in held.blockers] == [
+        "it stays cordoned: nodes is forbidden"
+    ]
+    assert any("stays cordoned" in each for each in one.said)
+    assert one.state.nodes[0].release
+    fleet.failures, fleet.time = {}, START
+    one.steering = one.steered()
+    one.run(seconds=2)
+    assert fleet.begun[-1] == "m1/a.1.release"
+
+
+def test_a_node_is_tried_to_be_let_go_again_and_its_next_attempt_does_not_fail_by_that(records: SqliteRecords) -> None:
+    fleet = Fleet(m1="a")
+    fleet.failures = {"drain": "its machine does not answer", "release": "nodes is forbidden"}
+    one = Conducted(records, fleet, named("one", pace={**FAST, "attempts": 2, "retryAfterSeconds": 40}))
+    one.run(seconds=3)
+    state, steering, later = one.state, one.steering, START + timedelta(seconds=60)
+    assert state.nodes[0].phase == "Waiting" and len(steering.waits) == 2
+    fleet.failures = {}
+    fleet.begun.clear()
+    steering.keep(state, later)
+    steering.keep(state, later)
+    assert fleet.begun == ["m1/a.1.release"]
+    fleet.end("m1/a.1.release")
+    for change in steering.record(state, later):
+        state = change(state)
+    found = steering.decide(state, steering.see(state, later), later)
+    assert [each.operation for each in found.acts] == ["m1/a.2.drain"] and steering.waits == ()
+    after = steering.decide(found.state, steering.see(found.state, later), later)
+    assert [each.phase for each in after.state.nodes] == ["Draining"]
+    steering.close()
+
+
+def test_only_the_member_of_a_node_that_ends_is_read_again(records: SqliteRecords) -> None:
+    """All of them are before anything begins."""
+    fleet = Fleet(m1="ab", m2="c")
+    one = Conducted(records, fleet, named("one"))
+    steering = one.steering
+    state = one.state
+    steering.book.read(rotation_document(records, "one"))
+    found = steering.decide(state, steering.see(state, START), START)
+    assert len(found.acts) == 3
+    fleet.end("m1/a.1.drain")
+    fleet.nodes["m1"] = ["b"]
+    fleet.silent = {"m2"}
+    list(steering.record(found.state, START))
+    seen = steering.see(found.state, START)
+    assert fleet.reads[-2:] == [None, {"m1"}] and seen.unknown == {}
+    assert sorted(each.name for each in seen.nodes) == ["m1/b", "m2/c"]
+    again = steering.clear(found, seen, START)
+    assert fleet.reads[-1] is None and again is not None and again.unknown == {"m2": "no answer"}
+    steering.close()

@@ -1,0 +1,126 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Threads that work on nodes, and leases on members of which some do not answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+import typing as t
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.workers import (
+    MemberHolds,
+    NodeWorkers,
+    WorkerHands,
+)
+
+SOON = 10.0
+
+
+@dataclass
+class Lease:
+    """One lease of a member, which answers once ``answers`` is set."""
+
+    answers: threading.Event
+    due: bool = False
+    kept: int = 0
+    released: int = 0
+    lost: bool = False
+
+    def keep(self) -> None:
+        self.answers.wait(SOON)
+        if self.lost:
+            raise FleetError("member-lost", "another has it")
+        self.kept, self.due = self.kept + 1, False
+
+    def release(self) -> None:
+        self.answers.wait(SOON)
+        self.released += 1
+
+
+@dataclass
+class Members:
+    """Clients and leases of members; those in ``silent`` do not answer yet."""
+
+    silent: dict[str, threading.Event] = field(default_factory=dict)
+    taken: dict[str, list[Lease]] = field(default_factory=dict)
+
+    @property
+    def leases(self) -> Members:
+        return self
+
+    def get(self, name: str) -> str:
+        return name
+
+    def take(self, client: str, _task: str) -> Lease:
+        answers = self.silent.get(client) or threading.Event()
+        if client not in self.silent:
+            answers.set()
+        answers.wait(SOON)
+        made = Lease(answers)
+        self.taken.setdefault(client, []).append(made)
+        return made
+
+
+def holds_of(members: Members) -> MemberHolds:
+    return MemberHolds(t.cast(t.Any, members), "test")
+
+
+def until(what: t.Callable[[], t.Any]) -> None:
+    end = time.monotonic() + SOON
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_member_that_does_not_answer_keeps_nobody_else_waiting() -> None:
+    members = Members({"dead": threading.Event()})
+    holds = holds_of(members)
+    thread = threading.Thread(target=holds.client, args=("dead",), daemon=True)
+    thread.start()
+    assert t.cast(t.Any, holds.client("well")) == "well"
+    members.taken["well"][0].due = True
+    holds.keep()
+    until(lambda: members.taken["well"][0].kept == 1)
+    holds.keep_only({"dead"})
+    until(lambda: members.taken["well"][0].released == 1)
+    assert "dead" not in members.taken
+    members.silent["dead"].set()
+    thread.join(SOON)
+    assert len(members.taken["dead"]) == 1
+
+
+def test_a_lease_that_is_lost_is_taken_again_by_whoever_needs_it_next() -> None:
+    members = Members()
+    holds = holds_of(members)
+    holds.client("m")
+    members.taken["m"][0].lost = members.taken["m"][0].due = True
+    holds.keep()
+    until(lambda: holds.client("m") and len(members.taken["m"]) == 2)
+    holds.client("m")
+    assert len(members.taken["m"]) == 2
+
+
+def test_what_begins_with_a_node_waits_for_what_was_done_with_it_and_nobody_else_does() -> None:
+    done: list[str] = []
+    slow = threading.Event()
+
+    def stubborn(_hands: WorkerHands) -> None:
+        slow.wait(SOON)
+        done.append("drain")
+
+    workers = NodeWorkers(holds_of(Members()), lambda: datetime.now(UTC), lambda _text: None)
+    workers.begin("m/a", "drain", stubborn)
+    begun = time.monotonic()
+    workers.halt("m/a")
+    workers.begin("m/a", "release", lambda _hands: done.append("release"))
+    workers.begin("m/b", "drain", lambda _hands: done.append("other"))
+    assert time.monotonic() - begun < SOON / 2
+    until(lambda: done == ["other"])
+    slow.set()
+    until(lambda: done == ["other", "drain", "release"])
+    workers.close()

@@ -1,0 +1,47 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is said of an object that is being deleted, whatever the member shows of it."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.gone import wait_until_gone
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import (
+    CUSTOM,
+    GROUP,
+    Answering,
+    live,
+)
+
+PATH = "/apis/example.org/v1/namespaces/shop/webs/a"
+
+
+def told(document: t.Any) -> list[str]:
+    member = Answering({PATH: document, "/apis": {"kind": "APIGroupDiscoveryList", "items": [GROUP]}})
+    return [each.message for each in wait_until_gone(member, {CUSTOM: "u-2"}, 0.0, lambda: None, lambda _line: None)]
+
+
+@pytest.mark.parametrize(
+    "spec", [None, "text", 1, ["finalizers"], {"finalizers": "text"}, {"finalizers": {"a": 1}}], ids=str
+)
+def test_a_spec_may_be_anything(spec: t.Any) -> None:
+    found = live(CUSTOM, spec=spec)
+    found["metadata"] |= {"deletionTimestamp": "2026-01-16T00:00:00Z", "finalizers": ["example.org/keep"]}
+    assert told(found) == ["is being deleted and not gone yet: finalizers example.org/keep"]
+
+
+def test_finalizers_of_a_spec_are_told_too() -> None:
+    found = live(CUSTOM, spec={"finalizers": ["kubernetes"]})
+    found["metadata"]["deletionTimestamp"] = "2026-01-16T00:00:00Z"
+    assert told(found) == ["is being deleted and not gone yet: finalizers kubernetes"]
+
+
+@pytest.mark.parametrize("document", [{}, {"metadata": None}, {"metadata": []}], ids=str)
+def test_an_answer_that_is_no_object_is_damaged(document: t.Any) -> None:
+    with pytest.raises(FleetError) as caught:
+        told(document)
+    assert caught.value.code == "bad-answer"

@@ -1,0 +1,125 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""F18, F19: Gates of a run while it is conducted, over records in a file."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import GateRow, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import GateKeeper
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import UID, changed, laid
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.test_integrity import object_of
+
+NOW = datetime(2026, 8, 21, 12, tzinfo=UTC)
+DIGEST_A = f"sha256:{'a' * 64}"
+GATE = GateRow(name="board", id="3f0a8c52-6a4e-5b0d-9c1e-0123456789ab", state="Pending", opened=NOW)
+
+
+class HastyRecords(SqliteRecords):
+    """Just before the first ``times`` deletions somebody writes ``status`` to the record."""
+
+    status: t.ClassVar[Record] = {}
+    times = 0
+
+    def delete(self, kind: str, name: str, *args: t.Any, **more: t.Any) -> None:
+        stored = self.get(kind, name)
+        if self.times and stored is not None:
+            self.times -= 1
+            metadata = {**stored["metadata"], "annotations": {"left": str(self.times)}}
+            self.replace({**stored, "metadata": metadata, "status": self.status})
+        super().delete(kind, name, *args, **more)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[HastyRecords]:
+    opened = HastyRecords(tmp_path / "records.db", lambda: NOW)
+    yield opened
+    opened.close()
+
+
+def run_and_state() -> tuple[UpdateRun, RunState]:
+    state = changed(laid("s{g:a}"), "s", before_gates=(GATE,), reached=True)
+    metadata = ObjectMeta(name="r", uid=UID, annotations={DIGEST: DIGEST_A})
+    return replace(object_of(state, DIGEST_A), metadata=metadata), state
+
+
+def shown(records: SqliteRecords, digest: str = DIGEST_A, status: Record | None = None, **spec: t.Any) -> None:
+    place = {"name": "r", "stage": "s", "timing": "Before"}
+    records.create(
+        {
+            "apiVersion": "gitops.fleet/v1alpha1",
+            "kind": "Gate",
+            "metadata": {"name": GATE.id},
+            "spec": {"gateType": "Approval", "target": {"updateRunProperties": place}, "digest": digest, **spec},
+            "status": status or {"state": "Pending"},
+        }
+    )
+
+
+def approved(digest: str) -> Record:
+    return {"state": "Completed", "approval": {"by": "anna", "at": "2026-08-21T11:59:00Z", "digest": digest}}
+
+
+def test_an_approval_that_does_not_count_takes_its_gate_with_it(records: HastyRecords) -> None:
+    told: list[str] = []
+    shown(records, status=approved(f"sha256:{'b' * 64}"))
+    approvals, rows = GateKeeper(records, tell=told.append).seen(*run_and_state(), NOW)
+    assert approvals == () and rows[GATE.id].state == "NotStarted" and records.get("Gate", GATE.id) is None
+    assert len(told) == 1 and "does not count" in told[0]
+
+
+def test_an_approval_that_comes_in_between_is_not_lost(records: HastyRecords) -> None:
+    """The Gate is deleted in the version that was judged."""
+    told: list[str] = []
+    shown(records, status=approved(f"sha256:{'b' * 64}"))
+    records.times, HastyRecords.status = 1, approved(DIGEST_A)
+    approvals, rows = GateKeeper(records, tell=told.append).seen(*run_and_state(), NOW)
+    assert [each.by for each in approvals] == ["anna"] and rows[GATE.id].state == "Pending" and told == []
+
+
+def test_one_that_is_written_all_the_time_is_no_endless_loop(records: HastyRecords) -> None:
+    shown(records, f"sha256:{'b' * 64}")
+    records.times, HastyRecords.status = 100, {"state": "Pending"}
+    with pytest.raises(FleetError) as refused:
+        GateKeeper(records).seen(*run_and_state(), NOW)
+    assert refused.value.code == "conflict" and records.get("Gate", GATE.id) is not None
+
+
+def test_the_hub_is_not_asked_every_second_for_what_it_vouches(records: HastyRecords) -> None:
+    """For what is shown, that is; an approval is judged by what holds now."""
+    asked: list[int] = []
+
+    def since() -> datetime:
+        asked.append(1)
+        return NOW - timedelta(hours=1)
+
+    keeper = GateKeeper(records, since)
+    shown(records, status={"state": "Pending"})
+    for seconds in range(20):
+        keeper.seen(*run_and_state(), NOW + timedelta(seconds=seconds))
+    assert asked == [], "a gate that nobody has touched names nobody"
+    stored = records.get("Gate", GATE.id)
+    assert stored is not None
+    refusal = {"by": "bert", "at": "2026-08-21T11:59:00Z", "reason": "not now", "digest": DIGEST_A}
+    stored = records.replace({**stored, "status": {"state": "Pending", "refusal": refusal}})
+    for seconds in range(20):
+        _approvals, rows = keeper.seen(*run_and_state(), NOW + timedelta(seconds=seconds))
+        assert rows[GATE.id].refused == "bert: not now"
+    assert len(asked) == 1
+    records.replace({**stored, "status": approved(DIGEST_A)})
+    for _time in range(3):
+        (given,) = keeper.seen(*run_and_state(), NOW)[0]
+        assert given.verified
+    assert len(asked) == 4

@@ -1,0 +1,78 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What others may write into the namespace of the records: Leases, Events and a Secret that need not have our form."""
+
+from __future__ import annotations
+
+import base64
+import typing as t
+from datetime import UTC, datetime
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._store.digest_key import digest_key, known_digest_key
+from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import Answering, listing
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/gitops-fleet/leases"
+SECRET = "/api/v1/namespaces/gitops-fleet/secrets/gitops-fleet-digest-key"
+FORM = {
+    "holderIdentity": "ci-1",
+    "leaseTransitions": 3,
+    "leaseDurationSeconds": 60,
+    "renewTime": "2026-01-02T03:04:05Z",
+}
+
+
+def records(documents: dict[str, t.Any]) -> HubRecords:
+    return HubRecords(Answering(documents), lambda: NOW)
+
+
+def lease(name: str, **more: t.Any) -> dict[str, t.Any]:
+    return {"metadata": {"name": name, "uid": "u", "resourceVersion": "1"}, **more}
+
+
+def test_leases_without_a_form_do_not_hide_the_others() -> None:
+    odd = [lease("other.app"), lease("run.a", spec=[]), lease("run.b", spec={"holderIdentity": 0})]
+    huge = {**FORM, "leaseTransitions": "x", "leaseDurationSeconds": 10**30, "renewTime": "9999-12-31T23:59:59Z"}
+    rows = [*odd, lease("run.c", spec=huge), lease("placement.web", spec=FORM), lease("member", spec=FORM)]
+    found = records({LEASES: listing("Lease", rows)}).leases()
+    assert [(each.name, each.holder, each.epoch) for each in found] == [
+        ("placement/web", "ci-1", 3),
+        ("run/c", "ci-1", 0),
+    ]
+    assert not found[1].expired(NOW)
+
+
+@pytest.mark.parametrize("spec", [None, [], "x", {**FORM, "leaseTransitions": "3"}])
+def test_a_lease_that_lost_its_form_is_no_right_to_write(spec: t.Any) -> None:
+    hub = records({f"{LEASES}/placement.web": lease("placement.web", spec=spec)})
+    with pytest.raises(FleetError) as caught:
+        hub.delete("MemberCluster", "m1", lease=Lease("placement/web", "ci-1", 3, NOW, NOW, 60))
+    assert caught.value.code == "lease-lost"
+
+
+@pytest.mark.parametrize("about", [{}, {"involvedObject": []}, {"involvedObject": {"kind": ["x"], "name": 5}}])
+def test_events_that_only_look_like_ours(about: dict[str, t.Any]) -> None:
+    event = {"metadata": {"name": "e"}, "reportingComponent": "gitops-fleet", "eventTime": 5, "type": None, **about}
+    (found,) = records({"/api/v1/namespaces/default/events": listing("Event", [event])}).events("MemberCluster", "m1")
+    assert (found.type, found.reason, found.at.year) == ("", "", 1970)
+
+
+@pytest.mark.parametrize("data", [None, {}, [], {"value": ""}, {"value": None}, {"value": "!"}, {"value": "eA"}])
+def test_a_digest_key_without_a_value_is_refused(data: t.Any) -> None:
+    """F23: digests of Secrets would be made without a key, and whoever reads them could try values."""
+    hub = records({SECRET: {"kind": "Secret", "metadata": {"name": "gitops-fleet-digest-key"}, "data": data}})
+    for read in (digest_key, known_digest_key):
+        with pytest.raises(FleetError) as caught:
+            read(hub)
+        assert caught.value.code == "record-damaged" and "gitops-fleet-digest-key" in caught.value.message
+
+
+def test_a_digest_key_that_is_not_there_is_none() -> None:
+    assert known_digest_key(records({})) == b""
+    kept = {"kind": "Secret", "data": {"value": base64.b64encode(b"x" * 32).decode()}}
+    assert known_digest_key(records({SECRET: kept})) == b"x" * 32
