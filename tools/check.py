@@ -122,8 +122,8 @@ def starts(python: str | Path) -> bool:
 def second_python() -> None:
     """Unit tests, sanity and the smoke plays on another Python, and with that on another ansible-core.
 
-    What pylint finds depends on neither, and it takes the most of sanity's time; nor does what ``READING`` says. Recorded
-    answers are rules of ours, which the unit tests have each branch of.
+    What pylint finds depends on neither, and it takes the most of sanity's time; nor does what ``READING`` says. The
+    rules behind recorded answers have unit tests of their own.
     """
     python = other_python()
     if python is None:

@@ -44,7 +44,7 @@ def eviction_cost(pod: PodCost) -> float:
     if given is not None:
         cost += given / DELETION_COST_UNIT
     if pod.priority is not None:
-        cost += max(-INT64.stop, min(INT64.stop, pod.priority)) / PRIORITY_UNIT
+        cost += max(INT64.start, min(INT64.stop, pod.priority)) / PRIORITY_UNIT
     return cost if math.isnan(cost) else max(LOWEST, min(HIGHEST, cost))
 
 
