@@ -32,9 +32,9 @@ class ActionModule(Verb):
         for line in lines:
             run.say(line)
         document = findings_json(*numbers) | {"mended": [each.as_dict() for each in linted.mended]}
-        if options["write_json"]:
+        if options["write_json"] and not run.check_mode:
             _write(options["write_json"], document)
-        if options["write_sarif"]:
+        if options["write_sarif"] and not run.check_mode:
             _write(options["write_sarif"], sarif(linted.remarks))
         data = {**document, "table": lines}
         if not linted.fails(options["strict"]):

@@ -60,10 +60,11 @@ options:
     description: Instant at which the year begins over which budgets are proved; the present if absent.
     type: str
   write_json:
-    description: File for all findings as JSON.
+    description: File for all findings as JSON. In check mode it is not written.
     type: path
   write_sarif:
-    description: File for all findings as SARIF 2.1.0, which code hosts show beside the lines.
+    description:
+      - File for all findings as SARIF 2.1.0, which code hosts show beside the lines. In check mode it is not written.
     type: path
 """
 

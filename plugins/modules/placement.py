@@ -13,8 +13,8 @@ version_added: 0.1.0
 description:
   - Decides which clusters get the resources of a C(ClusterResourcePlacement) or C(ResourcePlacement), explains every
     decision, and brings the resources there by server-side apply.
-  - In check mode, and with O(state=planned), nothing is written. With a file in O(facts) and O(state=planned) no
-    cluster is needed at all.
+  - In check mode, and with O(state=planned), nothing is written but the files of O(write_plan) and O(write_markdown).
+    With a file in O(facts) and O(state=planned) no cluster is needed at all.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -223,10 +223,10 @@ options:
         make of it. What Secrets hold is left out.
     type: str
   write_plan:
-    description: File to write the plan to, as JSON.
+    description: File to write the plan to, as JSON; in check mode too, so that it can be approved.
     type: path
   write_markdown:
-    description: File to write the plan to, as Markdown for a pull request.
+    description: File to write the plan to, as Markdown for a pull request; in check mode too.
     type: path
 """
 

@@ -368,7 +368,7 @@ findings:
 plan:
   description:
     - Which versions and images each control plane and node pool would get, and why, as lines of text, by the members as
-      they were read last. Empty for runs of type C(ControlPlaneOnly).
+      they were read last. Empty for runs of type C(ControlPlaneOnly), unless they have C(chain).
   returned: unless the run is absent; empty but in check mode and with state checked
   type: list
   elements: str

@@ -30,6 +30,8 @@ OURS_TO_LIST = "extra_variables"
 # What Ansible and its job runners give to every play.
 _OF_RUNNERS = ("ansible_", "awx_", "tower_")
 NO_OPTIONS: t.Mapping[str, str] = types.MappingProxyType({})
+# What is compared with known names, which takes time and memory that grow with it.
+_LONGEST = 200
 _BLOCK = ("block", "rescue", "always")
 _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 
@@ -60,7 +62,7 @@ def unknown(
     set by the variables beside them."""
     problems = []
     for name in sorted(set(given) - set(known_names)):
-        near = [options[name]] if name in options else difflib.get_close_matches(name, known_names, 1, 0.75)
+        near = [options[name]] if name in options else _near(name, known_names)
         if near:
             hint = f"did you mean {near[0]}?"
         elif alone:
@@ -69,6 +71,10 @@ def unknown(
             continue
         problems.append(Problem("unknown-variable", f"this playbook has no variable {name!r:.100}", name[:100], hint))
     return problems
+
+
+def _near(name: str, known_names: t.Collection[str]) -> list[str]:
+    return difflib.get_close_matches(name, known_names, 1, 0.75) if len(name) <= _LONGEST else []
 
 
 @cache

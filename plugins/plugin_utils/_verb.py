@@ -26,6 +26,7 @@ from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present
 from ..module_utils._fleet.showing import plain_json
+from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.text import fitting
 from ._libraries import SERVERS, check_libraries
 from ._variables import check_extra_variables
@@ -253,5 +254,10 @@ def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
 
 
 def _plain(value: t.Any) -> t.Any:
-    """The value without the tags of Ansible's data model, which neither YAML writers nor threads should see."""
-    return json.loads(json.dumps(value, default=str))
+    """The value without the tags of Ansible's data model, which neither YAML writers nor threads should see. Instants
+    are texts as of ``utc_text``."""
+    return json.loads(json.dumps(value, default=_text))
+
+
+def _text(value: t.Any) -> str:
+    return utc_text(value) if isinstance(value, datetime) else str(value)

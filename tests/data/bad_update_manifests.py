@@ -246,6 +246,17 @@ BAD_UPDATES: tuple[Row, ...] = (
         (f"version-not-wanted {UPGRADE}.kubernetesVersion",),
     ),  # D3-26
     Row(
+        "NodeImageOnly with minors to go through",
+        update_run({"type": "NodeImageOnly", "chain": True}),
+        (f"chain-not-wanted {UPGRADE}.chain",),
+    ),  # U20
+    Row(
+        "a run of a profile with minors to go through",
+        update_run({**FULL, "chain": True}, autoUpgradeProfileId="stable"),
+        (f"chain-not-wanted {UPGRADE}.chain",),
+    ),  # U20
+    Row("a chain in words", update_run({**FULL, "chain": "yes, please"}), (f"wrong-type {UPGRADE}.chain",)),
+    Row(
         "a version of one number",
         update_run({**FULL, "kubernetesVersion": "1"}),
         (f"wrong-form {UPGRADE}.kubernetesVersion",),

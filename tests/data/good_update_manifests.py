@@ -115,6 +115,7 @@ GOOD_UPDATES: tuple[Row, ...] = (
     # D3-01, D3-03: a goal without a sequence
     Row("smallest run", update_run()),
     Row("a minor as target", update_run({"type": "ControlPlaneOnly", "kubernetesVersion": "v1.34"})),  # D2-01, D3-02
+    Row("minor by minor", update_run({"type": "Full", "kubernetesVersion": "1.34.2", "chain": True})),  # U20
     Row("node images only", update_run({"type": "NodeImageOnly"}, {"type": "Latest"})),  # D3-30
     Row("consistent images", update_run(images={"type": "Consistent"})),  # D3-30
     Row(

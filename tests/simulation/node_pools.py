@@ -130,13 +130,17 @@ def whole_parts(run: UpdateRun, records: Records, driver: Driven, pace: t.Any) -
             raise FleetError("not-a-member", "the cluster is not a member of the fleet", member)
         return cluster_as(found.fleet, seen.version, seen.pools or ())
 
+    def here() -> str:
+        return driver.process.machine
+
     def pool(task: PoolTask) -> PoolEnd:
         if driver.members[task.work.member].rotates:
             return rotated(driver, task)
-        here = driver.process.machine
-        return commanded(PoolSubject(t.cast(t.Any, driver), cluster, task.step), task, pace, lambda: here)
+        return commanded(PoolSubject(t.cast(t.Any, driver), cluster, task.step), task, pace, here)
 
-    return WholeParts(target=target_of(run), cluster=cluster, known=permits.releases, pool=pool, now=driver.clock)
+    return WholeParts(
+        target=target_of(run), cluster=cluster, known=permits.releases, pool=pool, now=driver.clock, here=here
+    )
 
 
 def rotated(driver: Driven, task: PoolTask) -> PoolEnd:

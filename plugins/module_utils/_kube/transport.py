@@ -28,8 +28,12 @@ _EXPIRED, _NOT_YET_VALID, _OTHER_HOST, _OTHER_ADDRESS = 10, 9, 62, 64
 
 
 def pool(connection: Connection, context: ssl.SSLContext | None, size: int) -> t.Any:
-    """A pool of kept-alive connections to one server, ``size`` at the most, safe for many threads; ``context`` is None
-    for plain HTTP. FleetError ``missing-library``."""
+    """A pool of connections to one server, safe for many threads, that keeps ``size`` of them alive; more at once are
+    opened and not kept. Nothing is tried again. ``context`` is None for plain HTTP.
+
+    What people are to be told of the connection goes to ``USES``; an insecure one silences urllib3's own warning in
+    this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too.
+    """
     if urllib3 is None:
         raise FleetError("missing-library", "the Python library urllib3 is not installed", hint="pip install urllib3")
     USES.add(connection)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from .._core.errors import FleetError
 from .._core.values.duration import span_words
+from .kinds import record_name
 
 Record = dict[str, t.Any]
 """A Kubernetes-style object: apiVersion, kind, metadata, spec, status. Read from a store it is a copy."""
@@ -134,6 +135,26 @@ def replaced(records: Records, document: Record, lease: Lease | None = None) -> 
         if error.code != "conflict":
             raise
         return None
+
+
+_MOVING = ("resourceVersion", "generation", "managedFields")
+_FIRST = ("uid", "creationTimestamp")
+
+
+def left_by(records: Records, wanted: Record, before: Record | None) -> Record | None:
+    """What is there of a write of ``wanted`` that ended without an answer, over ``before``, None for none: all of it,
+    or all but the status, which is written last. None if it has left nothing, or somebody else has written since."""
+    found = records.get(wanted["kind"], record_name(wanted))
+    if found is None or (before is not None and found["metadata"].get("uid") != before["metadata"].get("uid")):
+        return None
+    statuses = (wanted.get("status"), None if before is None else before.get("status"))
+    return found if found.get("status") in statuses and _decided(found) == _decided(wanted) else None
+
+
+def _decided(record: Record) -> Record:
+    """What a writer decides of a record, but for its status."""
+    metadata = {key: each for key, each in record["metadata"].items() if key not in (*_MOVING, *_FIRST) and each}
+    return {key: each for key, each in record.items() if key != "status"} | {"metadata": metadata}
 
 
 def conflict(kind: str, name: str, place: str) -> FleetError:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import typing as t
 from dataclasses import dataclass, field
@@ -37,7 +38,7 @@ def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     FleetError ``records-damaged``, with the kind and name of the row and without what is in it.
     """
     try:
-        record = json.loads(document, parse_constant=_no_number) if isinstance(document, str) else None
+        record = _parsed(document) if isinstance(document, str) else None
         wrong = _fault(kind, name, record)
     except (ValueError, RecursionError):
         wrong = "it is no JSON"
@@ -84,8 +85,16 @@ def _damaged_record(kind: str, name: t.Any, wrong: str, where: str) -> FleetErro
     return damaged(f"the record {kind}/{name if isinstance(name, str) else '?':.253} is damaged: {wrong}", where)
 
 
+def _parsed(text: str) -> t.Any:
+    return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+
+
 def _no_number(name: str) -> t.NoReturn:
     raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    return number if math.isfinite(number := float(text)) else _no_number(text)
 
 
 def _fault(kind: str, name: t.Any, record: t.Any) -> str:

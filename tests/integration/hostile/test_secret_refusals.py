@@ -53,7 +53,7 @@ BODIES: dict[str, tuple[Body, str]] = {
     "an annotation is a map": (secret({"annotations": {"a": {"x": CANARY}}}), ".metadata.annotations"),
     "a label that is none": (secret({"labels": {"a": f"x {CANARY}"}}), ".metadata.labels"),
     "a finalizer that is none": (secret({"finalizers": [f"{CANARY} x"]}), ".metadata.finalizers"),
-    "too large": (secret(stringData={"password": CANARY * 100_000}), ".data"),
+    "too large": (secret(stringData={"password": CANARY * 54_000}), ".data"),  # and not too large for a plan
     "annotations too large": (secret({"annotations": {"a": CANARY * 20_000}}), ".metadata.annotations"),
     "changed though immutable": (secret({"name": "frozen"}, stringData={"password": CANARY}), ".data"),
 }

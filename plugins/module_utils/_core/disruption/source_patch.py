@@ -66,8 +66,10 @@ class PatchLeave:
 def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
     """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change.
 
-    FleetError with all problems: those of a NodePool, ``missing-field``, ``invalid-name``, ``unsupported-version``,
-    ``wrong-type``, and ``named-twice`` for an object that two of them patch. The spec of a class is left to the server.
+    Of each its spec, labels and annotations are kept, without kubectl's last-applied, and all else is dropped. The
+    spec of a NodePool is as it is repaired, and the repairs are not told. FleetError with all problems: those of a
+    NodePool, ``missing-field``, ``invalid-name``, ``unsupported-version``, ``wrong-type``, and ``named-twice`` for an
+    object that two of them patch. The spec of a class is left to the server.
     """
     found: list[SourcePatch] = []
     problems: list[Problem] = []

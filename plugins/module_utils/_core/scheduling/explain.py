@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import difflib
 import typing as t
 from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
 from ..objects.placements.binding import UNSCHEDULED, ClusterResourceBinding, ClusterScore
 from ..objects.placements.policy import PICK_FIXED, PICK_N
+from ..schema.checking import most_like
 from . import bitset, cluster_eligibility, reasons
 from .cycle import Scheduled
 from .picking.bindings import DROPPED, REBASED
@@ -130,7 +130,7 @@ def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDec
         return outcome.judge(position)
     if any(each.spec.target_cluster == cluster for each in outcome.bindings if each.spec.state == UNSCHEDULED):
         return PickDecision(cluster, reasons.GONE, refusal=ClusterBlocker("ClusterEligibility", reasons.GONE))
-    close = difflib.get_close_matches(cluster, outcome.asked.index.names, n=3)
+    close = most_like(cluster, outcome.asked.index.names, 3, 0.6)
     hint = f"did you mean {', '.join(close)}?" if close else ""
     raise FleetError("unknown-cluster", f"no cluster of the fleet is named {cluster!r}", "", hint)
 

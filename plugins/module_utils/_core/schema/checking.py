@@ -137,7 +137,7 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}
     beside = [key for key in document if key not in fields]
-    misspelt = {_most_like(str(key), fields) for key in beside}
+    misspelt = {each for key in beside for each in most_like(str(key), fields)}
     for key in beside:
         if not (cls is ObjectMeta and key in _KEPT_METADATA):
             message = f"there is no field {key!r} here"
@@ -158,16 +158,17 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
 
 def did_you_mean(word: str, known: t.Iterable[str]) -> str:
     """A hint with the known word that is most like the given one, or an empty text."""
-    found = _most_like(word, known)
-    return f"did you mean {found}?" if found else ""
+    found = most_like(word, known)
+    return f"did you mean {found[0]}?" if found else ""
 
 
-def _most_like(word: str, known: t.Iterable[str]) -> str:
+def most_like(word: str, known: t.Iterable[str], most: int = 1, alike: float = 0.7) -> list[str]:
+    """The known words that are most like the given one, whatever their case, the likest first: as many as ``most``,
+    each ``alike`` (0 to 1) at least. None for a word of more than ``LONGEST_WORD`` letters."""
     if len(word) > LONGEST_WORD:
-        return ""
+        return []
     by_case = {each.lower(): each for each in known}
-    found = difflib.get_close_matches(word.lower(), by_case, 1, 0.7)
-    return by_case[found[0]] if found else ""
+    return [by_case[each] for each in difflib.get_close_matches(word.lower(), by_case, most, alike)]
 
 
 def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:

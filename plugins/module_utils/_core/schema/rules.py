@@ -260,6 +260,7 @@ RULES: tuple[Rule, ...] = (
     Rule("two-sequences", SCHEMA, _RUN, "Both updateStrategyId and strategy are given."),
     Rule("version-missing", SCHEMA, _RUN, "Full or ControlPlaneOnly has no kubernetesVersion."),
     Rule("version-not-wanted", SCHEMA, _RUN, "NodeImageOnly has a kubernetesVersion."),
+    Rule("chain-not-wanted", SCHEMA, _RUN, "NodeImageOnly, or a run of a profile, has chain."),
     Rule("images-missing", SCHEMA, _RUN, "Custom names no node image."),
     Rule("images-not-wanted", SCHEMA, _RUN, "Node images are named for Latest or Consistent."),
     Rule("duplicate-image-family", CORE, _RUN, "Two node images of one family are named."),

@@ -58,11 +58,11 @@ class PreflightFinding:
 
 
 def findings(
-    look: MemberLook, view: MemberView, target: str, now: datetime, whole: Judge | None = None
+    look: MemberLook, view: MemberView, target: str, now: datetime, whole: Judge | None = None, chain: bool = False
 ) -> tuple[PreflightFinding, ...]:
     """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
-    else is known to hold it. ``whole`` judges it by version and pools where these are upgraded too. Nothing for one
-    that has nothing to do; of one that is unreachable that alone."""
+    else is known to hold it. ``whole`` judges it by version and pools where it goes by steps, with ``chain`` minor by
+    minor. Nothing for one that has nothing to do; of one that is unreachable that alone."""
     if look.unreachable:
         return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
     seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)
@@ -70,7 +70,7 @@ def findings(
         return ()
     return tuple(
         PreflightFinding(member=look.name, code=code, message=message, blocks=blocks)
-        for code, message, blocks in _found(look, seen, target, now, whole is not None)
+        for code, message, blocks in _found(look, seen, target, now, whole is not None, chain)
     )
 
 
@@ -87,10 +87,10 @@ def deprecated_apis(metrics: str) -> tuple[tuple[str, str], ...]:
 
 
 def _found(
-    look: MemberLook, view: MemberView, target: str, now: datetime, whole: bool
+    look: MemberLook, view: MemberView, target: str, now: datetime, whole: bool, chain: bool
 ) -> t.Iterator[tuple[str, str, bool]]:
     if view.fail:
-        yield _refusal(look, target), view.fail.message, True
+        yield _refusal(look, target, chain), view.fail.message, True
     skew = None if whole else skewed(_kubelets(look), target)
     if skew:
         yield "kubelet-skew", skew.message, True
@@ -111,11 +111,11 @@ def _found(
         yield "not-looked-at", f"{part} could not be read: {why}", False
 
 
-def _refusal(look: MemberLook, target: str) -> str:
+def _refusal(look: MemberLook, target: str, chain: bool) -> str:
     """The code for what keeps the member from an upgrade."""
     if not all(map(is_version, (look.version, *filter(None, _kubelets(look).values())))):
         return "version-unreadable"
-    if target and step_refused(look.version, target):
+    if target and step_refused(look.version, target, chain):
         return "minor-skipped"
     return "kubelet-skew" if target and skewed(_kubelets(look), target) else "precondition-failed"
 

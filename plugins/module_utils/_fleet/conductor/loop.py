@@ -31,6 +31,7 @@ Clock = t.Callable[[], datetime]
 S = t.TypeVar("S")
 X = t.TypeVar("X")
 A = t.TypeVar("A", bound=Act)
+T = t.TypeVar("T")
 Told_contra = t.TypeVar("Told_contra", contravariant=True)
 
 
@@ -239,6 +240,20 @@ class Conductor(t.Generic[S, X, A]):
             self._wait_failed = True
             self._tolerate_outage(error, self._clock())
             wait_unless(self._limits.interrupted, POLL)
+
+    def through(self, step: t.Callable[[bool], T]) -> T:
+        """What ``step`` gives, which is done again while records cannot be reached, as a turn is; once only if the
+        conductor is to end. It is told whether it was tried before. FleetError as of ``conduct``."""
+        self._failing_since, again = None, False
+        while True:
+            try:
+                return step(again)
+            except FleetError as error:
+                if self._limits.interrupted():
+                    raise
+                self._tolerate_outage(error, self._clock())
+                wait_unless(self._limits.interrupted, POLL)
+                again = True
 
     def _flush(self, now: datetime) -> None:
         """What has ended is recorded, if the records answer; else the next conductor looks for it."""

@@ -167,13 +167,20 @@ OperationMaker = t.Callable[[Attempt], Followed]
 
 
 class Teller:
-    """Tells of one attempt at ``operation``; its last events are only made here, for the caller to give back."""
+    """Tells of one attempt at ``operation``; its last events are only made here, for the caller to give back. Of one
+    that was taken up, ``recorded``, it tells no version before, which is in the record."""
 
     def __init__(self, operation: str, tell: t.Callable[[Event], None]) -> None:
         self._operation = operation
         self._tell = tell
         self._said = ""
         self.version_before = ""
+        self.recorded = False
+
+    def begins_at(self, version: str) -> None:
+        """Keeps what the subject is at before the first of what makes the attempt."""
+        if not self.recorded:
+            self.version_before = self.version_before or version
 
     def say(self, message: str) -> None:
         """Tells people a sentence; nothing if it is empty, or what was said last."""
@@ -206,16 +213,16 @@ class Teller:
 
 
 class Operation:
-    """One operation, as it is followed."""
+    """One operation, as it is followed. ``teller`` is that of the attempt which it is a part of, if there is more."""
 
-    def __init__(self, attempt: Attempt) -> None:
+    def __init__(self, attempt: Attempt, teller: Teller | None = None) -> None:
         self._driver = attempt.driver
         self._work = attempt.work
         self._goal = attempt.goal
         self._pace = attempt.pace
         self._clock = attempt.clock
         self._pause = attempt.pause
-        self.teller = Teller(attempt.work.operation, attempt.tell)
+        self.teller = teller or Teller(attempt.work.operation, attempt.tell)
         self.begun = False
 
     @property
@@ -241,13 +248,17 @@ class Operation:
         self.begun = True
         return self._follow(progress)
 
+    def is_seen(self) -> bool:
+        """Whether its driver sees that it was begun; nothing is done."""
+        return self._poll().state not in (UNKNOWN, NOT_BEGUN)
+
     def _start(self) -> Ended | Blocked:
         seen = self._look()
         if isinstance(seen, FleetError):
             return self.teller.blocked(states.UNREACHABLE, str(seen))
         if seen.busy and seen.busy != self._work.operation:
             return self.teller.blocked(states.OPERATION_IN_PROGRESS, f"{seen.busy} is under way there")
-        self.teller.version_before = seen.version
+        self.teller.begins_at(seen.version)
         done = self._goal.nothing_to_do(seen.version, self._work.target)
         if done:
             return self.teller.ended(states.SKIPPED, done.reason, done.message, version_after=seen.version)

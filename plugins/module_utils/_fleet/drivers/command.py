@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 import subprocess
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..._core.errors import FleetError
@@ -66,7 +66,7 @@ class CommandDriver:
 
     clients: Clients
     operations: Path
-    environ: t.Mapping[str, str]
+    environ: t.Mapping[str, str] = field(repr=False)
     cwd: Path
     begin_argv: tuple[str, ...]
     observe_argv: tuple[str, ...] = ()

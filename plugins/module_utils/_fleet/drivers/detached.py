@@ -19,7 +19,7 @@ import os
 import sys
 import time
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError
@@ -65,9 +65,9 @@ class Request:
 
     member: str
     argv: tuple[str, ...]
-    environ: t.Mapping[str, str]
+    environ: t.Mapping[str, str] = field(repr=False)
     cwd: Path
-    files: t.Mapping[str, str]
+    files: t.Mapping[str, str] = field(repr=False)
     private: tuple[str, ...] = ()
 
 
@@ -83,7 +83,7 @@ def start(folder: Path, request: Request) -> str:
 
     It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``cannot-start``,
     ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine is at work on the
-    member; ``begun-before`` if this one was, and its folder was deleted.
+    member, ``operation-unreadable`` if one may be; ``begun-before`` if this one was, and its folder was deleted.
     """
     if not sys.platform.startswith("linux"):
         raise FleetError("linux-only", "operations that outlive their beginner run on Linux only")
@@ -194,15 +194,27 @@ def _write_request(folder: Path, request: Request) -> None:
 
 
 def _refuse_twice(folder: Path, member: str) -> None:
-    """Nothing is begun a second time, nor beside another operation on the member, whatever the records say."""
+    """Nothing is begun a second time, nor beside another operation on the member, whatever the records say; nor beside
+    one that cannot be read."""
     if _was_deleted(folder):
         hint = "look at the member; another attempt, or another run, has another name"
         message = f"{folder.name} was begun here before, and its folder was deleted"
         raise FleetError("begun-before", message, member, hint)
     for other in folder.parent.glob(f"*.{glob.escape(member)}.*"):
-        request = _read(other / "request.json") if other != folder else None
-        if request and request.get("member") == member and _look(other, "").state == IN_PROGRESS:
+        if other != folder and _is_under_way(other, member):
             raise FleetError("operation-in-progress", f"{other.name} is under way on this machine", member)
+
+
+def _is_under_way(folder: Path, member: str) -> bool:
+    """Whether an operation on the member is. FleetError ``operation-unreadable`` where that cannot be told."""
+    try:
+        request = _read(folder / "request.json")
+        if not request or request.get("member") != member or _read(folder / "result.json") is not None:
+            return False
+        return _process_of(folder) is not None and _look(folder, "").state == IN_PROGRESS
+    except FleetError as error:
+        hint = "see that nothing is under way on the member, then delete the folder of that operation"
+        raise FleetError(error.code, error.message, member, hint) from None
 
 
 def _not_there(folder: Path, reference: str) -> OperationProgress:

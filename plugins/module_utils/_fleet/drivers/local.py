@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError
@@ -35,7 +35,7 @@ class LocalDriver:
     clients: Clients
     root: Path
     operations: Path
-    environ: t.Mapping[str, str]
+    environ: t.Mapping[str, str] = field(repr=False)
     binaries_dir: Path | None = None
     timeout: float = TIMEOUT
 

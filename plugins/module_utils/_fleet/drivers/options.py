@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
@@ -98,7 +98,7 @@ class OptionPlace:
     """
 
     operations: Path
-    environ: t.Mapping[str, str]
+    environ: t.Mapping[str, str] = field(repr=False)
     cwd: Path
 
 

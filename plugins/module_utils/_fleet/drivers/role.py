@@ -43,7 +43,7 @@ class RoleDriver:
 
     clients: Clients
     operations: Path
-    environ: t.Mapping[str, str]
+    environ: t.Mapping[str, str] = field(repr=False)
     cwd: Path
     role: str
     inventories: tuple[str, ...] = ()

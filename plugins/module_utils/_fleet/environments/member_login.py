@@ -25,7 +25,7 @@ from ..._kube.errors import ApiError
 from ..._kube.login.connection import Connection
 from ..._kube.login.credentials import connection_from_kubeconfig, proxy_for
 from ..._kube.login.expiry import token_ends
-from ..._local.locks import make_folder
+from ..._local.locks import make_folder, writing
 from ..._local.private import write_private
 
 _REFUSED = ("unauthorized", "credentials-expired")
@@ -49,7 +49,7 @@ class Account:
 
 def make_login(account: Account, path: Path, name: str, life: timedelta) -> datetime:
     """Writes the file (mode 0600) with one context called ``name``, and gives the instant at which its token ends: the
-    server may grant less than ``life``."""
+    server may grant less than ``life``. FleetError ``unwritable-folder``, and those of the API server."""
     admin = connection_from_kubeconfig(account.kubeconfig, account.context)
     request = {
         "apiVersion": "authentication.k8s.io/v1",
@@ -72,7 +72,8 @@ def make_login(account: Account, path: Path, name: str, life: timedelta) -> date
         "current-context": name,
     }
     make_folder(path.parent, 0o700)
-    write_private(path, (json.dumps(document, indent=2) + "\n").encode())
+    with writing(path.parent):
+        write_private(path, (json.dumps(document, indent=2) + "\n").encode())
     return ends
 
 

@@ -29,7 +29,8 @@ NOT_CARRIED = "so the snapshot does not say what is placed, and a plan made from
 @dataclass(frozen=True, kw_only=True)
 class Captured:
     """``document`` is the snapshot as it is written to a file, ``digest`` the name that plans give it. ``notes`` tell
-    of members whose cluster cannot be told from others, or has two names."""
+    of members whose cluster cannot be told from others, or has two names, and of records of placements that could not
+    be read."""
 
     reading: FleetReading
     document: t.Mapping[str, t.Any]
@@ -59,9 +60,13 @@ def capture(
     workers: int = 1,
     commands: MaintenanceCommands = ANNOTATIONS,
 ) -> Captured:
-    """Reads all members and makes the snapshot; with ``record`` what they said is recorded, even if none can be read.
-    FleetError ``no-members``, or the problems of all when none can be. ``timeout`` is seconds to connect, ``threads``
-    are for each of the ``workers``, which are processes."""
+    """Reads all members and makes the snapshot; with ``pods`` also what their pods request, with ``record`` what they
+    said is recorded, even if none can be read. Where the records of placements cannot be read, the snapshot lacks what
+    is held, and the notes say so.
+
+    ``timeout`` is seconds to connect, ``threads`` are for each of the ``workers``, which are processes. FleetError
+    ``no-members``, ``record-damaged`` for a member's record, or the problems of all when none can be read.
+    """
     members = recorded_members(session.records)
     if not members:
         raise no_members(session.records)

@@ -12,6 +12,7 @@ from functools import partial
 
 from ..._core.cluster.cluster_state import class_reference
 from ..._core.cluster.daemon_sets import DaemonPods
+from ..._core.cluster.facts.maintenance import kept_maintenance
 from ..._core.cluster.silence import WHOLE_MEMBER
 from ..._core.disruption.members.member_nodes import (
     DAEMON_SET,
@@ -30,7 +31,9 @@ from ..._core.disruption.members.member_nodes import (
 )
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot, read_nodes
 from ..._core.errors import FleetError, Problem, fault
+from ..._core.objects.clusters.fleet_maintenance import ClusterMaintenance
 from ..._core.objects.karpenter.node_pool import NodePool
+from ..._core.schema.codec import encode
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.discovery import resource_for
 from ..._kube.errors import ApiError
@@ -150,7 +153,9 @@ class _MemberReader:
         self._daemons = DaemonPods()
 
     def told(self, member: Member) -> _MemberRead:
-        """A member that is lost on the way is an error; one kind that may not be read is missing."""
+        """A member that is lost on the way is an error, as is one whose own windows are damaged; one kind that may not
+        be read is missing."""
+        own = _own_maintenance(member)
         self._read(NODE, lambda: BUILT_IN["v1", "Node"], MOST_NODES)
         self._read(PDB, lambda: BUILT_IN["policy/v1", "PodDisruptionBudget"], MOST_OTHERS)
         if self._wish.daemons:
@@ -168,7 +173,7 @@ class _MemberReader:
             self._found,
             labels=dict(member.cluster.metadata.labels),
             maintenance=member.fleet.spec.maintenance,
-            own_maintenance=member.fleet.status.maintenance,
+            own_maintenance=own,
             karpenter=karpenter,
             pods_read=self._wish.pods,
             daemons=self._daemons.of(t.cast(t.Any, self._found[DAEMON_SET])) if DAEMON_SET in self._found else None,
@@ -217,6 +222,12 @@ class _MemberReader:
             return made_of(kind, document), document
         except FleetError as error:
             raise ValueError(str(error)) from None
+
+
+def _own_maintenance(member: Member) -> ClusterMaintenance | None:
+    """What is recorded of windows that live on the cluster. FleetError as of ``kept_maintenance``."""
+    own = member.fleet.status.maintenance
+    return None if own is None else kept_maintenance(encode(own), f"member {member.name}, status.maintenance")
 
 
 def _by_group(client: KubeClient, group: str, kind: str) -> Resource:

@@ -65,16 +65,11 @@ class MemberHolds:
     def keep(self) -> None:
         """Has renewed what is due, and waits for no member; a lease that could not be renewed is forgotten, and taken
         again by whoever needs it next."""
-        for hold in self._free(lambda _member, lease: lease.due):
-            threading.Thread(target=_renewed, args=(hold,), daemon=True).start()
+        _in_threads(_renewed, self._free(lambda _member, lease: lease.due))
 
     def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
         """Gives the leases on all other members back, each in one of these threads."""
-        found = self._free(lambda member, _lease: member not in members)
-        threads = tuple(threading.Thread(target=_given_back, args=(hold,), daemon=True) for hold in found)
-        for each in threads:
-            each.start()
-        return threads
+        return _in_threads(_given_back, self._free(lambda member, _lease: member not in members))
 
     def _free(self, wanted: t.Callable[[str, KeptLease], bool]) -> list[_Hold]:
         """The leases that are wanted and that nobody is just asking for; their locks are taken."""
@@ -89,6 +84,21 @@ class MemberHolds:
             else:
                 hold.lock.release()
         return found
+
+
+def _in_threads(act: t.Callable[[_Hold], None], holds: t.Iterable[_Hold]) -> tuple[threading.Thread, ...]:
+    """A thread for each whose lock is taken, which the act releases. What the machine has no thread for stays as it is:
+    the next call finds it."""
+    begun = []
+    for hold in holds:
+        thread = threading.Thread(target=act, args=(hold,), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            hold.lock.release()
+        else:
+            begun.append(thread)
+    return tuple(begun)
 
 
 def _renewed(hold: _Hold) -> None:
@@ -118,10 +128,12 @@ class NodeWorkers:
         self._news = threading.Condition()
         self._ends: deque[WorkEnd] = deque()
         self._threads: dict[str, tuple[threading.Thread, threading.Event]] = {}
+        self._waiting: dict[str, tuple[threading.Thread, threading.Event]] = {}
         self._closing = threading.Event()
 
     def begin(self, node: str, operation: str, work: t.Callable[[WorkerHands], None]) -> None:
-        """Starts a thread for the node, which does its work once that which is still done with the node has ended."""
+        """Starts a thread for the node, which does its work once that which is still done with the node has ended. One
+        that the machine has no thread for is started by a later ``wait``."""
         self.halt(node)
         before = self._threads.get(node)
         stop = threading.Event()
@@ -129,14 +141,14 @@ class NodeWorkers:
         hands = WorkerHands(self.holds, member, self._now, self._said(node), stop, self._closing)
         last = before[0] if before is not None else None
         thread = threading.Thread(target=self._run, args=(node, operation, work, hands, last), daemon=True)
-        self._threads[node] = (thread, stop)
-        thread.start()
+        self._waiting[node] = (thread, stop)
+        self._start_waiting()
 
     def halt(self, node: str) -> None:
         """Lets what is done with the node end, and waits for nothing."""
-        found = self._threads.get(node)
-        if found is not None:
-            found[1].set()
+        for found in (self._threads.get(node), self._waiting.get(node)):
+            if found is not None:
+                found[1].set()
 
     def ended(self) -> tuple[WorkEnd, ...]:
         """What has ended since the last call."""
@@ -147,6 +159,7 @@ class NodeWorkers:
 
     def wait(self, seconds: float) -> None:
         """Blocks until something has ended, at most so many seconds."""
+        self._start_waiting()
         with self._news:
             self._news.wait_for(lambda: bool(self._ends), timeout=max(0.0, seconds))
 
@@ -156,6 +169,15 @@ class NodeWorkers:
         self._closing.set()
         _joined((thread for thread, _stop in self._threads.values()), timeout)
         _joined(self.holds.keep_only(()), RELEASE_SECONDS)
+
+    def _start_waiting(self) -> None:
+        for node, begun in list(self._waiting.items()):
+            try:
+                begun[0].start()
+            except RuntimeError:  # the machine has no thread to spare
+                return
+            self._threads[node] = begun
+            del self._waiting[node]
 
     def _run(
         self,

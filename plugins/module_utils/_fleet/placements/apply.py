@@ -49,6 +49,7 @@ from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
 Replan = t.Callable[[PlacementPlan], tuple[PlacementPlan, RecordedPlacement]]
+Recorded = tuple[PlacementStatus, FleetError | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,8 +326,8 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
     """The placement's status, and what is said of it."""
     current, steering = rollout.writer.plan, rollout.steering
     outcomes = tally.outcomes[current.name] = _in_order(current, steering.outcomes)
-    rollout.keeper.check_leases()
-    tally.statuses[current.name], failed = _recorded(rollout, ending.state, work)
+    status, failed = rollout.conductor.through(partial(_recorded, rollout, ending.state, work))
+    tally.statuses[current.name] = status
     tally.problems += failed.problems if failed else ()
     _mirror(work, current, tally)
     came = work.told()
@@ -363,21 +364,23 @@ def _in_order(plan: PlacementPlan, outcomes: Outcomes) -> Outcomes:
     return {each.cluster: outcomes[each.cluster] for each in plan.clusters if each.cluster in outcomes}
 
 
-def _recorded(rollout: _Rollout, state: RolloutState, work: _Work) -> tuple[PlacementStatus, FleetError | None]:
-    """The status, and why it could not be written into its namespace."""
+def _recorded(rollout: _Rollout, state: RolloutState, work: _Work, again: bool) -> Recorded:
+    """The status, and why it could not be written into its namespace. ``again``: an earlier try had no answer."""
+    rollout.keeper.check_leases()
     writer, outcomes = rollout.writer, rollout.steering.outcomes
     copy = StatusInNamespace.of(work.session.records, work.session.hub is not None, writer.plan.placement)
-    current, placement = writer.plan, rollout.placement
-    generation, previous, now = placement["metadata"]["generation"], current.placement.status, work.session.clock()
+    current, generation = writer.plan, rollout.placement["metadata"]["generation"]
+    placement = writer.left(rollout.placement) if again else rollout.placement
+    previous, now = current.placement.status, work.session.clock()
     status = placement_status(current, outcomes, previous, generation, now, rollout.steering.not_begun(state))
     left = bool(state.bindings) or any(outcome.error or outcome.failures for outcome in outcomes.values())
     if current.deleting and not left:
-        writer.event("PlacementCleanupFinalizerRemoved", "nothing of the placement is left on any member")
-        copy.removed(writer.lease)
-        writer.forget(placement)
+        if placement is not None:
+            copy.removed(writer.lease)
+            writer.forget(placement)
         return status, None
     status, failed = copy.written(status, previous, generation, now, writer.lease)
-    writer.status(placement, status)
+    writer.status(placement or rollout.placement, status)
     return status, failed
 
 

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import replace
 from datetime import datetime
 
+from ..._core.errors import FleetError
 from ..._core.objects.placements.binding import (
     HELD_BEFORE,
     REMOVING,
@@ -22,8 +23,9 @@ from ..._core.rollout.readiness import ROLLOUT_STARTED
 from ..._core.rollout.rolling.decide import RolloutState, defaulted
 from ..._core.schema.codec import encode
 from ..._core.values.instants import parse_time, write_time
-from ..._store.records import Lease, Records
+from ..._store.records import Lease, Record, Records, left_by
 from ..conductor.journal import Change
+from ..conductor.loop import PASSING
 from .recorded import Document, delete_record
 
 
@@ -47,6 +49,7 @@ class BindingJournal:
         self._check = check
         self._key = plan.key
         self._documents = dict(documents)
+        self._unanswered: dict[str, Record] = {}
         self._kept: dict[str, RolloutBinding] = {}
         self.state = RolloutState(bindings=tuple(_begun_with(plan, documents)))
 
@@ -63,15 +66,21 @@ class BindingJournal:
         self._check()
 
     def store(self, state: RolloutState, in_flight: bool) -> bool:
-        """Writes the bindings that have changed, deletes the records of those that are gone; always True. FleetError
-        ``lease-lost``, and ``conflict`` where somebody wrote without one."""
+        """Writes the bindings that have changed, deletes the records of those that are gone; always True. What was
+        written before, and not answered, is gone on from.
+
+        FleetError ``lease-lost``, and ``conflict`` or ``already-exists`` where somebody wrote without one.
+        """
         kept = []
         for each in state.bindings:
-            if self._kept.get(each.name) != each:
+            if self._kept.get(each.name) != each or each.name in self._unanswered:
                 each = self._written(each)
                 self._kept[each.name] = each
             kept.append(each)
-        for name in self._documents.keys() - {each.name for each in kept}:
+        names = {each.name for each in kept}
+        for name in self._unanswered.keys() - names:
+            self._find_unanswered(name)
+        for name in self._documents.keys() - names:
             delete_record(self._records, self._documents[name], self.lease)
             del self._documents[name]
             self._kept.pop(name, None)
@@ -80,6 +89,7 @@ class BindingJournal:
 
     def _written(self, held: RolloutBinding) -> RolloutBinding:
         """The binding as it is stored: one write is one generation, whatever was decided on the way to it."""
+        self._find_unanswered(held.name)
         old = self._documents.get(held.name)
         spec = {**encode(held.binding.spec), "resourceSnapshotName": held.binding.spec.resource_snapshot_name}
         generation = 1 if old is None else old["metadata"]["generation"] + (spec != old["spec"])
@@ -97,11 +107,26 @@ class BindingJournal:
         status = encode(held.binding.status)
         if status or (old and "status" in old):
             new["status"] = status
-        if old is None:
-            self._documents[held.name] = self._records.create(new, self.lease)
-        elif new != old:
-            self._documents[held.name] = self._records.replace(new, self.lease)
+        if new != old:
+            self._write(held.name, new)
         return held
+
+    def _write(self, name: str, new: Document) -> None:
+        write = self._records.replace if name in self._documents else self._records.create
+        try:
+            self._documents[name] = write(new, self.lease)
+        except FleetError as error:
+            if error.code in PASSING:
+                self._unanswered[name] = new
+            raise
+
+    def _find_unanswered(self, name: str) -> None:
+        wanted = self._unanswered.get(name)
+        if wanted is not None:
+            found = left_by(self._records, wanted, self._documents.get(name))
+            if found is not None:
+                self._documents[name] = found
+            del self._unanswered[name]
 
 
 def _begun_with(plan: PlacementPlan, documents: t.Mapping[str, Document]) -> t.Iterator[RolloutBinding]:

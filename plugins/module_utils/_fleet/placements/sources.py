@@ -57,9 +57,12 @@ class LoadedPlacement:
 
 
 def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:
-    """The placements among the manifests by name. FleetError with every problem of every one of them at once,
-    ``duplicate-placement`` among them; evictions, disruption budgets and staged runs beside them are checked too, and
-    left out."""
+    """The placements among the manifests, sorted by name; ``strict`` as in ``read``. Evictions, disruption budgets,
+    staged runs and strategies beside them are checked too, and left out; overrides and other APIs are passed over.
+
+    FleetError with every problem of every one of them at once, among them ``duplicate-placement``, and
+    ``not-a-placement`` for other kinds of their API.
+    """
     found: dict[str, LoadedPlacement] = {}
     problems: list[Problem] = []
     for manifest in manifests:

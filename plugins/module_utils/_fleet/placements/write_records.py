@@ -97,7 +97,8 @@ class Writer:
         """Writes policy and resource snapshots that are new, and what was decided now; takes the latest mark off
         others, and deletes those beyond the history limit, but for resource snapshots that bindings name.
         ``generation`` is the placement's."""
-        self._policy_snapshot(generation)
+        if not self.plan.deleting:
+            self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
             self._resource_snapshot()
         if self.plan.resource_snapshot_new or self.plan.respecified:
@@ -116,13 +117,22 @@ class Writer:
             self.event("PlacementRolloutCompleted", last.message)
         return self._changed(placement, {**placement, "status": new})
 
+    def left(self, placement: Document) -> Document | None:
+        """The placement's record as a write without an answer has left it, None if it is gone; as it was if its spec is
+        another by now, so that what is written over it is a ``conflict``."""
+        found = self.records.get(self.plan.key.kinds.placement, self.plan.name)
+        if found is not None and found["metadata"]["generation"] != placement["metadata"]["generation"]:
+            return placement
+        return found
+
     def event(self, reason: str, message: str) -> None:
         """Adds a line to the placement's journal, for people."""
         self.records.event(self.plan.key.kinds.placement, self.plan.name, "Normal", reason, message, self.now)
 
     def forget(self, placement: Document) -> None:
         """Deletes what is left of a placement that has ended: its snapshots, then itself. Finalizers of others keep
-        it."""
+        it. The placement's journal says so."""
+        self.event("PlacementCleanupFinalizerRemoved", "nothing of the placement is left on any member")
         for each in (*self.recorded.resource_snapshots, *self.recorded.policy_snapshots):
             delete_record(self.records, each, self.lease)
         finalizers = [each for each in placement["metadata"].get("finalizers") or () if each != CLEANUP]

@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
@@ -41,7 +41,7 @@ class Commands:
     stack: str
     program: Path
     workspace: Path
-    environ: t.Mapping[str, str]
+    environ: t.Mapping[str, str] = field(repr=False)
     seconds: float
     say: Say
     grace: float = 30.0

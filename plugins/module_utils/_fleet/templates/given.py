@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..._core.errors import FleetError
+from ..._core.foreign import written
 from ..._core.schema.checking import did_you_mean
 
 
@@ -22,29 +23,29 @@ def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:
     for index, row in enumerate(rows):
         if not isinstance(row, dict):
             place = f"{name}[{index}]" if isinstance(value, (list, tuple)) else name
-            raise FleetError("bad-argument", f"an object is wanted, or a list of them, not {row!r:.60}", place)
+            raise FleetError("bad-argument", f"an object is wanted, or a list of them, not {written(row, 60)}", place)
     return rows
 
 
 def is_list(value: t.Any) -> bool:
     """Whether this is a List of objects."""
-    return (
-        isinstance(value, Mapping)
-        and str(value.get("kind", "")).endswith("List")
-        and isinstance(value.get("items"), list)
-    )
+    if not isinstance(value, Mapping) or not isinstance(value.get("items"), list):
+        return False
+    kind = value.get("kind")
+    return isinstance(kind, str) and kind.endswith("List")
 
 
 def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
     """The value, if it is one of those known. FleetError ``bad-argument``, with ``name`` as its place."""
     if value not in known:
-        text = f"{value!r:.60} is not one of {', '.join(filter(None, known))}"
-        raise FleetError("bad-argument", text, name, did_you_mean(str(value), known))
+        text = f"{written(value, 60)} is not one of {', '.join(filter(None, known))}"
+        hint = did_you_mean(value, known) if isinstance(value, str) else ""
+        raise FleetError("bad-argument", text, name, hint)
     return str(value)
 
 
 def whole_number(value: t.Any, name: str, least: int = 0, most: int = 10**9) -> int:
     """The value, if it is such a number; FleetError ``bad-argument`` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise FleetError("bad-argument", f"{value!r:.60} is not a whole number from {least} to {most}", name)
+        raise FleetError("bad-argument", f"{written(value, 60)} is not a whole number from {least} to {most}", name)
     return value

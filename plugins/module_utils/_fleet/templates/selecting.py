@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..._core.errors import FleetError, Problem
+from ..._core.foreign import written
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.policy import ClusterSelector, ClusterSelectorTerm
 from ..._core.scheduling.cluster_affinity import ClusterAffinityFilter
@@ -61,14 +62,14 @@ def _labels(document: Mapping[str, t.Any]) -> dict[str, str]:
     holder = document.get("metadata") if "metadata" in document else document
     labels = holder.get("labels") if isinstance(holder, Mapping) else None
     if labels is not None and not isinstance(labels, Mapping):
-        raise FleetError("wrong-type", f"labels are a mapping, not {labels!r:.60}", "input")
+        raise FleetError("wrong-type", f"labels are a mapping, not {written(labels, 60)}", "input")
     return {str(key): str(value) for key, value in (labels or {}).items()}
 
 
 def _text(text: t.Any, place: str) -> LabelSelector:
     hint = "write it as for kubectl -l, such as region in (eu,us),tier!=gold"
     if not isinstance(text, str):
-        raise FleetError("wrong-type", f"text is wanted, not {text!r:.60}", place, hint)
+        raise FleetError("wrong-type", f"text is wanted, not {written(text, 60)}", place, hint)
     try:
         return parse_selector(text)
     except ValueError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.errors import FleetError
+from ..._core.foreign import written
 from ..._core.updates.releases import upgrade_path as core
 
 
@@ -15,5 +16,5 @@ def upgrade_path(version: t.Any, target: t.Any, releases: t.Any = ()) -> list[st
     """The versions after the present one, minor by minor, the target last; empty if it is reached. FleetError
     ``bad-argument``, ``invalid-version``, ``no-such-release``, ``other-major``."""
     if not isinstance(releases, (list, tuple)):
-        raise FleetError("bad-argument", f"a list of versions is wanted, not {releases!r:.60}", "releases")
+        raise FleetError("bad-argument", f"a list of versions is wanted, not {written(releases, 60)}", "releases")
     return list(core.upgrade_path(version, target, releases))

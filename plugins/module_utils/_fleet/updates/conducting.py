@@ -67,7 +67,7 @@ from .events import events_file
 from .gate_objects import gates_of
 from .leases import behind_leases, upgrade_leases
 from .monitor import ControlPlaneJudge, MemberMonitor, OfferJudge
-from .pools import WholeJudge, pools_seen, refuse_type, whole_run
+from .pools import WholeJudge, by_steps, pools_seen, refuse_type, whole_run
 from .progress import RunProgress
 from .sources import UpdateManifests
 from .steering import ApprovalRules, RunEnding, conduct_run
@@ -130,7 +130,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
         )
         place = partial(intent_reference, operations_folder(wish.operations, session.environ))
         follow: OperationMaker = Operation
-        if whole:
+        if by_steps(run):
             steps = MemberSteps(session=session, run=run, clients=clients, permits=permits, pools=pools, holder=task,
                                 max_idle=wish.max_idle, pace=wish.pace, here=place)  # fmt: skip
             follow = steps.parts.follow
@@ -183,7 +183,7 @@ def observed_versions(drivers: t.Mapping[str, Driver], threads: int, pools: Pool
 
 
 def _judge(run: UpdateRun, permits: StartConstraints, clients: Clients) -> Judge:
-    if not whole_run(run):
+    if not by_steps(run):
         return ControlPlaneJudge(run.target, bool(run.spec.auto_upgrade_profile_id))
     return WholeJudge(target=target_of(run), known=permits.releases, member=clients.members.get)
 

@@ -126,7 +126,8 @@ def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outl
 def _seen(view: MemberView, version: str, other: str, state: RunState, run: UpdateRun) -> MemberView:
     """A member as its record tells: at which version it was, and the operation that it bears."""
     if version and run.target:
-        view = view_at_version(view, version, run.target, bool(run.spec.auto_upgrade_profile_id))
+        chain = run.spec.managed_cluster_update.upgrade.chain
+        view = view_at_version(view, version, run.target, bool(run.spec.auto_upgrade_profile_id), chain)
     if not other or any(row.operation == other for row in state.members):
         return view
     blocker = MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{other} is in flight")

@@ -67,6 +67,11 @@ def whole_run(run: UpdateRun) -> bool:
     return run.spec.managed_cluster_update.upgrade.type != CONTROL_PLANE_ONLY
 
 
+def by_steps(run: UpdateRun) -> bool:
+    """Whether members are upgraded in several steps: pools after control planes, or one minor after another."""
+    return whole_run(run) or run.spec.managed_cluster_update.upgrade.chain
+
+
 def _does_pools(member: FleetMember, driver: Driver | None) -> bool:
     if isinstance(driver, CommandDriver):
         return bool(driver.pool_argv)
@@ -75,7 +80,7 @@ def _does_pools(member: FleetMember, driver: Driver | None) -> bool:
 
 @dataclass(frozen=True)
 class WholeJudge:
-    """For runs that upgrade node pools, too. ``member`` gives the FleetMember of a name."""
+    """For runs that go by steps, see ``by_steps``. ``member`` gives the FleetMember of a name."""
 
     target: UpgradeTarget
     known: t.Callable[[], Releases]

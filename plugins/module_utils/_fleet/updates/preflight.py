@@ -10,7 +10,7 @@ import typing as t
 from ..._core.cluster.facts.member import pools_of
 from ..._core.errors import FleetError
 from ..._core.objects.clusters.fleet_member import FleetMember
-from ..._core.objects.updates.update_run import CONTROL_PLANE_ONLY, UpdateRun
+from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.preflight import MemberLook, PreflightFinding, deprecated_apis, findings
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.releases.targets import target_of
@@ -23,7 +23,7 @@ from ..members.facts import nodes_of
 from ..members.members import Clients, open_clients, recorded_members
 from ..session import Session
 from .constraints import StartConstraints
-from .pools import WholeJudge
+from .pools import WholeJudge, by_steps
 from .sources import UpdateManifests
 
 BUDGETS, MOST_BUDGETS = "/apis/policy/v1/poddisruptionbudgets", 100_000
@@ -45,13 +45,13 @@ def preflight(
     permits = StartConstraints(session.records, kind, run.target, given)
     views = permits.views(documents, now)
     whole = WholeJudge(target=target_of(run), known=permits.releases, member=members.get)
-    judge = None if kind == CONTROL_PLANE_ONLY else whole
+    judge = whole if by_steps(run) else None
     with open_clients(session, members, timeout=Timeouts.connecting(timeout)) as clients:
         looks = in_parallel({name: _looking(clients, name, each) for name, each in members.items()}, threads=threads)
     found: list[PreflightFinding] = []
     for name, look in looks.items():
         seen = MemberLook(name=name, unreachable=str(look)) if isinstance(look, FleetError) else look
-        found += findings(seen, views[name], run.target, now, judge)
+        found += findings(seen, views[name], run.target, now, judge, run.spec.managed_cluster_update.upgrade.chain)
     return tuple(found)
 
 

@@ -60,9 +60,10 @@ def read_run(records: Records, name: str) -> UpdateRun:
 
 
 def proven(document: Record) -> UpdateRun:
-    """The run as it was recorded; goal and digest are those of its spec, whatever its status says of them.
+    """The run as it was recorded: its goal is that of the spec, its digest that among its metadata, whatever its status
+    says of them. The digest is empty before it was laid out, and nothing is proven then.
 
-    FleetError ``record-damaged``; ``record-altered`` if its status cannot have come of it.
+    FleetError ``record-damaged``; ``record-altered`` if the status of one that was laid out cannot have come of it.
     """
     run = recorded(UpdateRun, document)
     problems = problems_of(run)

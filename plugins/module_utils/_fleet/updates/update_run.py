@@ -43,13 +43,14 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     """The run started, or started again. Nothing changes if it is on its way. ``who`` is recorded at the first start.
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start,
-    unless a profile made the run, which leaves it out. FleetError ``minor-skipped``, ``kubelet-skew``, ``member-busy``,
-    ``gate-refused``, ``conflict-state``, ``record-damaged``; without ``write`` nothing is recorded.
+    unless a profile made the run, which leaves it out, or the run goes minor by minor. FleetError ``minor-skipped``,
+    ``kubelet-skew``, ``member-busy``, ``gate-refused``, ``conflict-state``, ``record-damaged``; without ``write``
+    nothing is recorded.
     """
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
         return Outcome(run=run, changed=False)
-    far = [] if run.spec.auto_upgrade_profile_id or not run.target else _too_far(state, run.target, versions)
+    far = [] if run.spec.auto_upgrade_profile_id or not run.target else _too_far(run, state, versions)
     now, kind = session.clock(), run.spec.managed_cluster_update.upgrade.type
     known = StartConstraints(session.records, kind, run.target).releases()
     skewed = skew_problems(session.records, run, known, now)
@@ -192,14 +193,14 @@ def _versioned(records: Records, run: UpdateRun, status: t.Any) -> Record:
     }
 
 
-def _too_far(state: RunState, target: str, versions: t.Mapping[str, str]) -> list[Problem]:
-    found = []
+def _too_far(run: UpdateRun, state: RunState, versions: t.Mapping[str, str]) -> list[Problem]:
+    chain, found = run.spec.managed_cluster_update.upgrade.chain, []
     for row in state.members:
         if row.state in TERMINAL or row.name not in versions:
             continue
-        refused = step_refused(versions[row.name], target)
+        refused = step_refused(versions[row.name], run.target, chain)
         if refused:
-            hint = "bring it up one minor at a time by runs of its own, or skip it"
+            hint = "bring it up one minor at a time (upgrade.chain: true, or runs of its own), or skip it"
             found.append(Problem("minor-skipped", refused.message, row.name, hint))
     return found
 

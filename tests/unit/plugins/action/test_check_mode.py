@@ -9,16 +9,24 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.action import fleet_rbac_info, update_run_info
+from ansible_collections.gitops.fleet.plugins.action import fleet_rbac_info, lint, update_run_info
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Run
 
 RIGHTS = {"purpose": "nodes", "subject": {"kind": "User", "name": "ann"}, "kinds": [], "resources": []}
+LINT = {"src": [__file__], "now": None, "consent": False, "holes": False, "exclude": [], "strict": False}
+REPORTS = {"write_json": None, "write_sarif": None}
 RUNS = {"names": [], "forecast": False, "calendar": False, "waiting": False, "days": 7}
 
 
 @pytest.mark.parametrize("check_mode", [True, False])
 @pytest.mark.parametrize(
-    ("verb", "options", "option"), [(fleet_rbac_info, RIGHTS, "dest"), (update_run_info, RUNS, "write_calendar")]
+    ("verb", "options", "option"),
+    [
+        (fleet_rbac_info, RIGHTS, "dest"),
+        (update_run_info, RUNS, "write_calendar"),
+        (lint, {**LINT, **REPORTS}, "write_json"),
+        (lint, {**LINT, **REPORTS}, "write_sarif"),
+    ],
 )
 def test_a_file_is_written_unless_it_is_check_mode(
     tmp_path: Path, verb: t.Any, options: dict[str, t.Any], option: str, check_mode: bool

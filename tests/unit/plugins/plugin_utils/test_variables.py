@@ -98,3 +98,7 @@ def test_every_playbook_can_be_read(playbook: Path) -> None:
 
 def test_names_of_any_length_are_compared() -> None:
     assert [each.where for each in unknown({"a"}, ["x" * 5000], alone=True)] == ["x" * 100]
+
+
+def test_a_name_that_is_longer_than_any_is_not_guessed_at() -> None:
+    assert unknown({"a" * 221}, ["a" * 220 + "b"], alone=False) == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import json
 import typing as t
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from unittest import mock
 
@@ -198,3 +199,17 @@ def test_numbers_below_what_has_a_meaning_are_refused_for_all_verbs(
         found = [each.where for each in error.problems]
         assert {each.code for each in error.problems} == {"bad-option"}
     assert found == wrong
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (datetime(2026, 3, 28, 12, tzinfo=UTC), "2026-03-28T12:00:00Z"),
+        (datetime(2026, 3, 28, 12, tzinfo=timezone(timedelta(hours=2))), "2026-03-28T10:00:00Z"),
+        (datetime(2026, 3, 28, 12), "2026-03-28T12:00:00Z"),
+        (date(2026, 3, 28), "2026-03-28"),
+    ],
+)
+def test_instants_are_texts_as_kubernetes_writes_them(value: t.Any, text: str) -> None:
+    """YAML makes instants of what looks like one; without a zone it is in UTC."""
+    assert _verb._plain({"now": [value]}) == {"now": [text]}

@@ -62,6 +62,7 @@ UPGRADE_RULES: Rules = (
         "Full and ControlPlaneOnly need a kubernetesVersion",
     ),
     ("self.type != 'NodeImageOnly' || !has(self.kubernetesVersion)", "NodeImageOnly has no kubernetesVersion"),
+    ("self.type != 'NodeImageOnly' || !self.chain", "chain stands with Full and ControlPlaneOnly only"),
 )
 SELECTION_RULES: Rules = (
     ("self.type != 'Custom' || has(self.customNodeImageVersions)", "Custom needs customNodeImageVersions"),
@@ -69,6 +70,10 @@ SELECTION_RULES: Rules = (
 )
 RUN_SPEC_RULES: Rules = (
     ("!has(self.updateStrategyId) || !has(self.strategy)", "updateStrategyId and strategy exclude each other"),
+    (
+        "!has(self.autoUpgradeProfileId) || !self.managedClusterUpdate.upgrade.chain",
+        "runs of a profile have no chain",
+    ),
 )
 RUN_RULES: Rules = (
     (

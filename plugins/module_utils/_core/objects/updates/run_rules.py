@@ -30,6 +30,7 @@ from .update_run import (
 )
 
 _VERSION = "spec.managedClusterUpdate.upgrade.kubernetesVersion"
+_CHAIN = "spec.managedClusterUpdate.upgrade.chain"
 _SELECTION = "spec.managedClusterUpdate.nodeImageSelection"
 _IMAGES = f"{_SELECTION}.customNodeImageVersions"
 _NO_STATUS = UpdateRunStatus()
@@ -44,6 +45,7 @@ def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
             message = "updateStrategyId and strategy exclude each other"
             yield Found("two-sequences", "spec.updateStrategyId", message, "keep one of them")
     yield from _check_version(spec.managed_cluster_update.upgrade)
+    yield from _check_chain(run)
     if spec.managed_cluster_update.node_image_selection:
         yield from _check_images(spec.managed_cluster_update.node_image_selection)
 
@@ -93,6 +95,16 @@ def _check_version(upgrade: ManagedClusterUpgradeSpec) -> t.Iterator[Found]:
     if upgrade.type and upgrade.type != NODE_IMAGE_ONLY and not upgrade.kubernetes_version:
         message = f"{upgrade.type} needs the version to upgrade to"
         yield Found("version-missing", _VERSION, message, "give a version such as 1.34.2")
+
+
+def _check_chain(run: UpdateRun) -> t.Iterator[Found]:
+    upgrade = run.spec.managed_cluster_update.upgrade
+    if upgrade.chain and upgrade.type == NODE_IMAGE_ONLY:
+        message = "NodeImageOnly leaves the Kubernetes version as it is, so there are no minors to go through"
+        yield Found("chain-not-wanted", _CHAIN, message, "leave it out, or take type Full")
+    if upgrade.chain and run.spec.auto_upgrade_profile_id:
+        message = "runs of a profile move nobody by more than one minor"
+        yield Found("chain-not-wanted", _CHAIN, message, "leave it out, or make a run by hand")
 
 
 def _check_images(selection: NodeImageSelection) -> t.Iterator[Found]:

@@ -42,6 +42,9 @@ class ManagedClusterUpgradeSpec:
         pattern=VERSION,
         form="a version such as 1.34.2 or v1.34",
     )
+    chain: bool = prop(
+        "Whether members that are several minors behind go there minor by minor, instead of failing.", default=False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,29 +23,7 @@ from ...objects.overrides.override import (
 from ...objects.overrides.override_rules import RULES_PATH, override_order, title
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...values.selector import matches
-from ..comparison.fields import is_secret, shown
 from .patch import PatchFailed, filled, patched
-
-PATCHED, DELETED, IGNORED = "patched", "deleted", "ignored"
-
-
-@dataclass(frozen=True)
-class AppliedRule:
-    """One rule that met an object on a cluster.
-
-    ``action`` is patched, deleted, or ignored where an earlier override had left the object out. ``patches`` are those
-    that were done, their variables filled in; values of Secrets are replaced by their lengths.
-    """
-
-    override: str
-    rule: int
-    action: str
-    patches: tuple[t.Mapping[str, t.Any], ...] = ()
-
-    def as_dict(self) -> dict[str, t.Any]:
-        """What the rule did, as plain data; without ``patches`` where none was done."""
-        row: dict[str, t.Any] = {"override": self.override, "rule": self.rule, "action": self.action}
-        return row | ({"patches": [dict(each) for each in self.patches]} if self.patches else {})
 
 
 @dataclass(frozen=True)
@@ -54,7 +32,6 @@ class Overridden:
     upstream's condition Overridden is False, reason ``OverriddenFailed``."""
 
     manifest: Manifest | None
-    applied: tuple[AppliedRule, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -96,7 +73,6 @@ def overridden(
     each = identify(manifest)
     places = _places(each)
     current: Manifest | None = manifest
-    applied: list[AppliedRule] = []
     for override in sorted(overrides, key=override_order):
         if places.isdisjoint(places_of(override)):
             continue
@@ -110,12 +86,11 @@ def overridden(
                 except PatchFailed as failure:
                     problems = [_failed(override, index, failure, each, cluster)]
             if problems:
-                return Overridden(None, tuple(applied), tuple(problems))
-            applied.append(_account(override, index, rule, manifest, current, values))
+                return Overridden(None, tuple(problems))
             if rule.override_type == DELETE:
                 current = None
                 break
-    return Overridden(current, tuple(applied))
+    return Overridden(current)
 
 
 def _places(each: ObjectId) -> frozenset[Place]:
@@ -164,24 +139,3 @@ def _failed(override: Override, index: int, failure: PatchFailed, each: ObjectId
 
 def _rule_path(override: Override, index: int) -> str:
     return f"{title(override)} {RULES_PATH}[{index}]"
-
-
-def _account(
-    override: Override,
-    index: int,
-    rule: OverrideRule,
-    manifest: Manifest,
-    current: Manifest | None,
-    operations: t.Sequence[dict[str, t.Any]],
-) -> AppliedRule:
-    name = title(override)
-    if current is None:
-        return AppliedRule(name, index, IGNORED)
-    if rule.override_type == DELETE:
-        return AppliedRule(name, index, DELETED)
-    secret = is_secret(manifest)
-    rows = []
-    for each in operations:
-        masked = secret and not each["path"].startswith("/metadata/labels")
-        rows.append({**each, "value": shown(each["value"], masked)} if "value" in each else each)
-    return AppliedRule(name, index, PATCHED, tuple(rows))

@@ -26,7 +26,8 @@ NOT_YET = (FALSE, "RolloutNotStartedYet", "the rollout strategy holds the wanted
 def bound(
     held: RolloutBinding, content: Content, apply_strategy: ApplyStrategy | None, now: datetime
 ) -> RolloutBinding:
-    """The binding, Bound to ``content`` in a new generation if that changes it; RolloutStarted begins anew."""
+    """The binding, Bound to ``content`` with this apply strategy (None: with none, whatever it had), in a new
+    generation if that changes it; RolloutStarted begins anew."""
     spec = replace(
         held.binding.spec,
         state=BOUND,

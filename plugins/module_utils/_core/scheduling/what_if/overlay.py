@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from ...objects.clusters.member_cluster import (
     Taint,
 )
 from ...objects.placements.property_rules import RESOURCE_PREFIX, check_property_name
+from ...schema.checking import did_you_mean
 from ...schema.codec import decode
 from ...schema.meta import Condition, ObjectMeta
 from ...schema.metadata_rules import NAME_LIMIT, name_problem
@@ -257,8 +257,7 @@ class _OverlayReader:
     def member(self, value: t.Any, path: str) -> str:
         name = self.text(value, path)
         if name and name not in self.fleet:
-            close = difflib.get_close_matches(name, sorted(self.fleet), n=1)
-            hint = f"did you mean {close[0]}?" if close else ""
+            hint = did_you_mean(name, sorted(self.fleet))
             self.problem("unknown-cluster", path, f"no cluster of the fleet is named {name!r}", hint)
         return name
 
@@ -302,5 +301,4 @@ class _OverlayReader:
 
 
 def _near(word: str, known: t.Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+    return did_you_mean(word, known) or f"known are {', '.join(known)}"

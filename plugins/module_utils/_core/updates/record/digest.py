@@ -22,8 +22,9 @@ from ..run import (
 
 def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeImageSelectionStatus | None = None) -> str:
     """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, whether long-term
-    support is asked for, and the sequence with its members. ``fixed`` are images that were chosen for the run: those of
-    selection Consistent count, for they follow from catalogues and not from the spec.
+    support is asked for, whether several minors are gone one by one, and the sequence with its members. ``fixed`` are
+    images that were chosen for the run: those of selection Consistent count, for they follow from catalogues and not
+    from the spec.
 
     Covered of the sequence: stages and groups in order, their limits, gates and waits, and each group's members in
     order. Not covered: states, times, ids, the names of strategy and run, and what is done about conflicts.
@@ -41,6 +42,7 @@ def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeIma
             "stages": [_stage(each) for each in stages],
             **({"nodePools": encode(spec.node_pools)} if spec.node_pools else {}),
             **({"longTermSupport": True} if spec.long_term_support else {}),
+            **({"chain": True} if update.upgrade.chain else {}),
         }
     )
 

@@ -41,8 +41,10 @@ from .node_images import (
     choose,
     common_images,
 )
-from .releases import Releases, version_obstacle
+from .releases import LocationReleases, Releases, version_obstacle
+from .upgrade_path import upgrade_path
 from .versions import (
+    is_minor,
     nothing_to_do,
     reached,
     skewed,
@@ -57,7 +59,8 @@ CONTROL_PLANE, NODE_POOL = "ControlPlane", "NodePool"
 class UpgradeTarget:
     """The goal of a run. ``images`` are those that Consistent has fixed, or that Custom names.
 
-    ``automatic``: a profile made the run. ``long_term_support`` as the profile says.
+    ``automatic``: a profile made the run. ``chain``: several minors are gone one by one. ``long_term_support`` as the
+    profile says.
     """
 
     type: str
@@ -65,6 +68,7 @@ class UpgradeTarget:
     selection: str = LATEST
     images: Images = field(default_factory=dict, hash=False)
     automatic: bool = False
+    chain: bool = False
     long_term_support: bool = False
 
 
@@ -115,10 +119,11 @@ def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
         verdict = _judged(verdict, cluster, target)
     if verdict.skip or verdict.fail:
         return verdict
-    needed = climbs or any(step.version for _pool, step in pools)
-    missing = version_obstacle(place, target.version, cluster.location, now) if needed else None
-    obstacles = (*((missing,) if missing else ()), *waits)
-    return replace(_planned(verdict, cluster, target.version if climbs else "", pools), obstacles=obstacles)
+    path = _path(cluster.version, target.version, place, now) if climbs else ()
+    needed = path or ((target.version,) if any(step.version for _pool, step in pools) else ())
+    missing = (version_obstacle(place, each, cluster.location, now) for each in needed)
+    obstacles = (*(each for each in missing if each), *waits)
+    return replace(_planned(verdict, cluster, path, pools), obstacles=obstacles)
 
 
 def fixed_images(
@@ -151,6 +156,7 @@ def target_of(run: UpdateRun) -> UpgradeTarget:
         selection=run.spec.image_selection,
         images=dict(split_image(each) for each in named),
         automatic=bool(run.spec.auto_upgrade_profile_id),
+        chain=update.upgrade.chain,
         long_term_support=run.spec.long_term_support,
     )
 
@@ -210,30 +216,47 @@ def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
 
 
 def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget) -> UpgradeWork:
-    """The distance of the control plane: automatic runs skip a member that is too far behind, others fail there."""
+    """The distance of the control plane: automatic runs skip a member that is too far behind, others fail there unless
+    they chain."""
     if target.automatic and target.long_term_support and not cluster.long_term_support:
         words = f"the profile asks for long-term support, which {cluster.name} does not have"
         return replace(verdict, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=words))
-    far = step_refused(cluster.version, target.version)
+    far = step_refused(cluster.version, target.version, target.chain and not target.automatic)
     if far and target.automatic:
         return replace(verdict, skip=replace(far, reason=MINOR_GAP))
     return replace(verdict, fail=far) if far else verdict
 
 
 def _planned(
-    verdict: UpgradeWork, cluster: Cluster, version: str, pools: t.Sequence[tuple[Pool, UpgradeStep]]
+    verdict: UpgradeWork, cluster: Cluster, path: tuple[str, ...], pools: t.Sequence[tuple[Pool, UpgradeStep]]
 ) -> UpgradeWork:
-    """Control plane to ``version``, if not empty, then pools; one whose kubelets are too old for it comes up to the
-    present version before."""
-    steps = []
-    if version:
-        moving = {pool.name for pool, step in pools if step.version}
-        for pool in cluster.pools:
-            if not pool.version or not too_old_for(pool.version, version):
-                continue
-            if pool.name not in moving or too_old_for(cluster.version, version):
-                return replace(verdict, fail=skewed({pool.name: pool.version}, version))
+    """Control plane through the versions of ``path``, then pools; one whose kubelets are too old for the next version
+    comes up to that before it."""
+    kubelets = {pool.name: pool.version for pool in cluster.pools if pool.version}
+    moving = {pool.name for pool, step in pools if step.version}
+    at, steps = cluster.version, []
+    for version in path:
+        for name in [name for name, kubelet in kubelets.items() if too_old_for(kubelet, version)]:
+            if name not in moving or too_old_for(at, version):
+                return replace(verdict, fail=skewed({name: kubelets[name]}, version))
             why = f"its kubelets would be too old for {version}"
-            steps.append(UpgradeStep(what=NODE_POOL, pool=pool.name, version=cluster.version, why=why))
+            steps.append(UpgradeStep(what=NODE_POOL, pool=name, version=at, why=why))
+            kubelets[name] = at
         steps.append(UpgradeStep(what=CONTROL_PLANE, version=version))
+        at = version
     return replace(verdict, steps=(*steps, *(step for _pool, step in pools)))
+
+
+def _path(version: str, target: str, place: LocationReleases | None, now: datetime) -> tuple[str, ...]:
+    """The versions that the control plane goes through, the target last. On the way that is the newest patch which is
+    generally available in the place; the minor alone where none is known, or the target is a minor, too."""
+    *between, last = upgrade_path(version, target)
+    if not is_minor(target):
+        between = [_newest_patch(minor, place, now) for minor in between]
+    return (*between, last)
+
+
+def _newest_patch(minor: str, place: LocationReleases | None, now: datetime) -> str:
+    """Written as the minor is, with v or without."""
+    found = [each for each in place.versions if each.is_of(minor) and each.generally(now)] if place else []
+    return f"{'v' * minor.startswith('v')}{found[-1].text.removeprefix('v')}" if found else minor

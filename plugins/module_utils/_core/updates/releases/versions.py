@@ -53,17 +53,20 @@ def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
     return MemberBlocker(reason=ALREADY_AT_TARGET, message=words)
 
 
-def step_refused(version: str, target: str) -> MemberBlocker | None:
-    """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need; None if it can,
-    and if it is there or ahead. ValueError for what is no version."""
+def step_refused(version: str, target: str, chain: bool = False) -> MemberBlocker | None:
+    """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need, or with ``chain``
+    in several; None if it can, and if it is there or ahead. ValueError for what is no version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if now.major != wanted.major:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")
+    if chain:
+        return None
     distance = now.minor_distance(wanted)
     if distance <= 1:
         return None
     path = " -> ".join([version, *minors_between(now, wanted), target])
     message = f"{target} is {distance} minors ahead of {version}; a control plane goes one at a time: {path}"
+    message += "; a run by hand goes that way with chain: true"
     return MemberBlocker(reason=PRECONDITION_FAILED, message=message)
 
 
@@ -92,11 +95,14 @@ def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
     return None
 
 
-def view_at_version(view: MemberView, version: str, target: str, automatic: bool = False) -> MemberView:
+def view_at_version(
+    view: MemberView, version: str, target: str, automatic: bool = False, chain: bool = False
+) -> MemberView:
     """The view of a member at ``version``: nothing to do for the target, too far from it, or neither. Runs that a
-    profile made (``automatic``) skip who is too far, others fail there, and all where one is no version."""
+    profile made (``automatic``) skip who is too far, others fail there unless they ``chain``, and all where one is no
+    version."""
     try:
-        done, far = nothing_to_do(version, target), step_refused(version, target)
+        done, far = nothing_to_do(version, target), step_refused(version, target, chain)
     except ValueError as error:
         return replace(view, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=str(error)))
     if far and automatic:

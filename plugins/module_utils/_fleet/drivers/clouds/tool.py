@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...._core.errors import FleetError
@@ -42,7 +42,7 @@ class Tool:
     """Commands that change something are repeated for ``patience`` seconds, every ``interval``, as long as the cloud
     refuses them with one of ``refusals``. Each names where it leads, so that a repeated one changes nothing more."""
 
-    environ: t.Mapping[str, str]
+    environ: t.Mapping[str, str] = field(repr=False)
     refusals: Refusals
     patience: float
     interval: float

@@ -22,7 +22,7 @@ from ...._kube.access import version
 from ...._kube.client import KubeClient
 from ...._kube.documents import unusable_answer
 from ...._kube.errors import ApiError
-from ...._local.locks import make_folder
+from ...._local.locks import make_folder, writing
 from ...._local.private import write_private
 from ...members.carried import carried_kubeconfig
 from ...members.members import Clients
@@ -42,7 +42,7 @@ from .manifests import (
     job_name,
     member_label,
 )
-from .standing import check_event, check_job, check_pod, is_finished, is_running, standing
+from .standing import check_event, check_job, check_pod, has_begun, is_finished, standing
 
 REFERENCE = "kubernetes-job:"
 _JOBS, _PODS = "/apis/batch/v1/namespaces/{}/jobs", "/api/v1/namespaces/{}/pods"
@@ -61,7 +61,7 @@ class RoleJobDriver:
 
     clients: Clients
     operations: Path
-    environ: t.Mapping[str, str]
+    environ: t.Mapping[str, str] = field(repr=False)
     jobs: KubeClient
     settings: JobSettings
     role: str
@@ -75,7 +75,7 @@ class RoleJobDriver:
     def begin(self, work: Work) -> str:
         """Makes the Job and then its Secret, or what is missing of both. FleetError ``operation-in-progress`` if a Job
         of another operation is at work on the member, ``begun-before`` if the Job was begun here and is gone,
-        ``job-of-another``; those of the member's kubeconfig, and of the cluster of the Jobs."""
+        ``job-of-another``, ``unwritable-folder``; those of the member's kubeconfig, and of the cluster of the Jobs."""
         job = self._found(work)
         if job is None:
             files = self._files(work)
@@ -98,11 +98,11 @@ class RoleJobDriver:
             return self._not_there(work)
         if work.reference.startswith(REFERENCE) and work.reference != self._reference(job):
             return OperationProgress(state=UNKNOWN, message=f"its Job {self._place(work)} was made again by others")
-        if is_intent(work.reference) and not is_finished(job) and not is_running(job):
+        if is_intent(work.reference) and not is_finished(job) and not has_begun(job):
             # Whether its Secret is there is not known: to begin it once more finds this Job, and sees to that.
             return OperationProgress(state=NOT_BEGUN, message=f"its Job {self._place(work)} may lack its inputs")
         progress = standing(job)
-        if progress.state == FAILED or (progress.state == IN_PROGRESS and not is_running(job)):
+        if progress.state == FAILED or (progress.state == IN_PROGRESS and not has_begun(job)):
             progress = standing(job, self._pods(job), self._warnings(job))
         words = f"{progress.message} (Job {self._place(work)})" if progress.message else ""
         return OperationProgress(state=progress.state, message=self.jobs.hide(words), reference=self._reference(job))
@@ -204,8 +204,9 @@ class RoleJobDriver:
 
     def _note(self, work: Work) -> None:
         intent_reference(self.operations)
-        make_folder(self.operations / BEGUN, 0o700)
-        write_private(self._noted(work), b"")
+        folder = make_folder(self.operations / BEGUN, 0o700)
+        with writing(folder):
+            write_private(self._noted(work), b"")
 
     def _was_begun_here(self, work: Work) -> bool:
         return self._noted(work).exists()

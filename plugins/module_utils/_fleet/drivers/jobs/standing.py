@@ -66,8 +66,8 @@ def is_finished(job: Document) -> bool:
     return bool(condition(job, "Complete") or condition(job, "Failed"))
 
 
-def is_running(job: Document) -> bool:
-    """Whether its pod is known to have begun."""
+def has_begun(job: Document) -> bool:
+    """Whether its pod is known to have begun, ended or not; False does not say that it has not."""
     status = job.get("status") or {}
     return bool(status.get("ready") or status.get("succeeded") or status.get("failed"))
 
@@ -114,7 +114,7 @@ def _pod_failure(pod: Document) -> str:
 def _waits_for(job: Document, pods: t.Sequence[Document], events: t.Sequence[Document]) -> str:
     if condition(job, "Suspended"):
         return "its Job is suspended"
-    if is_running(job):
+    if has_begun(job):
         return "its pod runs"
     if not pods:
         refused = [each for each in events if each.get("reason") == "FailedCreate"]

@@ -59,8 +59,9 @@ def wanted_evictions(
     recorded and not over. By placement, those that were begun first. Nothing is written. FleetError ``nothing-asked``,
     ``not-evictable``, or everything that is wrong with the files.
 
-    A recorded eviction that cannot be read stops no other one, and is among the findings; a budget that cannot may
-    forbid any of them: FleetError ``record-damaged``.
+    A recorded eviction that cannot be read is among the findings and stops no other one, unless a file has an eviction
+    of its name: nobody knows whether that was carried out. That, and a budget that cannot be read, which may forbid any
+    of them, are a FleetError ``record-damaged``.
     """
     if placement and not clusters:
         raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")

@@ -257,8 +257,9 @@ class _Conducted:
         )
         name = str(journal.state.run.key)
         telling = StagedTelling(name, session.say, steering.lines, self.event)
-        ending = Conductor(journal, steering, session.clock, telling, limits).run()
-        self._record_status(bindings, steering.outcomes)
+        conductor = Conductor(journal, steering, session.clock, telling, limits)
+        ending = conductor.run()
+        conductor.through(lambda _again: self._record_status(bindings, steering.outcomes))
         return self._report(ending, steering, given, before)
 
     def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:

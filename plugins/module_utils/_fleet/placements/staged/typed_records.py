@@ -24,5 +24,6 @@ def recorded_strategy(key: RunKey, document: Record) -> ClusterStagedUpdateStrat
 
 
 def recorded_request(key: RunKey, document: Record) -> ClusterApprovalRequest:
-    """One of its approval requests."""
+    """An approval request, of the kind that runs in the key's namespace have; whether it is of that very run is not
+    asked. FleetError ``record-damaged``."""
     return recorded(ApprovalRequest if key.namespace else ClusterApprovalRequest, document)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a whole upgrade would do to each member, by the members as they were read last."""
+"""What a run that goes step by step would do to each member, by the members as they were read last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...drivers.options import stops_unattended_updates
 from ...members.members import recorded_members
 from ...session import Session
 from ..constraints import StartConstraints
-from ..pools import images_of, whole_run
+from ..pools import by_steps, images_of
 from ..sources import UpdateManifests
 
 
@@ -36,10 +36,10 @@ class MemberPlans:
 def member_plans(
     session: Session, run: UpdateRun, given: UpdateManifests, drivers: t.Mapping[str, t.Any]
 ) -> MemberPlans | None:
-    """Of members that have not ended; None for a run that upgrades control planes alone. A run that was not started has
-    the images that would be fixed now. ``drivers`` are options of drivers, by name. FleetError ``record-damaged``,
-    ``bad-option``."""
-    if not whole_run(run):
+    """Of members that have not ended; None for a run that upgrades control planes alone, in one step each. A run that
+    was not started has the images that would be fixed now. ``drivers`` are options of drivers, by name. FleetError
+    ``record-damaged``, ``bad-option``."""
+    if not by_steps(run):
         return None
     records, now, names = session.records, session.clock(), run_of(run).unfinished
     permits = StartConstraints(records, run.spec.managed_cluster_update.upgrade.type, run.target, given)

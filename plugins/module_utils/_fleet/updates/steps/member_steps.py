@@ -57,6 +57,7 @@ class MemberSteps:
             known=self.permits.releases,
             pool=self._pool,
             now=self.session.clock,
+            here=self.here,
         )
 
     @cached_property

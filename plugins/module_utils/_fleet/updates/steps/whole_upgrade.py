@@ -4,12 +4,15 @@
 """One attempt at a whole member: its control plane and its node pools, step by step, each after a new look at it.
 
 What is done already, by an earlier attempt or by somebody else, is seen and not done again.
+
+In a chain each minor on the way is an operation of its own, named after the attempt and the minor; the last one, to the
+target, has the name of the attempt, as the only one has without a chain.
 """
 
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...._core.errors import FleetError
@@ -18,13 +21,15 @@ from ...._core.updates.releases.node_images import Cluster
 from ...._core.updates.releases.releases import Releases
 from ...._core.updates.releases.targets import CONTROL_PLANE, UpgradeStep, UpgradeTarget, UpgradeWork, upgrade_work
 from ...._core.values import update_states as states
+from ...._core.values.kube_version import KubeVersion
 from ...conductor.operation import (
     Attempt,
     Ended,
     Last,
     Operation,
+    Teller,
 )
-from ...drivers.contract import Observation
+from ...drivers.contract import Observation, Work
 from .pool_rotation import UNREAD, PoolEnd, PoolTask
 
 # To its end, or until it has to wait. FleetError if it cannot.
@@ -33,13 +38,15 @@ PoolUpgrader = t.Callable[[PoolTask], PoolEnd]
 
 @dataclass(frozen=True, kw_only=True)
 class WholeParts:
-    """``cluster`` tells what a member is by now, after its driver has observed it; ``known`` is what places offer."""
+    """``cluster`` tells what a member is by now, after its driver has observed it; ``known`` is what places offer,
+    ``here`` as of ``conduct_run``."""
 
     target: UpgradeTarget
     cluster: t.Callable[[str, Observation], Cluster]
     known: t.Callable[[], Releases]
     pool: PoolUpgrader
     now: t.Callable[[], datetime]
+    here: t.Callable[[], str]
 
     def follow(self, attempt: Attempt) -> WholeUpgrade:
         """As ``conductor.operation.OperationMaker``."""
@@ -50,9 +57,10 @@ class WholeUpgrade:
     """One attempt; see ``conductor.operation.Followed``."""
 
     def __init__(self, parts: WholeParts, attempt: Attempt) -> None:
-        self._parts, self._control = parts, Operation(attempt)
+        self._parts, self._attempt = parts, attempt
         self._driver, self._work, self._pace = attempt.driver, attempt.work, attempt.pace
-        self._clock, self._pause, self._teller = attempt.clock, attempt.pause, self._control.teller
+        self._clock, self._pause = attempt.clock, attempt.pause
+        self._teller = Teller(attempt.work.operation, attempt.tell)
         self.begun = False
         self._unread_since: float | None = None
         self._done: set[UpgradeStep] = set()
@@ -65,15 +73,40 @@ class WholeUpgrade:
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
         """To the end, or to where nothing but time helps. With ``only_follow`` nothing is begun."""
         self._pause(0)
-        self.begun = resumed
+        self.begun = self._teller.recorded = resumed
         if resumed and self._work.upgrade_type != NODE_IMAGE_ONLY:
-            ended = self._control.take_up(only_follow)
-            if ended is not None and not _well(ended):
-                return ended
+            found = self._take_up(only_follow)
+            if found is not None:
+                return found
         while True:
             found = self._next(only_follow)
             if found is not None:
                 return found
+
+    def _take_up(self, only_follow: bool) -> Last | None:
+        """Follows the operation that may be in flight on the control plane, to its end; how the attempt ends, if it
+        does."""
+        if not self._parts.target.chain:
+            return _unless_well(self._operation(self._work).take_up(only_follow))
+        seen = self._look()
+        if isinstance(seen, FleetError):
+            return self._out_of_sight(seen)
+        try:
+            last, coming = hops_in_flight(self._work, seen[1].version)
+        except ValueError:
+            return None
+        if last is not None and self._operation(replace(last, reference="")).is_seen():
+            # What is recorded may still be the reference of that one: whatever came after it was begun here, too.
+            self._work = replace(self._work, reference=self._parts.here())
+            last, coming = (replace(each, reference=self._work.reference) for each in (last, coming))
+            found = _unless_well(self._operation(last).take_up(only_follow))
+            if found is not None:
+                return found
+        return _unless_well(self._operation(coming).take_up(only_follow))
+
+    def _operation(self, work: Work) -> Operation:
+        """A part of this attempt, that is told of as the attempt."""
+        return Operation(replace(self._attempt, work=work), self._teller)
 
     def _next(self, only_follow: bool) -> Last | None:
         """One step; how the attempt ends, if it does."""
@@ -115,9 +148,10 @@ class WholeUpgrade:
     def _step(self, step: UpgradeStep, cluster: Cluster) -> Last | None:
         self._done.add(step)
         if step.what == CONTROL_PLANE:
-            ended = self._control.run(resumed=False)
-            self.begun = self.begun or self._control.begun
-            return None if _well(ended) else ended
+            control = self._operation(hop(self._work, step.version))
+            ended = control.run(resumed=False)
+            self.begun = self.begun or control.begun
+            return _unless_well(ended)
         family = next(each.family for each in cluster.pools if each.name == step.pool)
         image = f"{family}-{step.image}" if step.image else ""
         self.begun = True
@@ -172,6 +206,29 @@ class WholeUpgrade:
         if not self.begun:
             return self._teller.blocked(states.UNREACHABLE, str(error))
         return self._teller.ended(states.FAILED, states.OPERATION_LOST, str(error), "")
+
+
+def hop(work: Work, version: str) -> Work:
+    """The operation of the attempt that brings the control plane to the version: the attempt's own for the minor of its
+    target, or above. ValueError for what is no version."""
+    at, target = KubeVersion.parse(version), KubeVersion.parse(work.target)
+    if (at.major, at.minor) >= (target.major, target.minor):
+        return work
+    return replace(work, operation=f"{work.operation}.v{at.major}-{at.minor}", target=version)
+
+
+def hops_in_flight(work: Work, version: str) -> tuple[Work | None, Work]:
+    """Which operations of a chained attempt may be in flight on a control plane that is seen at the version: the one to
+    its minor, if that is not the last of all, and the next one. On the way any patch of a minor will do, for which one
+    was the newest when it was begun is not known. ValueError for what is no version."""
+    at = KubeVersion.parse(version)
+    here, after = (hop(work, f"{at.major}.{minor}") for minor in (at.minor, at.minor + 1))
+    return (None if here == work else here), after
+
+
+def _unless_well(ended: Last | None) -> Last | None:
+    """The end of an operation, unless the attempt goes on after it."""
+    return None if ended is None or _well(ended) else ended
 
 
 def _well(ended: Last) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import common_images
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
@@ -54,6 +55,15 @@ def test_versions_of_control_planes_and_pools_and_what_is_skipped() -> None:
     assert found[2].startswith("a control plane 1.30.5")
     assert found[3].startswith("a pool p 1.30.5, image 12")
     assert any(line.startswith("done is skipped AlreadyAtTarget") for line in found)
+
+
+def test_u20_every_step_of_a_chain_as_the_documentation_shows_it() -> None:
+    far = cluster("1.33.2", pool("1.31.0", name="old"), name="east-1")
+    given = known(place("*", ga("1.34.9", "1.35.4", "1.36.3")))
+    goal = UpgradeTarget(type="Full", version="1.36.3", chain=True)
+    told = [line.strip() for line in upgrade_plan_text(goal, {"east-1": upgrade_work(far, goal, given, NOW)})]
+    shown = (Path(__file__).parents[5] / "docs" / "updates.md").read_text(encoding="utf-8")
+    assert "\n```\n" + "\n".join(told) + "\n```\n" in shown
 
 
 def test_an_automatic_run_warns_of_members_without_a_window_d3_95() -> None:

@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._store.kinds import KINDS
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite_rows import stored_of
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import any_json, gone_wrong
 from hypothesis import given
 from hypothesis import strategies as st
@@ -293,3 +294,11 @@ def test_what_is_damaged_after_it_was_read_is_refused_all_the_same(tmp_path: Pat
             read()
         assert refused.value.code == "records-damaged" and "MemberCluster/m3" in str(refused.value)
     assert records.get(MC, "m4")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "-1e999"])
+def test_a_number_without_end_is_none(number: str) -> None:
+    document = json.dumps(record(MC, "m1")).replace('"spec": {}', f'"spec": {{"cost": {number}}}')
+    with pytest.raises(FleetError) as refused:
+        stored_of(MC, "m1", document, "here")
+    assert refused.value.code == "records-damaged" and "it is no JSON" in refused.value.message

@@ -181,3 +181,9 @@ def test_the_plain_form_is_json():
         told = ask(policy, index, name).as_dict()
         assert json.loads(json.dumps(told, allow_nan=False)) == told
         assert told["sentence"].startswith(f"{name} is ")
+
+
+def test_a_name_that_is_longer_than_any_is_not_guessed_at():
+    with pytest.raises(FleetError) as caught:
+        ask(pick_n(1), fleet("c" * 221), "c" * 220 + "d")
+    assert (caught.value.code, caught.value.hint) == ("unknown-cluster", "")

@@ -89,6 +89,14 @@ def test_a_minor_that_nobody_knows_counts(minor: str, blocks: bool) -> None:
     assert codes(look) == ([("removed-api-used", True)] if blocks else [])
 
 
+def test_u20_a_chained_member_that_fails_on_the_way_is_not_called_too_far() -> None:
+    look = MemberLook(name="m", version="v1.33.1", pools=(NodePoolStatus(name="np", count=1, version="v1.31.0"),))
+    why = MemberBlocker(reason="PreconditionFailed", message="pool np has kubelets that are too old")
+    judged = lambda view, *_more: replace(view, fail=why)  # noqa: E731
+    found = [findings(look, MemberView(name="m"), TARGET, T0, judged, chain)[0].code for chain in (False, True)]
+    assert found == ["minor-skipped", "kubelet-skew"]
+
+
 @pytest.mark.parametrize(
     ("version", "kubelet", "words", "code"),
     [

@@ -378,3 +378,27 @@ def _state(pid: int) -> str:
 
 def _children(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("name", ["request.json", "process.json", "result.json"])
+def test_nothing_is_begun_beside_an_operation_that_cannot_be_read(folder: Path, name: str):
+    first, other = folder.parent / "run-1.east.1", folder.parent / "next-2.east.1"
+    detached.start(first, shell("sleep 60"))
+    (first / name).write_text("{")
+    with pytest.raises(FleetError) as refused:
+        detached.start(other, shell("true"))
+    assert refused.value.code == "operation-unreadable" and name in refused.value.message
+    assert refused.value.where == "east" and "delete the folder" in refused.value.hint
+    processes.stop(processes.processes_marked(str(first)), grace=1)
+    shutil.rmtree(first)
+    detached.start(other, shell("true"))
+    assert ended(other).state == SUCCEEDED
+
+
+def test_an_operation_whose_end_is_recorded_holds_up_nothing(folder: Path):
+    first, other = folder.parent / "run-1.east.1", folder.parent / "next-2.east.1"
+    detached.start(first, shell("true"))
+    ended(first)
+    (first / "process.json").write_text("{")
+    detached.start(other, shell("true"))
+    assert ended(other).state == SUCCEEDED

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers import environment
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.environment import allowed
 
 # What ansible-runner and AWX set for a job, and what is secret in it.
@@ -55,3 +59,15 @@ def test_where_things_are_is_passed_on(name: str):
 def test_the_user_adds_names_and_patterns():
     environ = {"AWS_PROFILE": "a", "AWS_REGION": "b", "TOKEN": "c", "OTHER": "d"}
     assert set(allowed(environ, ("AWS_*", "TOKEN"))) == {"AWS_PROFILE", "AWS_REGION", "TOKEN"}
+
+
+def test_no_environment_is_shown_with_what_holds_it():
+    """It may hold tokens, and what a dataclass shows ends in messages of tests and of debuggers."""
+    shown = []
+    for file in Path(environment.__file__).parents[1].rglob("*.py"):
+        for each in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(each, ast.ClassDef) and each.decorator_list:
+                fields = [one for one in each.body if isinstance(one, ast.AnnAssign)]
+                named = [one for one in fields if isinstance(one.target, ast.Name) and one.target.id == "environ"]
+                shown += [each.name for one in named if "repr=False" not in ast.unparse(one)]
+    assert shown == []

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import member_login
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.member_login import (
     Account,
@@ -153,3 +154,13 @@ def test_what_the_server_says_of_the_token(tmp_path: Path, server: t.Any, answer
     make_login(one, tmp_path / "east", "east", LIFE)
     server.answer = answer
     assert login_problem(one, tmp_path / "east", LIFE, NOW) == problem
+
+
+def test_a_full_disk_is_told_as_every_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_arguments: t.Any) -> t.NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(member_login, "write_private", full)
+    with pytest.raises(FleetError) as refused:
+        make_login(account(tmp_path), tmp_path / "east", "east", LIFE)
+    assert refused.value.code == "unwritable-folder" and "No space left" in refused.value.message

@@ -72,6 +72,15 @@ def test_a_list_that_is_begun_anew_is_kept_once(monkeypatch: pytest.MonkeyPatch)
     assert [each["metadata"]["name"] for each in found.documents["m"]["Node"]] == ["a", "b"]
 
 
+def test_windows_of_a_member_that_no_clock_has_let_nothing_be_read_of_it() -> None:
+    window = {"schedule": {"daily": {"intervalDays": 1}}, "durationHours": 4, "startTime": "02:00", "timeZone": "No/X"}
+    own = {"source": "annotation", "windows": [{"name": "kubernetes", "maintenanceWindow": window}], "freezes": []}
+    manifest = {"metadata": {"name": "m"}, "spec": {"connection": {"kubeconfig": "x"}}, "status": {"maintenance": own}}
+    member = Member(cluster=MemberCluster(metadata=ObjectMeta(name="m")), fleet=decode(FleetMember, manifest))
+    found = read_members({"m": member}, t.cast(t.Any, Server()), ReadingWish(pods=False), NOW)
+    assert found.members == () and "No/X" in found.failed["m"].message
+
+
 @pytest.fixture
 def session(tmp_path: Path) -> t.Iterator[Session]:
     with Session(records=SqliteRecords(tmp_path / "records.db", lambda: NOW), holder="me", clock=lambda: NOW) as made:

@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.workers import (
     MemberHolds,
@@ -124,3 +125,57 @@ def test_what_begins_with_a_node_waits_for_what_was_done_with_it_and_nobody_else
     slow.set()
     until(lambda: done == ["other", "drain", "release"])
     workers.close()
+
+
+@pytest.fixture
+def crowded(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """While it is set the machine has no thread for anybody."""
+    full, real = threading.Event(), threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if full.is_set():
+            raise RuntimeError("can't start new thread")
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    return full
+
+
+def test_what_no_thread_was_there_for_is_begun_later_unless_it_was_halted(crowded: threading.Event) -> None:
+    done: list[str] = []
+    workers = NodeWorkers(holds_of(Members()), lambda: datetime.now(UTC), lambda _text: None)
+    crowded.set()
+    for node in ("m/a", "m/b"):
+        workers.begin(node, "drain", lambda hands: (hands.pause(0), done.append("drain"))[1])
+    workers.begin("m/a", "release", lambda _hands: done.append("release"))
+    workers.halt("m/b")
+    workers.wait(0)
+    assert workers.ended() == () and done == []
+    crowded.clear()
+    workers.wait(SOON)
+    until(lambda: done == ["release"])
+    workers.close()
+    assert [each.operation for each in workers.ended()] == ["release"]
+
+
+def test_what_was_never_begun_holds_up_no_end(crowded: threading.Event) -> None:
+    workers = NodeWorkers(holds_of(Members()), lambda: datetime.now(UTC), lambda _text: None)
+    crowded.set()
+    workers.begin("m/a", "drain", lambda _hands: None)
+    workers.close()
+
+
+def test_a_lease_that_no_thread_was_there_for_is_renewed_and_given_back_later(crowded: threading.Event) -> None:
+    members = Members()
+    holds = holds_of(members)
+    holds.client("m")
+    lease = members.taken["m"][0]
+    lease.due = True
+    crowded.set()
+    holds.keep()
+    assert holds.keep_only(()) == () and (lease.kept, lease.released) == (0, 0)
+    crowded.clear()
+    holds.keep()
+    until(lambda: lease.kept == 1)
+    until(lambda: holds.keep_only(()))
+    until(lambda: lease.released == 1)

@@ -172,3 +172,9 @@ def test_a_slip_of_the_pen_is_guessed_at() -> None:
     with pytest.raises(FleetError) as caught:
         read_overlay({"gone": ["pariss"]}, FLEET)
     assert caught.value.hint == "did you mean paris?"
+
+
+def test_what_is_longer_than_any_name_is_not_guessed_at() -> None:
+    with pytest.raises(FleetError) as caught:
+        read_overlay({"gone": ["c" * 220 + "d"]}, ["c" * 221])
+    assert caught.value.hint == ""

@@ -31,8 +31,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.random_runs import NOON
 
 
-def spec(version="1.34.2", kind="Full", images=None, **fields):
-    upgrade = ManagedClusterUpgradeSpec(type=kind, kubernetes_version=version)
+def spec(version="1.34.2", kind="Full", images=None, chain=False, **fields):
+    upgrade = ManagedClusterUpgradeSpec(type=kind, kubernetes_version=version, chain=chain)
     update = ManagedClusterUpdate(upgrade=upgrade, node_image_selection=images)
     return UpdateRunSpec(managed_cluster_update=update, **fields)
 
@@ -61,6 +61,7 @@ def test_its_form():
     [
         spec("1.34.3"),
         spec(kind="ControlPlaneOnly"),
+        spec(chain=True),  # U20
         spec(images=NodeImageSelection(type="Consistent")),
         spec(images=NodeImageSelection(type="Custom", custom_node_image_versions=(NodeImageVersion(version="u-1"),))),
     ],

@@ -10,6 +10,7 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UPGRADE_TYPES
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
     CONTROL_PLANE,
     UpgradeTarget,
@@ -34,6 +35,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.upda
     offering,
     place,
     pool,
+    preview,
     steps,
 )
 
@@ -43,6 +45,11 @@ TYPES = [("ControlPlaneOnly", "1.31.0"), ("Full", "1.31.0"), ("NodeImageOnly", "
 
 def reason(found: UpgradeWork) -> str:
     return (found.skip or found.fail or found.obstacles[0]).reason
+
+
+def refusal(found: UpgradeWork) -> str:
+    assert found.fail and not found.steps
+    return found.fail.message
 
 
 # D3-22, D3-23, D3-24, D3-25: what each type does, in order
@@ -123,7 +130,7 @@ def test_15_all_skipped_climbs_to_the_run() -> None:  # D3-64, D3-65, D3-66
 def test_u20_a_run_by_hand_fails_two_minors_away_and_names_the_path() -> None:
     found = asked(cluster("1.28.9"), "Full", "1.30.5")
     assert found.fail and found.fail.reason == states.PRECONDITION_FAILED
-    assert "1.28.9 -> v1.29 -> 1.30.5" in found.fail.message
+    assert "1.28.9 -> v1.29 -> 1.30.5; a run by hand goes that way with chain: true" in found.fail.message
 
 
 def test_d3_113_an_automatic_run_skips_it() -> None:
@@ -133,8 +140,33 @@ def test_d3_113_an_automatic_run_skips_it() -> None:
     assert steps(asked(cluster("1.29.9"), "Full", "1.30.5", **goal)) == ["control plane 1.30.5"]
 
 
-def test_another_major_is_never_reached() -> None:
-    assert reason(asked(cluster("1.30.1"), "Full", "2.40.0")) == states.PRECONDITION_FAILED
+def test_u20_chain_goes_minor_by_minor_over_the_newest_patches() -> None:
+    given = known(place("*", [*ga("1.28.9", "1.29.9", "1.29.10", "1.30.5", "1.31.1"), *preview("1.29.11")]))
+    for target, path in (("1.31.1", ["1.29.10", "1.30.5", "1.31.1"]), ("v1.31.1", ["v1.29.10", "v1.30.5", "v1.31.1"])):
+        found = asked(cluster("1.28.9"), "ControlPlaneOnly", target, given, chain=True)
+        assert steps(found) == [f"control plane {each}" for each in path] and not found.obstacles
+    # A target without a patch is the platform's to choose, and so is all before it; so it is where none is known.
+    for target, there in (("1.30", given), ("1.30.5", Releases())):
+        assert steps(asked(cluster("1.28.9"), "ControlPlaneOnly", target, there, chain=True)) == [
+            "control plane 1.29",
+            f"control plane {target}",
+        ]
+    assert steps(asked(cluster("1.29.9"), "ControlPlaneOnly", "1.30.5", chain=True)) == ["control plane 1.30.5"]
+
+
+def test_u20_a_minor_on_the_way_that_the_location_lacks_is_waited_for() -> None:
+    (held,) = asked(cluster("1.28.9"), "Full", "1.30.5", offering("1.28.9", "1.30.5"), chain=True).obstacles
+    assert held.reason == states.VERSION_NOT_AVAILABLE and held.message.startswith("1.29 is not available")
+
+
+def test_u20_d3_113_an_automatic_run_never_chains() -> None:
+    found = asked(cluster("1.28.9"), "Full", "1.30.5", offering("1.28.9", "1.30.5"), automatic=True, chain=True)
+    assert reason(found) == states.MINOR_GAP
+
+
+@pytest.mark.parametrize("chain", [False, True])
+def test_another_major_is_never_reached(chain: bool) -> None:
+    assert reason(asked(cluster("1.30.1"), "Full", "2.40.0", chain=chain)) == states.PRECONDITION_FAILED
 
 
 # Kubelets against the API server: never newer, at most three minors older
@@ -165,6 +197,20 @@ def test_control_plane_only_fails_where_a_pool_would_be_too_old() -> None:
 def test_full_brings_such_a_pool_up_first() -> None:
     at = cluster("1.30.1", pool("1.27.4", name="old"), pool("1.30.1", name="new"))
     assert steps(asked(at, "Full", "1.31.0")) == ["old 1.30.1", "control plane 1.31.0", "old 1.31.0", "new 1.31.0"]
+
+
+def test_u20_a_chain_brings_pools_up_on_the_way() -> None:
+    at = cluster("1.28.0", pool("1.26.0", name="a"))
+    given = offering("1.29.1", "1.30.1", "1.31.0")
+    assert steps(asked(at, "Full", "1.31.0", given, chain=True)) == [
+        "control plane 1.29.1",
+        "a 1.29.1",
+        "control plane 1.30.1",
+        "control plane 1.31.0",
+        "a 1.31.0",
+    ]
+    # Control planes alone would leave it behind, so that nothing is begun.
+    assert "too old for an API server of 1.30.1" in refusal(asked(at, "ControlPlaneOnly", "1.31.0", given, chain=True))
 
 
 def test_a_pool_that_is_held_and_would_be_too_old_fails_the_member() -> None:
@@ -262,7 +308,7 @@ def test_any_member(seed: int) -> None:
     pools = [pool(version(minor - 3, minor - 1), str(draw.randint(1, 9)), name) for name in "abc"[: draw.randint(0, 3)]]
     kind: str = draw.choice(UPGRADE_TYPES)
     wanted = "" if kind == "NodeImageOnly" else version(24, 34)
-    options: dict[str, t.Any] = {"automatic": draw.random() < 0.4}
+    options: dict[str, t.Any] = {"automatic": draw.random() < 0.4, "chain": draw.random() < 0.4}
     found = asked(cluster(at, *pools), kind, wanted, known(place("*", U=["5"])), **options)
     assert not (found.skip and found.fail)
     assert bool(found.steps) is not bool(found.skip or found.fail), "either something to do, or a reason"
@@ -270,7 +316,7 @@ def test_any_member(seed: int) -> None:
     for step in found.steps:
         if step.what == CONTROL_PLANE:
             assert 0 <= KubeVersion.parse(server).minor_distance(KubeVersion.parse(step.version)) <= 1
-            assert step.version == wanted
+            assert step.version == wanted or options["chain"]
             server = step.version
             assert not any(too_old_for(each, server) for each in kubelets.values())
         if step.version and step.what != CONTROL_PLANE:

@@ -67,6 +67,13 @@ def test_kubelets_that_an_api_server_may_not_have_any_more(kubelets: dict[str, s
     assert found is None or (found.message.startswith(words) and found.reason == PRECONDITION_FAILED)
 
 
+def test_u20_a_chain_makes_the_distance_no_obstacle_but_another_major_is_one() -> None:
+    assert step_refused("v1.33.1", "1.36.3", chain=True) is None
+    assert step_refused("v1.33.1", "2.0.0", chain=True)
+    view = view_at_version(MemberView(name="m"), "v1.33.1", "1.36.3", chain=True)
+    assert view == MemberView(name="m")
+
+
 def test_who_is_too_far_is_skipped_by_runs_of_profiles_alone() -> None:
     view = MemberView(name="m")
     by_hand, automatic = (view_at_version(view, "v1.33.1", "1.36.3", automatic=each) for each in (False, True))

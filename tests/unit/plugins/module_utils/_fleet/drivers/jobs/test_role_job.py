@@ -23,6 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     Work,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.host import intent_reference
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs import role_job
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs.manifests import (
     INPUTS,
     JobSettings,
@@ -273,3 +274,15 @@ def test_of_pods_that_are_none_nothing_is_said(driver: RoleJobDriver, cluster: C
     cluster.job()["status"] = {"conditions": [failed]}
     cluster.kept["/api/v1/namespaces/jobs/pods/one"] = {"metadata": {"name": "one"}, **pod}
     assert driver.poll(replace(work, reference=reference)).state == FAILED
+
+
+def test_a_job_that_cannot_be_noted_is_not_made(
+    driver: RoleJobDriver, cluster: Cluster, work: Work, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_arguments: t.Any) -> t.NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(role_job, "write_private", full)
+    with pytest.raises(FleetError) as refused:
+        driver.begin(work)
+    assert refused.value.code == "unwritable-folder" and cluster.kept == {}

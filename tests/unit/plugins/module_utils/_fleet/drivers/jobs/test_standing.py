@@ -10,8 +10,8 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import FAILED, IN_PROGRESS, SUCCEEDED
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs.standing import (
+    has_begun,
     is_finished,
-    is_running,
     standing,
 )
 
@@ -39,7 +39,7 @@ def test_an_end_counts_when_it_is_complete():
     assert standing(job(("Complete", "CompletionsReached", ""))).state == SUCCEEDED
     assert standing(job(("SuccessCriteriaMet", "CompletionsReached", ""), ready=0)).state == IN_PROGRESS
     assert standing(job(("FailureTarget", "BackoffLimitExceeded", ""))).state == IN_PROGRESS
-    assert is_finished(LOST) and not is_finished(job()) and is_running(job(ready=1)) and not is_running(job(active=1))
+    assert is_finished(LOST) and not is_finished(job()) and has_begun(job(ready=1)) and not has_begun(job(active=1))
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,7 @@ class Member:
             known=lambda: self.known,
             pool=self.pool,
             now=lambda: NOW,
+            here=lambda: "here",
         )
         work = replace(WORK, upgrade_type=kind, target=target.version)
         attempt = Attempt(

@@ -1,0 +1,221 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Records that were written, and whose answer did not come: who tries again goes on from what stands there."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import RolloutState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import loop
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.apply import ApplyResult, carry_out
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_journal import BindingJournal
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.plan import (
+    PlanRequest,
+    make_plans,
+    plan_again,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import read_placement, resources_in
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import staged_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease, Record
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan import made
+
+NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+API = "placement.kubernetes-fleet.io/v1beta1"
+BINDING, PLACEMENT = "ClusterResourceBinding", "ClusterResourcePlacement"
+
+
+class Lossy(SqliteRecords):
+    """Answers to the next ``lost`` writes of a ``kind`` get lost; without ``lands`` these are not made either."""
+
+    kind, lost, lands = "", 0, True
+
+    def create(self, record: Record, lease: Lease | None = None) -> Record:
+        return self._answered(record, lambda: super(Lossy, self).create(record, lease))
+
+    def replace(self, record: Record, lease: Lease | None = None) -> Record:
+        return self._answered(record, lambda: super(Lossy, self).replace(record, lease))
+
+    def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
+        super().delete(kind, name, resource_version, lease)
+        if self.kind == f"deleted {kind}" and self.lost:
+            self.lost -= 1
+            raise FleetError("timeout", "no answer within 30 s", "hub")
+
+    def loses(self, kind: str, lands: bool = True) -> None:
+        self.kind, self.lost, self.lands = kind, 1, lands
+
+    def _answered(self, record: Record, write: t.Callable[[], Record]) -> Record:
+        kind = f"ended {PLACEMENT}" if "deletionTimestamp" in record["metadata"] else record["kind"]
+        if kind != self.kind or not self.lost or (kind == PLACEMENT and "status" not in record):
+            return write()
+        self.lost -= 1
+        if self.lands:
+            write()
+        raise FleetError("timeout", "no answer within 30 s", "hub")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Iterator[Lossy]:
+    opened = Lossy(tmp_path / "records.db", lambda: NOW)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def journal(records: Lossy) -> BindingJournal:
+    """Of a placement on two clusters, of which nothing is recorded yet."""
+    plan = made.plan(made.wanted(), made.facts("a", "b"))
+    return BindingJournal(records, records.acquire("placement/web", "me", 60), lambda: None, plan, {})
+
+
+def annotated(state: RolloutState, value: str) -> RolloutState:
+    """The state with a mark on its first binding."""
+    first, *others = state.bindings
+    metadata = replace(first.binding.metadata, annotations={"example.org/mark": value})
+    return replace(state, bindings=(replace(first, binding=replace(first.binding, metadata=metadata)), *others))
+
+
+def marks(records: Lossy) -> list[str | None]:
+    return [(each["metadata"].get("annotations") or {}).get("example.org/mark") for each in records.list(BINDING)]
+
+
+@pytest.mark.parametrize("lands", [True, False])
+@pytest.mark.parametrize("wanted", ["lost", "later"])
+def test_a_binding_that_was_written_without_an_answer_is_gone_on_from(
+    records: Lossy, journal: BindingJournal, wanted: str, lands: bool
+) -> None:
+    records.loses(BINDING, lands)
+    for mark in ("lost", wanted):
+        try:
+            journal.store(annotated(journal.state, mark), in_flight=True)
+        except FleetError as error:
+            assert error.code == "timeout"
+    assert marks(records) == [wanted, None]
+    records.loses(BINDING, lands)
+    with pytest.raises(FleetError, match="no answer"):
+        journal.store(annotated(journal.state, "second"), in_flight=True)
+    journal.store(journal.state, in_flight=True)
+    assert marks(records) == [wanted, None]
+
+
+def test_a_binding_that_somebody_else_has_written_meanwhile_is_a_conflict(
+    records: Lossy, journal: BindingJournal
+) -> None:
+    journal.store(journal.state, in_flight=True)
+    records.loses(BINDING)
+    with pytest.raises(FleetError, match="no answer"):
+        journal.store(annotated(journal.state, "mine"), in_flight=True)
+    found = records.list(BINDING)[0]
+    records.replace({**found, "metadata": {**found["metadata"], "annotations": {"example.org/mark": "theirs"}}})
+    with pytest.raises(FleetError) as refused:
+        journal.store(annotated(journal.state, "mine"), in_flight=True)
+    assert refused.value.code == "conflict" and marks(records)[0] == "theirs"
+
+
+def test_a_new_binding_that_is_not_wanted_any_more_is_deleted_although_its_answer_was_lost(
+    records: Lossy, journal: BindingJournal
+) -> None:
+    state = journal.state
+    records.loses(BINDING)
+    with pytest.raises(FleetError, match="no answer"):
+        journal.store(state, in_flight=True)
+    journal.store(replace(state, bindings=state.bindings[1:]), in_flight=True)
+    assert len(records.list(BINDING)) == 1
+
+
+@pytest.mark.parametrize("lands", [True, False])
+def test_the_status_of_a_placement_is_written_again(
+    records: Lossy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lands: bool
+) -> None:
+    monkeypatch.setattr(loop, "wait_unless", lambda _told, _seconds: None)
+    records.loses(PLACEMENT, lands)
+    done = applied(records, tmp_path)
+    assert done.problems == () and records.lost == 0
+    assert recorded(records)["status"]["conditions"]
+
+
+@pytest.mark.parametrize("kind", [f"ended {PLACEMENT}", f"deleted {PLACEMENT}"])
+def test_a_placement_ends_although_the_answer_to_that_was_lost(
+    records: Lossy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    monkeypatch.setattr(loop, "wait_unless", lambda _told, _seconds: None)
+    applied(records, tmp_path)
+    records.loses(kind)
+    done = applied(records, tmp_path, absent=("web",))
+    assert done.problems == () and records.lost == 0
+    assert records.get(PLACEMENT, "web") is None
+
+
+@pytest.mark.parametrize("lands", [True, False])
+def test_the_status_of_a_placement_is_written_again_after_a_staged_run(
+    records: Lossy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lands: bool
+) -> None:
+    monkeypatch.setattr(loop, "wait_unless", lambda _told, _seconds: None)
+    applied(records, tmp_path, made.cluster("a"), strategy={"type": "External"})
+    records.create({**encode(made.cluster("a")), "status": {}})
+    told = recorded(records)
+    told["status"]["conditions"][0]["message"] = "as it was told once"
+    records.replace(told)
+    key = {"name": "rings"}
+    strategy = {"stages": [{"name": "all", "labelSelector": {}, "beforeStageTasks": [{"type": "Approval"}]}]}
+    run = {"placementName": "web", "stagedRolloutStrategyName": "rings"}
+    definitions = (
+        {"apiVersion": API, "kind": "ClusterStagedUpdateStrategy", "metadata": key, "spec": strategy},
+        {"apiVersion": API, "kind": "ClusterStagedUpdateRun", "metadata": {"name": "web-1"}, "spec": run},
+    )
+    given = staged_manifests((), definitions, [str(tmp_path / "shop.json")])
+    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
+    records.loses(PLACEMENT, lands)
+    wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))))
+    report = staged_run(session, "web-1", given, "conducted", wish, write=True)
+    assert report.verdict[1] == "awaiting-approval" and records.lost == 0
+    assert "as it was told once" not in str(recorded(records)["status"])
+
+
+def recorded(records: Lossy) -> Record:
+    found = records.get(PLACEMENT, "web")
+    assert found is not None
+    return found
+
+
+def applied(
+    records: Lossy, folder: Path, *members: MemberCluster, absent: tuple[str, ...] = (), **more: t.Any
+) -> ApplyResult:
+    """A placement that is carried out, without a look at these members; or those that end."""
+    (folder / "shop.json").write_text('{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}')
+    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
+    spec = {"resourceSelectors": [selector], **more}
+    wanted = {"apiVersion": API, "kind": PLACEMENT, "metadata": {"name": "web"}, "spec": spec}
+    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
+    request = PlanRequest(
+        placements=() if absent else (read_placement(wanted, "web.yml", False),),
+        absent=absent,
+        facts=FactsSnapshot(captured_at=NOW, members=members),
+        limits=BrakeLimits(),
+        now=NOW,
+        key=b"key",
+        resources=resources_in(read_manifests((str(folder / "shop.json"),))),
+    )
+    plan = make_plans(session, request)
+    again = partial(plan_again, session, request, plan)
+    return carry_out(session, Clients(members={}), plan, again, request, ApplyOptions())
