@@ -288,7 +288,7 @@ def test_killed_at_every_write_the_end_is_the_same() -> None:
         course = Course(3)
         course.rings = {name: "abc"[number % 3] for number, name in enumerate(course.rings)}
         course.stages = [{**each, "beforeStageTasks": [], "afterStageTasks": []} for each in course.stages]
-        course.answer = _honest(course)  # type: ignore[method-assign]
+        course.answer = _honest(course)
         course.begin("0")
         course.world.lives = lives
         try:
@@ -320,7 +320,7 @@ def test_records_out_of_reach_for_a_moment_end_nothing_and_lose_no_answer(
     course = Course(3)
     course.rings = dict.fromkeys(course.rings, "a")
     course.stages = [staged_made.stage("a", {"ring": "a"}, maxConcurrency="100%")]
-    course.answer = _honest(course)  # type: ignore[method-assign]
+    course.answer = _honest(course)
     course.begin("0")
     course.unreachable = 2 if what == "as a wave begins" else 0
     course.shelf.refuses = 1 if what == "as answers are stored" else 0
@@ -348,7 +348,7 @@ def test_all_that_happens_in_a_turn_goes_over_the_bindings_once_or_twice(monkeyp
         course.bind(name, "Scheduled")
     course.rings = dict.fromkeys(course.world.members, "a")
     course.stages = [staged_made.stage("a", {"ring": "a"}, maxConcurrency="100%")]
-    course.answer = _honest(course)  # type: ignore[method-assign]
+    course.answer = _honest(course)
     course.begin("0")
     ending, _lines = course.carried("0")
     assert state_of(ending.state.run) == "Succeeded" and len(passes) < 6

@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import errno
-import json
-import math
 import os
 import typing as t
 from collections import Counter
@@ -18,6 +16,7 @@ from .._core.cluster.facts.prices import NO_PRICES, PriceList, merged_prices, re
 from .._core.cluster.facts.snapshot import FactsSnapshot, read_snapshot
 from .._core.errors import FleetError, Problem
 from .._core.plan.approved import Approved, read_approved
+from .._core.values.canonical import strict_json
 from .._kube import files
 from .._kube.files import read_file, refuse_special
 
@@ -38,8 +37,7 @@ def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
     """A JSON file's content. FleetError with the code ``missing`` where it cannot be read, with ``invalid`` where it is
     no JSON, or has NaN, a number without end or a key twice. ``hint`` is how to get one that is missing."""
     try:
-        content = read_file(path, MAX_JSON)
-        return json.loads(content, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_unrepeated)
+        return strict_json(read_file(path, MAX_JSON), _unrepeated)
     except OSError as error:
         raise FleetError(missing, f"the file cannot be read: {error.strerror}", path, hint) from None
     except (ValueError, RecursionError) as error:
@@ -47,13 +45,12 @@ def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
         raise FleetError(invalid, f"the file is no JSON: {reason}", path) from None
 
 
-def _no_number(name: str) -> t.NoReturn:
-    raise ValueError(f"there is no number {name}")
-
-
-def _finite(text: str) -> float:
-    found = float(text)
-    return found if math.isfinite(found) else _no_number(f"{text:.20}")
+def is_impossible(text: str) -> bool:
+    """Whether no file can be called so, and no program be given it: for a NUL, or the half of a character."""
+    try:
+        return b"\0" in os.fsencode(text)
+    except UnicodeEncodeError:
+        return True
 
 
 def _unrepeated(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:

@@ -11,13 +11,14 @@ An object is at most 200 levels deep, as a manifest in a file is: what goes thro
 from __future__ import annotations
 
 import json
-import math
 import re
 import typing as t
 import zlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+
+from .._core.values.canonical import strict_json
 
 ANSWER_BYTES, ERROR_BYTES = 32 << 20, 1 << 20
 MAX_DEPTH = 200
@@ -114,7 +115,7 @@ def _document(data: bytes) -> dict[str, t.Any] | None:
     if data.count(b",") + containers > _MOST_VALUES:
         raise TooLarge(f"has more than {_MOST_VALUES} values")
     try:
-        document = json.loads(data.decode(), parse_constant=_refuse, parse_float=_finite)
+        document = strict_json(data.decode())
         if b"\\ud" in data or b"\\uD" in data:
             json.dumps(document, ensure_ascii=False).encode()  # half of a pair is no text
     except (ValueError, RecursionError):
@@ -135,14 +136,3 @@ def is_too_deep(document: t.Mapping[str, t.Any]) -> bool:
         if not level:
             return False
     return True
-
-
-def _refuse(constant: str) -> t.NoReturn:
-    raise ValueError(f"{constant} is no JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("a number out of range")
-    return number

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import typing as t
 from dataclasses import dataclass, field
@@ -14,6 +12,7 @@ from dataclasses import dataclass, field
 from .._core.errors import FleetError
 from .._core.objects.kinds import KIND_OF
 from .._core.schema.codec import decode
+from .._core.values.canonical import strict_json
 from .._core.values.instants import parse_time
 from .kinds import namespace_and_name, record_name, stored_resource
 from .records import Event, Lease, Record
@@ -38,7 +37,7 @@ def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     FleetError ``records-damaged``, with the kind and name of the row and without what is in it.
     """
     try:
-        record = _parsed(document) if isinstance(document, str) else None
+        record = strict_json(document) if isinstance(document, str) else None
         wrong = _fault(kind, name, record)
     except (ValueError, RecursionError):
         wrong = "it is no JSON"
@@ -83,18 +82,6 @@ class JudgedRows:
 
 def _damaged_record(kind: str, name: t.Any, wrong: str, where: str) -> FleetError:
     return damaged(f"the record {kind}/{name if isinstance(name, str) else '?':.253} is damaged: {wrong}", where)
-
-
-def _parsed(text: str) -> t.Any:
-    return json.loads(text, parse_constant=_no_number, parse_float=_finite)
-
-
-def _no_number(name: str) -> t.NoReturn:
-    raise ValueError(name)
-
-
-def _finite(text: str) -> float:
-    return number if math.isfinite(number := float(text)) else _no_number(text)
 
 
 def _fault(kind: str, name: t.Any, record: t.Any) -> str:

@@ -12,6 +12,7 @@ from .identity import Manifest, group_version, metadata_of
 
 GroupKind = tuple[str, str]
 Scopes = t.Mapping[GroupKind, bool]
+DEFINITION: GroupKind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 _CLUSTER = {
     "": "Namespace Node PersistentVolume ComponentStatus",
@@ -71,7 +72,7 @@ def known_scopes(manifests: t.Iterable[Manifest], discovered: Scopes | None = No
         seen = (group, kind)
         scopes[seen] = scopes.get(seen, False) or bool(metadata_of(manifest).get("namespace"))
         spec = manifest.get("spec")
-        if seen == ("apiextensions.k8s.io", "CustomResourceDefinition") and isinstance(spec, t.Mapping):
+        if seen == DEFINITION and isinstance(spec, t.Mapping):
             names = spec.get("names")
             if isinstance(names, t.Mapping):
                 defined[(str(spec.get("group", "")), str(names.get("kind", "")))] = spec.get("scope") == "Namespaced"

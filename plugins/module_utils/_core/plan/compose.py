@@ -145,6 +145,7 @@ def compose(
     contents_new = not wanted.deleting and contents_hash != known.resource_hash
     snapshot = f"{placement.name}-{known.resource_index + 1}-snapshot" if contents_new else known.resource_snapshot
     decided = None if wanted.deleting else decide(placement, policy, facts.index, known.bindings)
+    outcome = decided.scheduled if decided else None
     after = decided.bindings if decided else tuple(_unscheduled(each) for each in known.bindings)
     staying = staying_members(after, facts.index) if wanted.overrides else []
     made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)
@@ -152,7 +153,7 @@ def compose(
         WantedContent(resource_snapshot=snapshot, overrides=made.overrides), wanted.objects, made.rendered
     )
     apart = renderings(wanted.objects, made.rendered)
-    clusters = cluster_rows(wanted, known, facts.index, after, contents, policy.name, decided.kept if decided else ())
+    clusters = cluster_rows(wanted, known, facts.index, after, contents, policy.name, outcome.unread if outcome else ())
     tripped = brakes_of(wanted, known, facts, now, limits, clusters)
     return PlacementPlan(
         placement=placement,
@@ -165,10 +166,10 @@ def compose(
         objects=wanted.objects,
         bindings=after,
         clusters=clusters,
-        fulfilled=decided.scheduled.fulfilled if decided else True,
-        wanted=decided.wanted if decided else 0,
+        fulfilled=outcome.fulfilled if outcome else True,
+        wanted=outcome.wanted if outcome else 0,
         brakes=tripped,
-        findings=(*wanted.findings, *(decided.findings if decided else ())),
+        findings=(*wanted.findings, *(outcome.findings if outcome else ())),
         digest=plan_digest(
             str(placement.key),
             digest_of(encode(placement.spec)),

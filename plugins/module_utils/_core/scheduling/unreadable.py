@@ -46,21 +46,6 @@ class Decided:
     scheduled: Scheduled
     bindings: tuple[ClusterResourceBinding, ...]
 
-    @property
-    def wanted(self) -> int:
-        """How many clusters the policy asks for."""
-        return self.scheduled.wanted
-
-    @property
-    def kept(self) -> frozenset[str]:
-        """The clusters kept unread."""
-        return frozenset(self.scheduled.unread)
-
-    @property
-    def findings(self) -> tuple[Problem, ...]:
-        """Those of the scheduling, of what is kept unread, and of what the next edit of the policy would remove."""
-        return self.scheduled.findings
-
 
 def decide(
     placement: ClusterResourcePlacement,

@@ -1,12 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One text for one value: canonical JSON and its digest. Our own form; upstream's digests are not matched."""
+"""JSON: one text for one value, canonical, and its digest (our own form; upstream's digests are not matched); and the
+value of a text, as strictly as the standard has it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import typing as t
 
 from ..errors import FleetError
@@ -20,6 +22,21 @@ def canonical_json(value: t.Any) -> bytes:
     except (TypeError, ValueError) as error:
         hint = "put dates and numbers such as .nan in quotes"
         raise FleetError("not-json", f"a value cannot be written as JSON: {error}", hint=hint) from error
+
+
+def strict_json(text: str | bytes, pairs: t.Callable[[list[tuple[str, t.Any]]], t.Any] | None = None) -> t.Any:
+    """As ``json.loads``, ``pairs`` being its ``object_pairs_hook``. ValueError for NaN, Infinity and numbers without
+    end such as 1e999 too, which the standard does not have; RecursionError."""
+    return json.loads(text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=pairs)
+
+
+def _no_number(name: str) -> t.NoReturn:
+    raise ValueError(f"there is no number {name:.20}")
+
+
+def _finite(text: str) -> float:
+    found = float(text)
+    return found if math.isfinite(found) else _no_number(text)
 
 
 def digest_of(value: t.Any) -> str:

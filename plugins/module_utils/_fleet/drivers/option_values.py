@@ -9,6 +9,8 @@ import json
 import os
 import typing as t
 
+from ..files import is_impossible
+
 # Seconds: eleven days. Clocks of sockets and selectors end not far above.
 MOST_SECONDS = 1_000_000
 WANTED_SECONDS = f"a number of seconds above 0 is wanted, {MOST_SECONDS} at most"
@@ -19,7 +21,7 @@ def wrong(kind: str, value: t.Any) -> str:
     if kind == "settings":
         return ""
     if kind in ("path", "name"):
-        found = isinstance(value, str) and value and not _impossible((value,))
+        found = isinstance(value, str) and value and not is_impossible(value)
         return ("" if kind == "name" else _wrong_path(value)) if found else "a text is wanted"
     if kind == "seconds":
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -29,19 +31,11 @@ def wrong(kind: str, value: t.Any) -> str:
     if kind == "mapping":
         return _wrong_mapping(value)
     texts = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
-    if texts and _impossible(value):
+    if texts and any(map(is_impossible, value)):
         return "there is a character in it that no program can be given"
     if kind == "argv":
         return "" if texts and value and value[0] else "a list of arguments is wanted, the program first"
     return "" if texts else "a list of texts is wanted"
-
-
-def _impossible(texts: t.Iterable[str]) -> bool:
-    """Whether one can be neither an argument nor a path."""
-    try:
-        return any(b"\0" in os.fsencode(each) for each in texts)
-    except UnicodeEncodeError:
-        return True
 
 
 def _wrong_path(value: str) -> str:

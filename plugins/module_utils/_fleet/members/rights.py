@@ -9,6 +9,7 @@ import typing as t
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import identify
+from ..._core.objects.scopes import DEFINITION
 from ..._core.resources.envelopes import PlacedManifest, unpacked
 from ..._core.values.parts import mapping, name, text
 from ..._kube.paths import BUILT_IN, Resource
@@ -23,7 +24,6 @@ from ..._store.yaml_documents import write_yaml
 from ..placements.sources import resources_in
 from .hub_rights import JOBS, PARTS, hub_manifests, job_manifests
 
-DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 NAMESPACED = "Namespaced"
 
 

@@ -41,7 +41,7 @@ from ..._kube.lists import read_each
 from ..._kube.parallel import in_parallel
 from ..._kube.paths import BUILT_IN, Resource
 from ..files import json_file
-from ..members.members import Clients, Member, open_clients, recorded_members
+from ..members.members import Clients, Member, no_members, open_clients, recorded_members
 from ..session import Session
 
 KARPENTER_API = "karpenter.sh/v1"
@@ -102,8 +102,7 @@ def wanted_members(session: Session, names: t.Sequence[str]) -> dict[str, Member
     """The joined members of these names, or all. FleetError ``no-members``, ``no-such-member``."""
     members = recorded_members(session.records)
     if not members:
-        hint = "join some with member_cluster"
-        raise FleetError("no-members", "no cluster has joined the fleet", session.records.place, hint)
+        raise no_members(session.records)
     _refuse_unknown(names, members.keys(), "it is no member of the fleet")
     return {name: members[name] for name in names} if names else members
 

@@ -1,10 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bindings after their clusters have answered: written, or looked at."""
+"""Bindings after their clusters have answered: written, or looked at; and what that makes of all of them."""
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import replace
 from datetime import datetime
 
@@ -19,6 +20,21 @@ from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.status import binding_status
 from ..._core.rollout.content import RolloutBinding
 from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
+from ..._core.rollout.rolling.decide import RolloutState
+
+# What a binding becomes; None where it goes.
+BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa: UP045  # pylint, see rollout.py
+
+
+def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingChange]]) -> RolloutState:
+    """The bindings after all ``changes``, by cluster and in their order, in one go over them."""
+    rows: list[RolloutBinding] = []
+    for each in held.bindings:
+        found: RolloutBinding | None = each
+        for change in changes.get(each.cluster, ()):
+            found = change(found) if found else None
+        rows += [found] if found else []
+    return replace(held, bindings=tuple(rows))
 
 
 def holds_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from ..._core.machine import Decision
 from ..._core.objects.clusters.evacuation import EVACUATED
@@ -40,10 +41,12 @@ from ..conductor.interrupts import wait_unless
 from ..conductor.journal import Change
 from ..keeping import STOPS
 from .binding_news import (
+    BindingChange,
     after_look,
     after_write,
     holds_wanted,
     marked,
+    with_changes,
 )
 from .look import Outcomes
 from .rollout_words import NAMED, late_lines, waiting_lines
@@ -204,12 +207,12 @@ class RolloutSteering:
     def record(self, state: RolloutState, now: datetime) -> t.Iterator[RolloutChange]:
         """One change for all that clusters have answered since the last call."""
         news, self._news = self._news, []
-        told: dict[str, list[_News]] = {}
+        changes: dict[str, list[BindingChange]] = {}
         for each in news:
             self._kept(each)
-            told.setdefault(each.outcome.cluster, []).append(each)
-        if told:
-            yield self._change(told, now)
+            changes.setdefault(each.outcome.cluster, []).append(partial(self._after, news=each, now=now))
+        if changes:
+            yield partial(with_changes, changes=changes)
 
     def keep(self, state: RolloutState, now: datetime) -> None:
         """Looks again at clusters that others wait for, and now and then at all; what failed there is tried again. That
@@ -316,20 +319,6 @@ class RolloutSteering:
         removal = news.act is not None and news.act.action == REMOVE
         if removal and not outcome.applied:
             self._out_of_reach[name] = outcome.error.message if outcome.error else "not everything has left it"
-
-    def _change(self, told: t.Mapping[str, t.Sequence[_News]], now: datetime) -> RolloutChange:
-        """What the answers, by cluster, make of the bindings."""
-
-        def change(state: RolloutState) -> RolloutState:
-            rows: list[RolloutBinding] = []
-            for each in state.bindings:
-                found: RolloutBinding | None = each
-                for news in told.get(each.cluster, ()):
-                    found = self._after(found, news, now) if found else None
-                rows += [found] if found else []
-            return replace(state, bindings=tuple(rows))
-
-        return change
 
     def _after(self, each: RolloutBinding, news: _News, now: datetime) -> RolloutBinding | None:
         """The binding after an answer of its cluster; None where it is gone."""

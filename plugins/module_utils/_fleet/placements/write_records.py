@@ -12,7 +12,13 @@ from datetime import datetime
 from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.objects.placements.key import CLEANUP
-from ..._core.objects.placements.snapshot_labels import LATEST, POLICY_INDEX, RESOURCE_HASH, RESOURCE_INDEX
+from ..._core.objects.placements.snapshot_labels import (
+    LATEST,
+    NUMBER_OF_CLUSTERS,
+    POLICY_INDEX,
+    RESOURCE_HASH,
+    RESOURCE_INDEX,
+)
 from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import PlacementPlan
 from ..._core.plan.status import decided_status
@@ -151,7 +157,7 @@ class Writer:
         policy = self.plan.placement.spec.policy
         annotations = {"kubernetes-fleet.io/CRP-generation": str(generation)}
         if policy and policy.number_of_clusters is not None:
-            annotations["kubernetes-fleet.io/number-of-clusters"] = str(policy.number_of_clusters)
+            annotations[NUMBER_OF_CLUSTERS] = str(policy.number_of_clusters)
         name = self.plan.key.record(snapshot.name)
         old = next((each for each in self.recorded.policy_snapshots if record_name(each) == name), None)
         decided = encode(decided_status(self.plan, snapshot.status, generation, self.now))

@@ -22,6 +22,7 @@ from ..._kube.files import read_file, write_file
 from ..._local.locks import make_folder
 from ..._local.pulumi_engine import Engine
 from ..._store.yaml_documents import read_yaml
+from ..files import is_impossible
 
 Options = t.Mapping[str, t.Any]
 Config = t.Mapping[str, t.Any]
@@ -91,11 +92,7 @@ def place(options: Options) -> StackPlace:
 def _absolute(text: str) -> tuple[Path, str]:
     """The path, and what is wrong with it."""
     found = Path(os.path.expanduser(text)).absolute()
-    try:
-        impossible = b"\0" in os.fsencode(text)
-    except UnicodeEncodeError:
-        impossible = True
-    if impossible:
+    if is_impossible(text):
         return found, f"no file can be called {text!r:.200}"
     return found, f"there is no home for {text:.200}" if os.path.expanduser(text).startswith("~") else ""
 

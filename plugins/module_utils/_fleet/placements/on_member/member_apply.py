@@ -15,6 +15,7 @@ from ...._core.cluster.silence import WHOLE_MEMBER
 from ...._core.foreign import in_data
 from ...._core.objects.identity import ObjectId
 from ...._core.objects.placements.rollout_strategy import ApplyStrategy
+from ...._core.objects.scopes import DEFINITION
 from ...._core.plan.changes import FieldChange
 from ...._core.plan.document import Rendered
 from ...._core.plan.member import (
@@ -45,7 +46,6 @@ from .object_writes import forces, write_object
 from .observe import Observed, observe, parent_version
 
 SERVED_SECONDS = 10.0
-DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 Holding = t.Callable[[], t.ContextManager[Keep]]

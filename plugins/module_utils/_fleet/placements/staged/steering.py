@@ -18,7 +18,6 @@ from ...._core.rollout.conditions import without_condition
 from ...._core.rollout.content import RolloutBinding
 from ...._core.rollout.readiness import ROLLOUT_STARTED
 from ...._core.rollout.rolling import after
-from ...._core.rollout.rolling.decide import RolloutState
 from ...._core.rollout.staged import decide as machine
 from ...._core.rollout.staged.decide import StagedState
 from ...._core.rollout.staged.standing import cluster_state
@@ -39,10 +38,12 @@ from ...conductor.journal import Change
 from ...keeping import STOPS
 from ..binding_journal import BindingJournal
 from ..binding_news import (
+    BindingChange,
     after_look,
     after_write,
     holds_wanted,
     marked,
+    with_changes,
 )
 from ..rollout import LOOK_AGAIN, TRY_AGAIN, Reach
 from .words import run_lines
@@ -63,8 +64,6 @@ class Approvals(t.Protocol):
         """Deletes it."""
 
 
-# What a binding becomes; None where it goes.
-BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa: UP045  # pylint, see rollout.py
 # What is true besides the bindings, once a turn.
 See = t.Callable[[StagedState, tuple[RolloutBinding, ...], datetime], ObservedState]
 
@@ -195,7 +194,7 @@ class StagedSteering:
             return
         changes, self._changes = self._changes, {}
         if changes:
-            self.bindings.note(lambda held: _changed(held, changes))
+            self.bindings.note(lambda held: with_changes(held, changes))
         self.bindings.store(self.bindings.state, in_flight=True)
         self._unstored = False
 
@@ -296,16 +295,6 @@ def _not_started(each: RolloutBinding) -> RolloutBinding:
     binding = each.binding
     conditions = without_condition(binding.status.conditions, ROLLOUT_STARTED)
     return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
-
-
-def _changed(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingChange]]) -> RolloutState:
-    rows: list[RolloutBinding] = []
-    for each in held.bindings:
-        found: RolloutBinding | None = each
-        for change in changes.get(each.cluster, ()):
-            found = change(found) if found else None
-        rows += [found] if found else []
-    return replace(held, bindings=tuple(rows))
 
 
 def _nothing(state: StagedState) -> StagedState:
