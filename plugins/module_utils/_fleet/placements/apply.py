@@ -49,7 +49,7 @@ from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
 Replan = t.Callable[[PlacementPlan], tuple[PlacementPlan, RecordedPlacement]]
-Recorded = tuple[PlacementStatus, FleetError | None]
+Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pylint takes the other form for an error
 
 
 @dataclass(frozen=True, kw_only=True)
