@@ -34,8 +34,7 @@ SMALL = ROOT / "tests" / "integration" / "pulumi" / "small_program"
 VERBS = sorted(each.stem for each in (ROOT / "plugins" / "modules").glob("*.py"))
 # What a playbook read somewhere and passes on.
 FOREIGN = "{{ lookup('ansible.builtin.file', foreign_file) }}"
-RESULT = "{{ lookup('ansible.builtin.file', 'result.json') | from_json }}"
-# How playbooks use what a verb gave back: shown, kept, put into other texts, written, looped over, compared.
+# How playbooks use what a verb gave back: shown, kept, put into other texts, looped over, compared.
 USES: list[Document] = [
     {"name": "Show it", "ansible.builtin.debug": {"var": "result"}},
     {"name": "Say it", "ansible.builtin.debug": {"msg": "it is {{ result }}"}},
@@ -43,20 +42,50 @@ USES: list[Document] = [
     {"name": "Say what was kept", "ansible.builtin.debug": {"msg": "{{ kept }} {{ text }}"}},
     {"name": "By a variable", "ansible.builtin.debug": {"msg": "{{ again }}"},
      "vars": {"again": "{{ result | string }}"}},
-    {"name": "Write it", "ansible.builtin.copy":
-     {"content": "{{ result | to_json }}", "dest": "result.json", "mode": "0600"}},
-    {"name": "Read it", "ansible.builtin.debug": {"msg": RESULT}},
     {"name": "Each part", "ansible.builtin.debug": {"msg": "{{ item.key }} {{ item.value }}"},
      "loop": "{{ result | dict2items }}"},
     {"name": "Compare it", "ansible.builtin.debug": {"msg": "x"}, "when": "(result.msg | default('')) != text"},
-    {"name": "Hand it on", "ansible.builtin.command": {"argv": ["echo", "{{ text | truncate(2000) }}"]},
-     "environment": {"TEXT": "{{ text | truncate(2000) }}"}, "changed_when": False},
 ]  # fmt: skip
+READ = "{{ lookup('ansible.builtin.file', 'results.json') | from_json }}"
+CALL = "Call "
+
+
+@dataclass(frozen=True)
+class Call:
+    """A verb with options and variables. ``told``: the template comes through as a text, so that this test is one."""
+
+    verb: str
+    options: Document
+    told: bool
+    variables: Document
+
+
+def call(verb: str, options: Document, told: bool = True, **variables: t.Any) -> Call:
+    return Call(verb, options, told, variables)
+
+
+def tasks(calls: t.Sequence[Call]) -> list[Document]:
+    """Each verb with the uses of its result; what others than Ansible get (a file, a program) once, of all results."""
+    found: list[Document] = []
+    for number, each in enumerate(calls):
+        verb = {"name": f"{CALL}{number}", f"gitops.fleet.{each.verb}": each.options, "register": "result"}
+        keep = {"name": "Keep it apart", "ansible.builtin.set_fact": {f"result_{number}": "{{ result }}"}}
+        found += [{**verb, "ignore_errors": True, "vars": each.variables}, *USES, keep]
+    results = ", ".join(f"result_{number}" for number in range(len(calls)))
+    texts = {f"TEXT_{number}": f"{{{{ result_{number} | string | truncate(2000) }}}}" for number in range(len(calls))}
+    return [
+        *found,
+        {"name": "Write them", "ansible.builtin.copy":
+         {"content": f"{{{{ [{results}] | to_json }}}}", "dest": "results.json", "mode": "0600"}},
+        {"name": "Read them", "ansible.builtin.debug": {"msg": READ}},
+        {"name": "Hand them on", "ansible.builtin.command": {"argv": ["echo", *texts.values()]}, "environment": texts,
+         "changed_when": False},
+    ]  # fmt: skip
 
 
 @dataclass
 class Canary:
-    """``played`` runs a verb and uses its result; the file must not be there at any time."""
+    """``played`` runs verbs and uses their results; the file must not be there at any time."""
 
     plays: Plays
     folder: Path
@@ -65,17 +94,19 @@ class Canary:
     def path(self) -> Path:
         return self.folder / "canary"
 
-    def played(self, verb: str, options: Document, told: bool = True, **variables: t.Any) -> str:
-        """What was printed. ``told``: the template has come through as a text, so that this test is one."""
-        call = {"name": "Call the verb", f"gitops.fleet.{verb}": options, "register": "result", "ignore_errors": True}
-        play = {"name": "A playbook", "hosts": "localhost", "gather_facts": False, "tasks": [call, *USES]}
-        book = self.folder / f"{verb}.json"
+    def played(self, *calls: Call) -> str:
+        """All in one playbook, one after the other. What was printed."""
+        play = {"name": "A playbook", "hosts": "localhost", "gather_facts": False, "tasks": tasks(calls)}
+        book = self.folder / f"{calls[0].verb}.json"
         book.write_text(json.dumps([play]))
-        given = {"foreign_file": str(self.folder / "foreign.txt"), **variables}
-        done = self.plays.start(str(book), environ={"CANARY": str(self.path)}, **given).ended(900)
-        assert not self.path.exists(), f"{verb} ran a template\n{done.output[-4000:]}"
+        given = {"foreign_file": str(self.folder / "foreign.txt")}
+        done = self.plays.start(str(book), environ={"CANARY": str(self.path)}, **given).ended(1800)
+        assert not self.path.exists(), f"one of them ran a template\n{done.output[-4000:]}"
         assert done.process.returncode == 0 and "Traceback" not in done.output, done.output[-4000:]
-        assert not told or "touch $CANARY" in done.output, f"nothing of it was seen by {verb}\n{done.output[-2000:]}"
+        parts = done.output.split(f"TASK [{CALL}")[1:]
+        assert len(parts) == len(calls)
+        for each, part in zip(calls, parts, strict=True):
+            assert not each.told or "touch $CANARY" in part, f"nothing of it was seen by {each}\n{part[-2000:]}"
         return done.output
 
 
@@ -124,7 +155,7 @@ def kubeconfig(fleet: UpdateFleet, server: Path) -> Path:
 
 def test_every_verb_is_tried_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
-    assert [verb for verb in VERBS if f'played("{verb}"' not in text] == []
+    assert [verb for verb in VERBS if f'call("{verb}"' not in text] == []
 
 
 def test_lint(canary: Canary) -> None:
@@ -137,8 +168,10 @@ def test_lint(canary: Canary) -> None:
     (folder / f"{TEMPLATE}.yml").write_text(json.dumps(found[0]))
     (folder / "broken.yml").write_text(f"a: {TEMPLATE}\n b: [")
     (folder / "pool.yml").write_text(json.dumps(_node_pool()))
-    canary.played("lint", {"src": [str(folder)], "write_json": "lint.out", "write_sarif": "lint.sarif"})
-    canary.played("lint", {"src": [str(folder / "pool.yml")], "now": FOREIGN})
+    canary.played(
+        call("lint", {"src": [str(folder)], "write_json": "lint.out", "write_sarif": "lint.sarif"}),
+        call("lint", {"src": [str(folder / "pool.yml")], "now": FOREIGN}),
+    )
 
 
 def _node_pool() -> Document:
@@ -151,36 +184,44 @@ def _node_pool() -> Document:
 def test_verbs_over_records(canary: Canary, fleet: UpdateFleet, records: SqliteRecords) -> None:
     """Objects that came past the definitions: a hub with older ones, a file that somebody else wrote."""
     given = {"records": fleet.options}
-    canary.played("fleet_info", given)
-    canary.played("fleet_report", {**given, "dest": "report"})
-    canary.played("update_run_info", given)
-    canary.played("update_run_info", {"forecast": True, "calendar": True, **given, "names": ["hostile"]})
-    canary.played("placement_info", given)
-    canary.played("release_catalog_info", given, told=False)
-    canary.played("release_catalog", {**given, "name": "own", "versions": [FOREIGN], "provider": FOREIGN}, told=False)
-    for state in ("evaluated", "generated", "absent"):
-        canary.played("auto_upgrade_profile", {**given, "state": state, "names": [FOREIGN]}, told=False)
-    canary.played("auto_upgrade_profile", {**given, "state": "evaluated"}, told=False)
-    canary.played("node_disruption_budget_info", {**given, "timeout": 1, "window": FOREIGN})
-    canary.played("node_disruption_budget_info", {**given, "timeout": 1, "pools": [FOREIGN]})
-    canary.played("node_disruption_info", {**given, "timeout": 1, "members": [FOREIGN]})
-    canary.played("node_disruption", {**given, "member": FOREIGN, "state": "deleted", "nodes": [FOREIGN], "timeout": 1})
-    canary.played("node_rotation", {**given, "name": FOREIGN, "timeout": 1})
-    for state in ("conducted", "stopped", "absent"):
-        canary.played("node_rotation", {**given, "name": "hostile", "state": state, "timeout": 1}, told=False)
-    canary.played("fleet_facts", {**given, "dest": "facts.out", "timeout": 1})
-    canary.played("gate", {**given, "run": "hostile", "kind": "UpdateRun", "reason": FOREIGN})
-    for state in ("present", "started", "stopped", "conducted", "absent"):
-        canary.played("update_run", {**given, "name": "hostile", "state": state, "force": True}, told=False)
-    canary.played("placement_info", {**given, "names": ["hostile"], "snapshots": True}, told=False)
-    canary.played("placement_info", {**given, "what_if": {"gone": ["hostile", FOREIGN]}}, told=False)
-    canary.played("placement_eviction", {**given, "placement": "hostile", "clusters": ["hostile", FOREIGN]}, told=False)
-    canary.played("staged_update_run", {**given, "name": "hostile"}, told=False)
-    canary.played("staged_update_run", {**given, "name": FOREIGN, "state": "conducted"}, told=False)
-    canary.played("placement", {**given, "names": ["hostile"], "state": "rolled_back"}, told=False)
-    canary.played("placement", {**given, "names": ["hostile"], "state": "absent"}, told=False)
-    canary.played("fleet_recover", {**given, "timeout": 1}, told=False)
-    canary.played("member_cluster", {**given, "state": "absent", "members": [{"name": "hostile"}]}, told=False)
+    canary.played(
+        call("fleet_info", given),
+        call("fleet_report", {**given, "dest": "report"}),
+        call("update_run_info", given),
+        call("update_run_info", {"forecast": True, "calendar": True, **given, "names": ["hostile"]}),
+        call("placement_info", given),
+        call("release_catalog_info", given, told=False),
+        call("release_catalog", {**given, "name": "own", "versions": [FOREIGN], "provider": FOREIGN}, told=False),
+        *(
+            call("auto_upgrade_profile", {**given, "state": state, "names": [FOREIGN]}, told=False)
+            for state in ("evaluated", "generated", "absent")
+        ),
+        call("auto_upgrade_profile", {**given, "state": "evaluated"}, told=False),
+        call("node_disruption_budget_info", {**given, "timeout": 1, "window": FOREIGN}),
+        call("node_disruption_budget_info", {**given, "timeout": 1, "pools": [FOREIGN]}),
+        call("node_disruption_info", {**given, "timeout": 1, "members": [FOREIGN]}),
+        call("node_disruption", {**given, "member": FOREIGN, "state": "deleted", "nodes": [FOREIGN], "timeout": 1}),
+        call("node_rotation", {**given, "name": FOREIGN, "timeout": 1}),
+        *(
+            call("node_rotation", {**given, "name": "hostile", "state": state, "timeout": 1}, told=False)
+            for state in ("conducted", "stopped", "absent")
+        ),
+        call("fleet_facts", {**given, "dest": "facts.out", "timeout": 1}),
+        call("gate", {**given, "run": "hostile", "kind": "UpdateRun", "reason": FOREIGN}),
+        *(
+            call("update_run", {**given, "name": "hostile", "state": state, "force": True}, told=False)
+            for state in ("present", "started", "stopped", "conducted", "absent")
+        ),
+        call("placement_info", {**given, "names": ["hostile"], "snapshots": True}, told=False),
+        call("placement_info", {**given, "what_if": {"gone": ["hostile", FOREIGN]}}, told=False),
+        call("placement_eviction", {**given, "placement": "hostile", "clusters": ["hostile", FOREIGN]}, told=False),
+        call("staged_update_run", {**given, "name": "hostile"}, told=False),
+        call("staged_update_run", {**given, "name": FOREIGN, "state": "conducted"}, told=False),
+        call("placement", {**given, "names": ["hostile"], "state": "rolled_back"}, told=False),
+        call("placement", {**given, "names": ["hostile"], "state": "absent"}, told=False),
+        call("fleet_recover", {**given, "timeout": 1}, told=False),
+        call("member_cluster", {**given, "state": "absent", "members": [{"name": "hostile"}]}, told=False),
+    )
 
 
 def test_verbs_over_files(canary: Canary, fleet: UpdateFleet) -> None:
@@ -204,33 +245,36 @@ def test_verbs_over_files(canary: Canary, fleet: UpdateFleet) -> None:
     given = {"records": {"type": "sqlite", "path": str(folder / "records.db")}}
     sources = {"src": [str(folder / "placement.json")], "resources": [str(folder / "resource.json")]}
     facts_of = {"facts": str(folder / "facts.json")}
-    for name in ("facts", "other-facts"):
-        planned = {**given, **sources, "facts": str(folder / f"{name}.json"), "state": "planned"}
-        canary.played("placement", planned, told=False)
-    canary.played("placement", {**given, **sources, "approved_plan": str(folder / "plan.json")})
     eviction = all_at_once(KIND_OF["ClusterResourcePlacementEviction"], TEMPLATE)
     (folder / "eviction.json").write_text(json.dumps(eviction))
-    canary.played("placement_eviction", {**given, "src": [str(folder / "eviction.json")]}, told=False)
     run = all_at_once(KIND_OF["ClusterStagedUpdateRun"], TEMPLATE)
     (folder / "staged.json").write_text(json.dumps(run))
-    canary.played("staged_update_run", {**given, "src": [str(folder / "staged.json")], "name": "hostile"}, told=False)
     read = {"definition": "{{ lookup('ansible.builtin.file', file) | from_json }}"}
-    canary.played("placement", {**given, **read, **facts_of, "state": "planned"}, file=str(folder / "placement.json"))
-    canary.played("placement_info", {**given, **read, **facts_of}, told=False, file=str(folder / "placement.json"))
-    canary.played("fleet_facts", {**given, "prices": str(folder / "prices.json")}, told=False)
+    file = str(folder / "placement.json")
     contexts = {"kubeconfig": str(folder / "kubeconfig"), "context_pattern": "*"}
-    canary.played("member_cluster", {**given, **contexts})
     one = {"name": "a", "kubeconfig": str(folder / "kubeconfig"), "context": FOREIGN}
-    canary.played("member_cluster", {**given, "members": [one]})
-    canary.played("hub", {"kubeconfig": str(folder / "kubeconfig"), "context": FOREIGN})
     root = folder / "clusters"
     (root / "east").mkdir(parents=True)
     (root / "east" / "state.json").write_text(json.dumps({"name": TEMPLATE, "version": TEMPLATE}))
     clusters = {"root": str(root), "clusters": [{"name": "east", "version": FOREIGN}]}
-    canary.played("local_cluster", {**clusters, "state": "stopped"}, told=False)
     subject = {"name": FOREIGN, "kind": "User"}
-    canary.played("fleet_rbac_info", {"subject": subject, "purpose": "read"})
-    canary.played("fleet_recover", {**given, **sources}, told=False)
+    planned = {**given, **sources, "state": "planned"}
+    canary.played(
+        call("placement", {**planned, "facts": str(folder / "facts.json")}, told=False),
+        call("placement", {**planned, "facts": str(folder / "other-facts.json")}, told=False),
+        call("placement", {**given, **sources, "approved_plan": str(folder / "plan.json")}),
+        call("placement_eviction", {**given, "src": [str(folder / "eviction.json")]}, told=False),
+        call("staged_update_run", {**given, "src": [str(folder / "staged.json")], "name": "hostile"}, told=False),
+        call("placement", {**given, **read, **facts_of, "state": "planned"}, file=file),
+        call("placement_info", {**given, **read, **facts_of}, told=False, file=file),
+        call("fleet_facts", {**given, "prices": str(folder / "prices.json")}, told=False),
+        call("member_cluster", {**given, **contexts}),
+        call("member_cluster", {**given, "members": [one]}),
+        call("hub", {"kubeconfig": str(folder / "kubeconfig"), "context": FOREIGN}),
+        call("local_cluster", {**clusters, "state": "stopped"}, told=False),
+        call("fleet_rbac_info", {"subject": subject, "purpose": "read"}),
+        call("fleet_recover", {**given, **sources}, told=False),
+    )
 
 
 def test_stacks_of_pulumi(canary: Canary, fleet: UpdateFleet) -> None:
@@ -241,9 +285,12 @@ def test_stacks_of_pulumi(canary: Canary, fleet: UpdateFleet) -> None:
     where = {"project_dir": str(SMALL), "stack": "hostile", "backend_url": f"file://{canary.folder}/state",
              "passphrase_file": str(canary.folder / "passphrase")}  # fmt: skip
     config = {"folder": str(made), "greeting": FOREIGN, "files": {"a": FOREIGN}}
-    canary.played("pulumi_stack", {**where, "config": config})
-    canary.played("pulumi_stack_info", where)
-    canary.played("pulumi_stack", {**where, "config": {**config, "folder": f"/none/{FOREIGN}"}, "allow_delete": True})
+    broken = {**config, "folder": f"/none/{FOREIGN}"}
+    canary.played(
+        call("pulumi_stack", {**where, "config": config}),
+        call("pulumi_stack_info", where),
+        call("pulumi_stack", {**where, "config": broken, "allow_delete": True}),
+    )
 
 
 def test_a_run_by_commands(canary: Canary, fleet: UpdateFleet, records: SqliteRecords) -> None:
@@ -260,12 +307,14 @@ def test_a_run_by_commands(canary: Canary, fleet: UpdateFleet, records: SqliteRe
     wanted = {**given, "state": "conducted", "src": [str(fleet.folder / "updates")], "interval": 1,
               "drivers": "{{ drivers }}"}  # fmt: skip
     drivers = {"command": command}
-    canary.played("update_run", wanted, drivers=drivers)
+    canary.played(call("update_run", wanted, drivers=drivers))
     approve = {"records": fleet.options, "run": fleet.run_name, "reason": FOREIGN}
-    canary.played("gate", approve, told=False)
-    ended = canary.played("update_run", wanted, drivers=drivers)
+    ended = canary.played(
+        call("gate", approve, told=False),
+        call("update_run", wanted, drivers=drivers),
+        call("update_run_info", {"forecast": True, "calendar": True, "records": fleet.options}),
+    )
     assert '"outcome": "done"' in ended
-    canary.played("update_run_info", {"forecast": True, "calendar": True, "records": fleet.options})
 
 
 TOLD = ("member", "target", "operation", "attempt", "run", "type", "kubeconfig", "context", "secret")
@@ -352,7 +401,7 @@ def test_a_run_by_roles_over_a_real_cluster(canary: Canary, fleet: UpdateFleet, 
         "definition": [_undecided(fleet)],
         "drivers": {"role": {"role": name, "environment": ["CANARY"], "extra_vars": {**foreign, **steps}}},
     }
-    canary.played("update_run", options, told=False)
+    canary.played(call("update_run", options, told=False))
     records.close()
     seen = fleet.folder / ("seen.txt" if "." in role else "seen.json")
     until(seen.exists)
