@@ -28,8 +28,8 @@ else
 	@$(RUN) env $(QUIET) ansible-playbook gitops.fleet.demo
 endif
 
-test: ## all tests, those against real API servers and molecule included
-	@$(DEV) python tools/test.py
+test: ## tests of all kinds, those against real API servers and molecule included [ALL=1: every case of each, which takes longer]
+	@$(DEV) python tools/test.py $(if $(ALL),all)
 
 check: ## format, lint, types, arrows, sanity, build, a second Python [ONLY="types sanity"]
 	@$(DEV) python tools/check.py $(ONLY)

@@ -4,14 +4,17 @@
 """Makes a plain checkout importable as ``ansible_collections.gitops.fleet``, and property tests repeatable.
 
 Each property test tries a few examples, the same ones every time; ``--hypothesis-profile long`` tries many new ones.
+`make test` passes over what is marked ``long`` and most cases against clusters; pytest alone runs all that it is given.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
@@ -35,3 +38,13 @@ PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("short", PATIENT, derandomize=True, max_examples=40)
 settings.register_profile("long", PATIENT, max_examples=2000)
 settings.load_profile("short")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    from ansible_collections.gitops.fleet.tools import short_run
+
+    if file := os.environ.get(short_run.SETTING):
+        left = short_run.left_out((each.nodeid, each.get_closest_marker("long") is not None) for each in items)
+        config.hook.pytest_deselected(items=[each for each in items if each.nodeid in left])
+        items[:] = [each for each in items if each.nodeid not in left]
+        Path(file).write_text("".join(f"{name}\n" for name in sorted(left)), encoding="utf-8")

@@ -120,10 +120,10 @@ def starts(python: str | Path) -> bool:
 
 
 def second_python() -> None:
-    """Unit tests, sanity and the smoke plays on another Python, and with that on another ansible-core.
+    """Unit tests and the smoke plays on another Python, and with that on another ansible-core.
 
-    What pylint finds depends on neither, and it takes the most of sanity's time; nor does what ``READING`` says. The
-    rules behind recorded answers have unit tests of their own.
+    What ``READING`` and sanity say depends on neither, as unit tests import all that sanity would. The rules behind
+    recorded answers have unit tests of their own.
     """
     python = other_python()
     if python is None:
@@ -134,7 +134,7 @@ def second_python() -> None:
     inside: list[str | Path] = [ROOT / "tools" / "in_venv", "dev", "python"]
     passed_over = [f"--ignore={file}" for file in READING]
     call(*inside, "-m", "pytest", "-q", *passed_over, "tests/unit", env=env)
-    call(*inside, "tools/check.py", "sanity-but-pylint", "smoke", env=env)
+    call(*inside, "tools/check.py", "smoke", env=env)
 
 
 STEPS = [
@@ -147,7 +147,6 @@ STEPS = [
     Step("pipelines", pipelines),
     Step("changelog", lambda: void(call("antsibull-changelog", "lint"))),
     Step("sanity", sanity.run),
-    Step("sanity-but-pylint", lambda: sanity.run("pylint")),
     Step("execution-environment", lambda: execution_environment.create(build())),
     Step("smoke", smoke),
     Step("docs", lambda: void(call(ROOT / "tools" / "in_venv", "docs", "python", "tools/docs_site.py"))),
@@ -160,7 +159,7 @@ def void(_code: int) -> None:
 
 
 def main(names: list[str]) -> int:
-    usual = names or [step.name for step in STEPS if step.name != "sanity-but-pylint"]
+    usual = names or [step.name for step in STEPS]
     unknown = sorted(set(names) - {step.name for step in STEPS})
     if unknown:
         print(

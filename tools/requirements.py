@@ -94,12 +94,13 @@ def is_there(test: Named) -> bool:
     return test.file.is_file() and (not test.function or test.function in functions(test.file))
 
 
-def not_run(reports: t.Iterable[Path], tests: t.Iterable[Named]) -> list[str]:
-    """Tests of which no report of pytest has a case that ran; molecule scenarios are not looked for."""
+def not_run(reports: t.Iterable[Path], tests: t.Iterable[Named], left: t.Container[str] = ()) -> list[str]:
+    """Tests of which no report of pytest has a case that ran, but for those ``left`` to a longer run; scenarios of
+    molecule are not looked for."""
     ran: set[str] = set()
     for case in (case for report in reports for case in ET.parse(report).getroot().iter("testcase")):
         if case.find("skipped") is None:
             path = case.get("classname", "").removeprefix("tests.").replace(".", "/")
             name = f"{path}.py::{case.get('name')}"
             ran |= {name, name.partition("[")[0]}
-    return sorted({str(each) for each in tests if each.function and str(each) not in ran})
+    return sorted({str(each) for each in tests if each.function and str(each) not in ran and str(each) not in left})

@@ -1,11 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`make test`: binaries, all of pytest with real API servers, molecule; closes with the number of tests.
+"""`make test`: binaries, pytest with real API servers, molecule; closes with the number of tests.
 
-Tests against clusters mostly wait, so they run in two halves beside each other: ``CLUSTERS`` here, all other folders of
-tests/integration in a process of their own (``aside``), after what computes and molecule; its output comes when it is
-done. ``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `make molecule`.
+Tests against clusters mostly wait, so there are three streams of them beside each other, each in a process of its own:
+``CLUSTERS`` here, the others with what computes and with molecule (``BESIDE``), whose output comes when they are done.
+Many cases of one rule and what is marked ``long`` are left to ``python tools/test.py all``, which is `make test ALL=1`.
+``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `make molecule`.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import sys
 import typing as t
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import browser
 import requirements as table
+import short_run
 from binaries import FleetError, build
 from steps import ROOT, Step, StepFailed, call, run
 
@@ -27,11 +30,12 @@ COMPUTING = ("tests/unit", "tests/conformance", "tests/simulation", "tests/mutat
 # In a process of their own: the library of the engine brings threads of its own, and other tests fork.
 PULUMI = ("tests/pulumi",)
 INTEGRATION = ROOT / "tests" / "integration"
-CLUSTERS = tuple(f"tests/integration/{name}" for name in ("fleet", "hostile", "karpenter", "updates"))
+CLUSTERS = tuple(f"tests/integration/{name}" for name in ("hostile", "karpenter", "updates"))
+FLEET = ("tests/integration/fleet",)
 OTHER_CLUSTERS = tuple(
     sorted(
         {f"tests/integration/{file.relative_to(INTEGRATION).parts[0]}" for file in INTEGRATION.rglob("test_*.py")}
-        - {*CLUSTERS}
+        - {*CLUSTERS, *FLEET}
     )
 )
 SCENARIOS = ROOT / "extensions" / "molecule"
@@ -40,9 +44,11 @@ REPORTS = {
     COMPUTING: BUILD / "junit-computing.xml",
     PULUMI: BUILD / "junit-pulumi.xml",
     CLUSTERS: BUILD / "junit-clusters.xml",
+    FLEET: BUILD / "junit-fleet.xml",
     OTHER_CLUSTERS: BUILD / "junit-other-clusters.xml",
 }
-TOTALS, ASIDE = BUILD / "totals.txt", BUILD / "aside.json"
+TOTALS = BUILD / "totals.txt"
+ALL = "all"
 
 
 @dataclass
@@ -87,11 +93,19 @@ def chromium() -> None:
         raise StepFailed(str(error)) from None
 
 
-def pytest(totals: Totals, folders: tuple[str, ...]) -> None:
+def left_out(report: Path) -> Path:
+    """Where pytest writes what it passed over, beside its report."""
+    return report.with_suffix(".left")
+
+
+def pytest(totals: Totals, folders: tuple[str, ...], everything: bool) -> None:
     report = REPORTS[folders]
+    left = left_out(report)
     report.unlink(missing_ok=True)
+    left.unlink(missing_ok=True)
+    env = {} if everything else {short_run.SETTING: str(left)}
     try:
-        call(sys.executable, "-m", "pytest", "--durations=20", f"--junitxml={report}", *folders)
+        call(sys.executable, "-m", "pytest", "--durations=20", f"--junitxml={report}", *folders, env=env)
     finally:
         count(totals, report)
 
@@ -117,17 +131,22 @@ def failures(suite: ET.Element) -> t.Iterator[str]:
 
 
 def requirements() -> None:
-    """Each test that docs/requirements.md and its like name has run in this very run, and was not skipped."""
+    """Each test that docs/requirements.md and its like name has run in this very run, and was not skipped; or it was
+    left to a run of all."""
     if not all(report.exists() for report in REPORTS.values()):
         raise StepFailed("pytest left no report")
     rows = table.rows(table.TABLE.read_text(encoding="utf-8"))
     named = [test for row in rows for test in row.tests]
     named += [test for page in table.PAGES for test in table.named_in(page.read_text(encoding="utf-8"))]
-    missing = table.not_run(REPORTS.values(), named)
+    files = [file for file in map(left_out, REPORTS.values()) if file.exists()]
+    left = short_run.as_documented(line for file in files for line in file.read_text(encoding="utf-8").splitlines())
+    missing = table.not_run(REPORTS.values(), named, left)
     if missing:
         raise StepFailed("documents name tests that did not run:\n  " + "\n  ".join(missing))
-    shown = sum(bool(row.tests) for row in rows)
-    print(f"{shown} of {len(rows)} requirements are shown by tests that ran")
+    shown = sum(not table.not_run(REPORTS.values(), row.tests) for row in rows if row.tests)
+    more = sum(bool(row.tests) for row in rows) - shown
+    print(f"{shown} of {len(rows)} requirements are shown by tests that ran", end="")
+    print(f", {more} more by tests or cases that `make test ALL=1` runs" if more else "")
 
 
 def scenarios() -> list[str]:
@@ -146,27 +165,69 @@ def molecule(totals: Totals, names: list[str]) -> None:
     totals.add(len(names or scenarios()), 0)
 
 
-def aside(totals: Totals, beside: subprocess.Popen[bytes], log: Path) -> None:
-    """Waits for the other process, shows what it wrote, and adds what it counted."""
-    code = beside.wait()
-    print(log.read_text(encoding="utf-8", errors="replace"), flush=True)
-    if ASIDE.exists():
-        totals.add_stored(ASIDE.read_text(encoding="utf-8"))
-    else:
-        totals.add(0, 1, failures=[f"FAILED beside them: it ended with {code} and counted nothing"])
-    if code:
-        raise StepFailed(f"it ended with {code}")
+Run = t.Callable[[Totals, bool], None]
+BESIDE: dict[str, dict[str, Run]] = {
+    "computing": {
+        "tests that compute": lambda totals, everything: pytest(totals, COMPUTING, everything),
+        "tests of Pulumi programs": lambda totals, everything: pytest(totals, PULUMI, everything),
+        "tests against other clusters": lambda totals, everything: pytest(totals, OTHER_CLUSTERS, everything),
+    },
+    "fleet": {
+        "tests of fleets": lambda totals, everything: pytest(totals, FLEET, everything),
+        "molecule": lambda totals, _everything: molecule(totals, []),
+    },
+}
 
 
-def everything(totals: Totals) -> t.Iterator[Step]:
+@dataclass(frozen=True)
+class Stream:
+    """Those of ``BESIDE`` under one name, in a process of their own."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    counted: Path
+
+    def ended(self, totals: Totals) -> None:
+        """Waits for it, shows what it wrote, and adds what it counted."""
+        code = self.process.wait()
+        print(self.log.read_text(encoding="utf-8", errors="replace"), flush=True)
+        if self.counted.exists():
+            totals.add_stored(self.counted.read_text(encoding="utf-8"))
+        else:
+            totals.add(0, 1, failures=[f"FAILED {self.log.stem}: it ended with {code} and counted nothing"])
+        if code:
+            raise StepFailed(f"it ended with {code}")
+
+
+def counted(name: str) -> Path:
+    return BUILD / f"beside-{name}.json"
+
+
+def started(name: str, mode: list[str]) -> Stream:
+    log = BUILD / f"beside-{name}.log"
+    counted(name).unlink(missing_ok=True)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, __file__, "beside", name, *mode], stdout=output, stderr=subprocess.STDOUT
+        )
+    return Stream(process, log, counted(name))
+
+
+def beside(name: str, everything: bool) -> int:
+    """What the process of a stream does."""
+    totals = Totals()
+    report = run(Step(title, partial(each, totals, everything)) for title, each in BESIDE[name].items())
+    counted(name).write_text(totals.stored(), encoding="utf-8")
+    return 1 if report.failed or totals.failed else 0
+
+
+def steps(totals: Totals, everything: bool) -> t.Iterator[Step]:
     yield Step("binaries", binaries)
     yield Step("browser", chromium)
-    log = BUILD / "aside.log"
-    ASIDE.unlink(missing_ok=True)
-    with log.open("wb") as output:
-        beside = subprocess.Popen([sys.executable, __file__, "aside"], stdout=output, stderr=subprocess.STDOUT)
-    yield Step("tests against clusters", lambda: pytest(totals, CLUSTERS))
-    yield Step("beside them", lambda: aside(totals, beside, log))
+    streams = {name: started(name, [ALL] if everything else []) for name in BESIDE}
+    yield Step("tests against clusters", lambda: pytest(totals, CLUSTERS, everything))
+    for name, stream in streams.items():
+        yield Step(f"beside them: {name}", partial(stream.ended, totals))
     yield Step("requirements", requirements)
 
 
@@ -175,15 +236,10 @@ def main(arguments: list[str]) -> int:
     totals = Totals()
     if arguments[:1] == ["molecule"]:
         report = run([Step("binaries", binaries), Step("molecule", lambda: molecule(totals, arguments[1:]))])
-    elif arguments == ["aside"]:
-        computing = Step("tests that compute", lambda: pytest(totals, COMPUTING))
-        others = Step("tests against other clusters", lambda: pytest(totals, OTHER_CLUSTERS))
-        programs = Step("tests of Pulumi programs", lambda: pytest(totals, PULUMI))
-        report = run([computing, programs, Step("molecule", lambda: molecule(totals, [])), others])
-        ASIDE.write_text(totals.stored(), encoding="utf-8")
-        return 1 if report.failed or totals.failed else 0
+    elif arguments[:1] == ["beside"]:
+        return beside(arguments[1], arguments[2:] == [ALL])
     else:
-        report = run(everything(totals))
+        report = run(steps(totals, arguments == [ALL]))
     TOTALS.write_text(f"{totals}\n", encoding="utf-8")
     print(f"\n{report}\n{totals}", flush=True)
     return 1 if report.failed or totals.failed else 0

@@ -67,3 +67,4 @@ def test_what_ran_is_read_from_the_report(tmp_path):
     (row,) = rows(f"| D0-01 | Something. | {cell} |")
     assert (len(row.tests), row.later) == (7, "the rest")
     assert not_run([report], row.tests) == gone
+    assert not_run([report], row.tests, left={gone[1]}) == [gone[0], gone[2]]
