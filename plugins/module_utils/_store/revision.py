@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which revision of its Git source a folder holds. Unknown is an answer of its own, never a guess.
+"""Revisions of Git: which one a folder holds, what names one. Unknown is an answer of its own, never a guess.
 
 Nothing here raises: without Git, outside a checkout, or in one that Git does not trust, the answer is "unknown".
 """

@@ -1,8 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""JSON: one text for one value, canonical, and its digest (our own form; upstream's digests are not matched); and the
-value of a text, as strictly as the standard has it."""
+"""JSON: one text for one value, canonical or by lines that compare well, and its digest; and the value of a text.
+
+The digest is of our own form; upstream's are not matched. A text is read as strictly as the standard has it.
+"""
 
 from __future__ import annotations
 

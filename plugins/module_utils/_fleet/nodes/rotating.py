@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A rotation from its definition to its end: planned, recorded, conducted, taken up again, stopped."""
+"""A rotation as its verb is asked for it, with the answer: planned, recorded, conducted, taken up again, stopped."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rotation: nodes are replaced in growing waves, within the budgets of their pools and of the fleet.
+"""Rotation: nodes are replaced in growing waves, within the budgets of their pools and of the fleet, until it is done.
 
 ``begin`` makes the state and ``decide`` moves it on: which nodes now, what holds each other one back, and when to look
-again, in the shape of ``_core.machine``.
+again, in the shape of ``_core.machine``. ``outcome`` says in one word how far it has come.
 """
 
 from __future__ import annotations
