@@ -121,7 +121,11 @@ def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
 
 
 def halt(folder: Path, state: State, names: t.Collection[str], grace: float = 15.0) -> State:
-    """Stop components, users before servers, and record the state without them. Their ports may be taken by others."""
+    """Stop components, users before servers, and record the state without them; names that do not run are passed over.
+    Others may take their ports from then on. ``grace`` seconds are for each group of them, before SIGKILL.
+
+    FleetError ``cannot-stop`` (the recorded state lacks what was stopped before that), ``unwritable-folder``.
+    """
     for group in _STOP_GROUPS:
         there = [name for name in group if name in names and name in state.processes]
         stop([state.processes[name].id for name in there], grace)

@@ -74,7 +74,7 @@ def record_name(record: t.Mapping[str, t.Any]) -> str:
 
 def namespace_and_name(kind: str, name: str) -> tuple[str, str] | None:
     """Where a record of this name lies, the namespace empty for a cluster-scoped kind; None where none of the kind can
-    be called so."""
+    be called so. FleetError ``unknown-kind``."""
     namespace, slash, own = name.rpartition("/")
     if bool(slash) != stored_resource(kind).namespaced or not is_name(own):
         return None

@@ -32,8 +32,8 @@ def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int,
     """The status in at most ``LIMIT`` bytes of JSON, with the condition StatusTrimmed if something was left out; the
     condition has the transition time of that in ``previous``.
 
-    First the details of what failed, drifted or differs go, then the rows of clusters that are as they should be, from
-    the end, then other rows, then selected objects beyond the first thousand. Conditions of the placement stay.
+    First the details of what failed, drifted or differs go, then selected objects beyond the first thousand, then the
+    rows of clusters that are as they should be, from the end, then other rows. Conditions of the placement stay.
     """
     if size_of(status) <= LIMIT:
         return status
@@ -48,10 +48,15 @@ def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int,
         out = replace(saying("details of objects that failed, drifted or differ"), placement_statuses=rows)
         if size_of(out) <= LIMIT:
             return out
-    bare = replace(out, placement_statuses=(), selected_resources=status.selected_resources[:_MOST_OBJECTS])
+    objects = status.selected_resources[:_MOST_OBJECTS]
+    bare = replace(out, placement_statuses=(), selected_resources=objects)
     kept = _fitting(rows, LIMIT - _FOR_WORDS - size_of(bare))
-    words = f"{len(rows) - len(kept)} of {len(rows)} clusters, first of those that are as they should be"
-    return replace(bare, placement_statuses=kept, conditions=saying(words).conditions)
+    words = []
+    if fewer := len(status.selected_resources) - len(objects):
+        words.append(f"{fewer} of {len(status.selected_resources)} selected objects")
+    if fewer := len(rows) - len(kept):
+        words.append(f"{fewer} of {len(rows)} clusters, first of those that are as they should be")
+    return replace(bare, placement_statuses=kept, conditions=saying("; ".join(words)).conditions)
 
 
 def trimmed_binding(status: BindingStatus) -> BindingStatus:

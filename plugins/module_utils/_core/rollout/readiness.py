@@ -44,8 +44,9 @@ def readiness(
 ) -> BindingReadiness:
     """Ready is a cluster that has reported its difference, or whose objects are available.
 
-    Where the availability of an object cannot be known, ``period`` must have passed since it was applied. With
-    ``applied_only`` that holds for all objects. Upstream wants the period to be exceeded, not reached.
+    Where the availability of an object cannot be known, ``period`` must have passed since that was found. With
+    ``applied_only`` it is enough that all is applied and ``period`` has passed since, available or not. Upstream wants
+    the period to be exceeded (``at`` is when it is reached), and does not wait where only some objects cannot be judged.
     """
     generation, conditions = binding.metadata.generation, binding.status.conditions
     if status_is(conditions, DIFF_REPORTED, generation, TRUE):

@@ -111,7 +111,8 @@ class TooFewValues:
 
 
 def by_price(kinds: t.Iterable[CatalogueType], demands: Requirements) -> Kinds:
-    """The types, those with the cheapest offer that meets the demands first, those that cannot be had now last."""
+    """The types, those with the cheapest offer that can be had now and meets the demands first; last, as they came,
+    those of unknown price and those that cannot be had now."""
     return tuple(sorted(kinds, key=lambda one: one.cheapest(demands)))
 
 

@@ -84,6 +84,8 @@ def test_clusters_that_are_well_give_way_to_those_that_are_not() -> None:
 def test_many_objects_are_cut_as_well() -> None:
     found = cut(placement(cluster(1), objects=30_000))
     assert len(found.selected_resources) == 1000 and len(found.placement_statuses) == 1
+    (told,) = (each.message for each in found.conditions if each.type == "StatusTrimmed")
+    assert told.endswith("small: 29000 of 30000 selected objects")
 
 
 def test_a_second_run_finds_the_same_bytes() -> None:
