@@ -46,7 +46,7 @@ def readiness(
 
     Where the availability of an object cannot be known, ``period`` must have passed since that was found. With
     ``applied_only`` it is enough that all is applied and ``period`` has passed since, available or not. Upstream wants
-    the period to be exceeded (``at`` is when it is reached), and does not wait where only some objects cannot be judged.
+    the period to be exceeded (``at`` is when it is reached), and does not wait where some objects can be judged.
     """
     generation, conditions = binding.metadata.generation, binding.status.conditions
     if status_is(conditions, DIFF_REPORTED, generation, TRUE):
