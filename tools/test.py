@@ -5,7 +5,7 @@
 
 Tests against clusters mostly wait, so there are three streams of them beside each other, each in a process of its own:
 ``CLUSTERS`` here, the others with what computes and with molecule (``BESIDE``), whose output comes when they are done.
-Many cases of one rule and what is marked ``long`` are left to ``python tools/test.py all``, which is `make test ALL=1`.
+Many cases of one rule are left to ``python tools/test.py all``, which is `make test ALL=1`.
 ``python tools/test.py molecule [SCENARIO]`` runs molecule alone, for `make molecule`.
 """
 
@@ -147,6 +147,10 @@ def requirements() -> None:
     more = sum(bool(row.tests) for row in rows) - shown
     print(f"{shown} of {len(rows)} requirements are shown by tests that ran", end="")
     print(f", {more} more by tests or cases that `make test ALL=1` runs" if more else "")
+    if late := sum(
+        report.read_text(encoding="utf-8").count('message="no time is left"') for report in REPORTS.values()
+    ):
+        print(f"{late} tests did not begin, as the time that CI gives was over")
 
 
 def scenarios() -> list[str]:
@@ -173,8 +177,8 @@ BESIDE: dict[str, dict[str, Run]] = {
         "tests against other clusters": lambda totals, everything: pytest(totals, OTHER_CLUSTERS, everything),
     },
     "fleet": {
-        "tests of fleets": lambda totals, everything: pytest(totals, FLEET, everything),
         "molecule": lambda totals, _everything: molecule(totals, []),
+        "tests of fleets": lambda totals, everything: pytest(totals, FLEET, everything),
     },
 }
 
