@@ -47,7 +47,7 @@ FIXED = {
         *("write_plan", "write_markdown", "to", "render", *ROLLING, *MOVING),
     },
     "budgets": {"definition"},
-    "rotate": {"definition"},
+    "rotate": {"definition", "only_waiting"},
     "nodes": {"definition"},
     "facts": {"return_snapshot"},
     "join": {"state", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},

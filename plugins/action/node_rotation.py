@@ -68,6 +68,7 @@ def _wish(options: dict[str, t.Any], run: Run) -> RotationWish:
         ),
         reading=ReadingWish(threads=options["threads"], timeout=options["timeout"]),
         snapshot=options["snapshot"] or "",
+        only_waiting=options["only_waiting"],
         time_limit=timedelta(seconds=limit) if limit else None,
         max_idle=timedelta(seconds=options["max_idle"]),
         interval=timedelta(seconds=options["interval"]),

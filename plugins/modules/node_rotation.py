@@ -71,6 +71,12 @@ options:
   snapshot:
     description: File to plan from in check mode, as M(gitops.fleet.node_disruption_budget_info) writes it.
     type: path
+  only_waiting:
+    description:
+      - Only what a schedule such as the playbook C(gitops.fleet.tick) carries on. That is a rotation which has begun
+        and not ended, and one by age alone, which begins again as nodes grow old. Any other one stays as it is.
+    type: bool
+    default: false
   time_limit:
     description: Seconds after which nothing is begun any more, and the verb ends; nodes in flight go on next time.
     type: int

@@ -41,6 +41,7 @@ from .rotation_record import (
     RotationBook,
     ask_to_stop,
     has_begun,
+    is_waiting,
     record_begun,
     rotation_document,
     rotation_state,
@@ -53,11 +54,13 @@ from .workers import MemberHolds, NodeWorkers
 
 @dataclass(frozen=True, kw_only=True)
 class RotationWish:
-    """How a rotation is conducted. ``snapshot`` is a file to plan from instead of asking members."""
+    """How a rotation is conducted. ``snapshot`` is a file to plan from instead of asking members; ``only_waiting``
+    leaves one as it is that ``is_waiting`` does not say a schedule carries on."""
 
     replacement: ReplacementWish = ReplacementWish()
     reading: ReadingWish = ReadingWish()
     snapshot: str = ""
+    only_waiting: bool = False
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
     interval: timedelta = LOOK
@@ -85,6 +88,8 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
     FleetError ``no-such-rotation``, ``members-unread``, those of ``begin`` and of drivers.
     """
     asked = _asked(session, name, given)
+    if asked.is_left(wish):
+        return asked.as_it_stands
     snapshot = _snapshot(session, asked, wish)
     others = in_flight_beside(session.records, name)
     return _foreseen(asked, snapshot, others, session.clock(), wish)
@@ -94,6 +99,8 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
     """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out
     of time. FleetError as of ``planned`` and ``conductor.loop.conduct``."""
     asked = _asked(session, name, given)
+    if asked.is_left(wish):
+        return asked.as_it_stands
     members = _taking(members_to_write(session), asked)
     fleet = {each: member.fleet for each, member in members.items()}
     waits = Timeouts.connecting(wish.reading.timeout)
@@ -105,7 +112,12 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
             if foreseen.state.done:
                 return foreseen
             who = f"{MANUAL} by {user(session) or session.holder}"
-            record_begun(session.records, asked.ground.rotation, foreseen.state, who, asked.document)
+            try:
+                record_begun(session.records, asked.ground.rotation, foreseen.state, who, asked.document)
+            except FleetError as error:
+                if not (wish.only_waiting and error.code == "conflict"):
+                    raise
+                return asked.as_it_stands  # another schedule has just begun it
         with Interrupts() as told:
             limits = RunLimits(
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=told
@@ -180,6 +192,14 @@ class _AskedRotation:
     def going(self) -> bool:
         """Whether it has begun and not ended, so that it goes on as it was begun."""
         return has_begun(self.before) and not self.state.done
+
+    def is_left(self, wish: RotationWish) -> bool:
+        """Whether it is not for the one who asks: somebody else has ended it since it was found waiting."""
+        return wish.only_waiting and not (self.document and is_waiting(self.before))
+
+    @property
+    def as_it_stands(self) -> RotationReport:
+        return RotationReport(rotation=self.before, state=self.state, changed=False, notes=self.given.findings)
 
 
 def _asked(session: Session, name: str, given: NodeManifests) -> _AskedRotation:

@@ -78,6 +78,21 @@ def has_begun(rotation: NodeRotation) -> bool:
     return bool(rotation.status.state)
 
 
+def is_waiting(rotation: NodeRotation) -> bool:
+    """Whether a schedule carries the rotation on: it has begun, and not ended or begins again as nodes grow old.
+
+    One that belongs to an update run is carried on by that. Only age makes a node due again that was replaced, and
+    later: what is due for its version or image might be so after every replacement. FleetError ``record-damaged``.
+    """
+    status, due = rotation.status, rotation.spec.due
+    if not has_begun(rotation) or status.origin.startswith("UpdateRun "):
+        return False
+    if not rotation_state(rotation).done:
+        return True
+    by_age = bool(due.older_than) and not due.version_other_than and not due.image_other_than
+    return by_age and not (status.stop_requested or status.failed or status.message)
+
+
 def rotation_document(records: Records, name: str) -> Record:
     """The record as it is; FleetError ``no-such-rotation`` with the names of those that are there."""
     document = records.get(KIND, name)

@@ -16,7 +16,7 @@ from ...._core.objects.staged.update_run import RUN, STOP
 from ...._core.rollout.staged.decide import StagedState, acts_in_flight, is_over
 from ...._store.kinds import record_name
 from ...._store.records import Record, Records
-from ...nodes.rotation_record import has_begun, rotation_state
+from ...nodes.rotation_record import is_waiting
 from ...nodes.sources import KIND as ROTATION
 from ...placements.staged.typed_records import recorded_run
 from ...recorded import recorded
@@ -74,13 +74,4 @@ def _staged_goes_on(document: Record) -> bool:
 
 
 def _rotation_goes_on(document: Record) -> bool:
-    """Not one that belongs to an update run, which carries it on itself. Only age makes a node due again that was
-    replaced, and later: what is due for its version or image might be so after every replacement."""
-    rotation = recorded(NodeRotation, document)
-    status, due = rotation.status, rotation.spec.due
-    if not has_begun(rotation) or status.origin.startswith("UpdateRun "):
-        return False
-    if not rotation_state(rotation).done:
-        return True
-    by_age = bool(due.older_than) and not due.version_other_than and not due.image_other_than
-    return by_age and not (status.stop_requested or status.failed or status.message)
+    return is_waiting(recorded(NodeRotation, document))
