@@ -23,6 +23,7 @@ from ..module_utils._fleet.updates.sources import UpdateManifests, update_manife
 from ..module_utils._fleet.updates.steps.member_plans import member_plans
 from ..module_utils._fleet.updates.update_run import absent, as_data, skipped, started, stopped, targets_of
 from ..module_utils._report.run_text import run_text, waits_for
+from ..module_utils._report.text import notes_text
 from ..module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -138,8 +139,8 @@ def _answer(outcome: Outcome, session: Session, word: str = "done", plan: t.Sequ
 
 
 def _shown(outcome: Outcome, session: Session) -> dict[str, t.Any]:
-    """The run as data, after its tree was printed."""
+    """The run as data, after its tree was printed, and what is worth a word."""
     tree = run_text(outcome.run)
-    for line in tree:
+    for line in (*tree, *notes_text(outcome.notes)):
         session.say(line)
     return as_data(outcome) | {"tree": tree, "waits_for": waits_for(outcome.run)}

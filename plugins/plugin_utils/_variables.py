@@ -33,6 +33,8 @@ NO_OPTIONS: t.Mapping[str, str] = types.MappingProxyType({})
 # What is compared with known names, which takes time and memory that grow with it.
 _LONGEST = 200
 _BLOCK = ("block", "rescue", "always")
+# Where Ansible puts words of ``-e`` that set nothing.
+_WORDS = "_raw_params"
 _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 
 
@@ -63,7 +65,9 @@ def unknown(
     problems = []
     for name in sorted(set(given) - set(known_names)):
         near = [options[name]] if name in options else _near(name, known_names)
-        if near:
+        if name == _WORDS:
+            hint = "a value with blanks wants quotes inside those of the shell: -e reason=\"'it loses requests'\""
+        elif near:
             hint = f"did you mean {near[0]}?"
         elif alone:
             hint = f"known are {', '.join(sorted(known_names))}; name variables of your own in {OURS_TO_LIST}"

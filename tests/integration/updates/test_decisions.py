@@ -89,7 +89,8 @@ def test_a_member_that_does_not_answer_is_waited_for_and_then_skipped(fleet: Upd
 
 
 def test_nothing_starts_in_a_freeze_and_all_goes_on_when_it_is_lifted(fleet: UpdateFleet, plays: Plays) -> None:
-    """Windows and freezes lie beside the run, and are put on the hub with it."""
+    """Windows and freezes lie beside the run, and are put on the hub with it. Check mode judges by them, whatever is
+    recorded."""
     fleet.file_members(a=OLD, b=OLD)
     fleet.write(AT_ONCE)
     frozen = {"name": "sales", "start": "2020-01-01", "end": "2099-12-31", "reason": "the busy season"}
@@ -97,10 +98,18 @@ def test_nothing_starts_in_a_freeze_and_all_goes_on_when_it_is_lifted(fleet: Upd
     file = fleet.folder / "updates" / "maintenance.json"
     file.write_text(json.dumps({**maintenance, "spec": {"freezes": [frozen]}}))
     variables = fleet.variables(drivers={"command": fleet.file_driver()}, max_idle=0)
+    foreseen = plays("gitops.fleet.update", "--check", **variables).code(0)
+    assert "a, b: no maintenance window is known to open; freeze sales ends at 2100-01-01" in " ".join(
+        foreseen.output.split()
+    ), foreseen.output
     waits = plays("gitops.fleet.update", **variables).code(0)
     assert waits.fleet["outcome"] == "waiting" and waits.fleet["resume_at"].startswith("2100-01-01")
     assert "a Pending: " in waits.output and "the busy season" in waits.output
     assert {row.reason for row in fleet.rows()} == {"WindowClosed"} and fleet.file_upgrades() == []
     file.write_text(json.dumps({**maintenance, "spec": {"freezes": []}}))
+    foreseen = plays("gitops.fleet.update", "--check", **variables).code(0)
+    assert "nothing of windows, freezes and releases holds a, b now" in " ".join(foreseen.output.split()), (
+        foreseen.output
+    )
     assert plays("gitops.fleet.update", **variables).code(0).fleet["outcome"] == "done"
     assert sorted(fleet.file_upgrades()) == ["a", "b"]

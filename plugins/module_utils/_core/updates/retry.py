@@ -46,7 +46,8 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     where, state = f"UpdateRun/{before.name}", derive(run_of(before)).state
     if state not in DONE:
         message = f"a run in state {state} is not finished"
-        raise FleetError("conflict-state", message, where, "start it again, or wait for its end")
+        hint = "start it again (one that failed by restart=true of the playbook update), or wait for its end"
+        raise FleetError("conflict-state", message, where, hint)
     members = tuple(
         member.name
         for stage in before.status.stages

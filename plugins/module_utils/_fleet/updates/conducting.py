@@ -23,7 +23,9 @@ from ..._core.updates.releases import versions
 from ..._core.updates.releases.targets import target_of
 from ..._core.updates.run import MemberRow, RunState
 from ..._core.updates.status import derive
+from ..._core.updates.timing.obstacles import obstacle
 from ..._core.values.kube_version import KubeVersion
+from ..._core.values.listed import listed
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,
@@ -169,8 +171,11 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
         notes = _target_notes(run, wish, clients)
         refuse_type(session.records, run, drivers)
         _refuse_without_windows(session, run, given, drivers)
+        if _settled(run_of(run)):
+            return Outcome(run=run, changed=False, notes=notes)
+        notes = (*notes, *_beginning(session, run, given))
         if run.status.phase != NEW:
-            return Outcome(run=run, changed=not _settled(run_of(run)), notes=notes)
+            return Outcome(run=run, changed=True, notes=notes)
         return replace(started(session, run, observed_versions(drivers, wish.threads), write=False), notes=notes)
 
 
@@ -264,6 +269,20 @@ def _refuse_without_windows(
     problems = _permits(session.records, run, given).problems(found, session.clock())
     if problems:
         raise FleetError.of(problems)
+
+
+def _beginning(session: Session, run: UpdateRun, given: UpdateManifests) -> tuple[Problem, ...]:
+    """Which members may begin now by windows, freezes and releases as they are given, and what holds the others."""
+    names, now = run_of(run).unfinished, session.clock()
+    documents = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in names]
+    why: dict[str, list[str]] = {}
+    for name, view in _permits(session.records, run, given).views(documents, now).items():
+        found = obstacle(view, now)
+        why.setdefault(found.message if found else "", []).append(name)
+    free = why.pop("", [])
+    words = [("may-begin", f"nothing of windows, freezes and releases holds {listed(free)} now")] if free else []
+    words += [("held-now", f"{listed(held)}: {message}") for message, held in why.items()]
+    return tuple(Problem(code, message, f"UpdateRun/{run.name}") for code, message in words)
 
 
 def _permits(records: Records, run: UpdateRun, given: UpdateManifests | None = None) -> StartConstraints:
