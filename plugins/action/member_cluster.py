@@ -10,6 +10,7 @@ from ..module_utils._fleet.members.join import MemberSpec, join, wishes_of_conte
 from ..module_utils._fleet.members.leave import LeaveRequest, leave
 from ..module_utils._fleet.placements.placement import removal_limit
 from ..module_utils._fleet.session import Session
+from ..module_utils._report.members_text import joined_text, left_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -38,6 +39,8 @@ def _joined(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
     if options["context_pattern"]:
         session.say(f"to be joined, {len(wishes)} in all: {', '.join(each.name for each in wishes)}")
     outcome = join(session, wishes, write=not check)
+    for line in joined_text(outcome.joined, outcome.changed, outcome.unchanged, outcome.versions or {}):
+        session.say(line)
     return Answer(
         changed=bool(outcome.joined or outcome.changed),
         data={
@@ -93,6 +96,8 @@ def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
         patience=options["removal_timeout"],
     )
     outcome = leave(session, wish, write=not check)
+    for line in left_text(outcome.left, outcome.outcomes, outcome.unreachable, outcome.doubles, outcome.others):
+        session.say(line)
     data = {
         "left": list(outcome.left),
         "unreachable": list(outcome.unreachable),

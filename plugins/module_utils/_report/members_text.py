@@ -1,0 +1,47 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members that join and leave, for people: who, at which version, and what becomes of what was placed there."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._core.plan.outcome import MemberOutcome
+from .._core.values.listed import listed
+from .text import folded, member_lines, some, table
+
+
+def joined_text(
+    joined: t.Sequence[str], changed: t.Sequence[str], unchanged: t.Sequence[str], versions: t.Mapping[str, str]
+) -> list[str]:
+    """A row for each member: what becomes of it, and the version that its API server tells."""
+    words = dict.fromkeys(unchanged, "as it was") | dict.fromkeys(changed, "changed") | dict.fromkeys(joined, "joins")
+    rows = [(name, words[name], versions.get(name, "-")) for name in sorted(words)]
+    return table(["CLUSTER", "MEMBER", "VERSION"], some(rows)) if rows else []
+
+
+def left_text(
+    left: t.Collection[str],
+    outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]],
+    unreachable: t.Container[str],
+    doubles: t.Container[str],
+    others: t.Mapping[str, t.Sequence[str]],
+) -> list[str]:
+    """Each member that leaves, with what is deleted or released there, placement by placement."""
+    lines: list[str] = []
+    for name in sorted(left):
+        placed = outcomes.get(name, {})
+        if name in unreachable:
+            lines += folded(f"{name} leaves unasked; what lies there stays")
+        elif name in doubles:
+            lines += folded(f"{name} leaves; its cluster stays a member under another name, with all that is placed")
+        elif not placed:
+            lines.append(f"{name} leaves, and holds nothing that was placed")
+        else:
+            lines += folded(f"{name} leaves, and holds {listed(sorted(placed))}")
+        for placement in sorted(placed):
+            lines += member_lines(placement, placed[placement])
+        if others.get(name):
+            lines += folded(f"left alone there, as they are of other records: {listed(sorted(others[name]))}", "  ")
+    return lines

@@ -1,0 +1,37 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who joins or leaves is read before it is done: the same lines in check mode."""
+
+from __future__ import annotations
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import PRUNE, MemberStep
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
+from ansible_collections.gitops.fleet.plugins.module_utils._report.members_text import joined_text, left_text
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import CONFIG
+
+
+def test_each_member_with_its_version():
+    lines = [line.split() for line in joined_text(["b"], ["c"], ["a"], {"b": "v1.36.3"})]
+    assert lines == [
+        ["CLUSTER", "MEMBER", "VERSION"],
+        ["a", "as", "it", "was", "-"],
+        ["b", "joins", "v1.36.3"],
+        ["c", "changed", "-"],
+    ]
+    assert joined_text([], [], [], {}) == []
+
+
+def test_what_goes_with_a_member_that_leaves():
+    steps = (MemberStep(id=CONFIG, action=PRUNE),)
+    lines = left_text(
+        ["a", "b", "c", "d"], {"a": {"web": MemberOutcome(cluster="a", steps=steps)}}, {"b"}, {"c"}, {"a": ("theirs",)}
+    )
+    assert lines == [
+        "a leaves, and holds web",
+        f"  web: prune {CONFIG}",
+        "  left alone there, as they are of other records: theirs",
+        "b leaves unasked; what lies there stays",
+        "c leaves; its cluster stays a member under another name, with all that is placed",
+        "d leaves, and holds nothing that was placed",
+    ]
