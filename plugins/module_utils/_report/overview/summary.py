@@ -16,7 +16,7 @@ WORDS = {
     "placements": "placements",
     "gained": "places to be gained",
     "lost": "places to be lost",
-    "drifted": "objects drifted",
+    "drifted": "objects that had drifted at the last apply",
     "runs": "runs not over",
 }
 SHOWN = 40

@@ -1,7 +1,7 @@
 // What is not as it was placed, by field; and another fleet beside this one.
 function driftPage(report, host) {
   if (!report.drift.length) {
-    host.append(element("p", {}, "No drift is recorded. The last look at the members found everything as it was placed; ansible-playbook gitops.fleet.drift looks again."));
+    host.append(element("p", {}, "No drift is recorded: the last apply left everything as it was placed. What has changed since is found by ansible-playbook gitops.fleet.drift."));
     return () => {};
   }
   const rows = report.drift.map((row) => ({ ...row, text: Object.values(row).join(" ").toLowerCase() }));
