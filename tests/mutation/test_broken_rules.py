@@ -27,7 +27,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The code and its tests, in which every named test passes."""
     tree = tmp_path_factory.mktemp("mutation") / "ansible_collections" / "gitops" / "fleet"
     tree.mkdir(parents=True)
-    for folder in ("plugins", "tests"):
+    for folder in ("plugins", "tests", "tools"):
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tree)
     done = run(tree, sorted({one.test for one in BROKEN}))
