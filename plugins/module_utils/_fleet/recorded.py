@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects out of the records, which others may write too: by the rules for manifests, or not at all."""
+"""Any object out of the records as its dataclass, judged by the rules for manifests or only decoded; refused where
+others have damaged it."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ class Resource:
 
     @property
     def api_version(self) -> str:
+        """``group/version``, or the version alone of the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:

@@ -57,6 +57,7 @@ class Subject:
         return "-".join((*re.findall(r"[a-z0-9]+", self.name.lower()[-40:]), digest[:6]))
 
     def as_dict(self) -> dict[str, str]:
+        """As a binding names it under ``subjects``."""
         if self.kind == "ServiceAccount":
             return {"kind": self.kind, "name": self.name, "namespace": self.namespace}
         return {"kind": self.kind, "name": self.name, "apiGroup": _GROUP}

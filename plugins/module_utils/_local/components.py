@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs of a control plane, and the arguments that each is started with. Everything listens on loopback only."""
+"""The programs of a control plane: the arguments, variables and files that each is started with, and where the audit
+log is. Everything listens on loopback only."""
 
 from __future__ import annotations
 

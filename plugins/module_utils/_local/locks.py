@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that one process at a time may work under."""
+"""Files that one process at a time may work under; folders made, and what cannot be written there as FleetError
+``unwritable-folder``."""
 
 from __future__ import annotations
 

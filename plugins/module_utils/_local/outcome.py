@@ -91,26 +91,32 @@ class LocalOutcome:
 
     @property
     def name(self) -> str:
+        """Of the cluster."""
         return self.after.name
 
     @property
     def kubeconfig(self) -> str:
+        """Path of its administrator's kubeconfig afterwards; empty if it is absent or incomplete."""
         return self.after.kubeconfig
 
     @property
     def server(self) -> str:
+        """URL of its API server afterwards; empty if it is absent or incomplete."""
         return self.after.server
 
     @property
     def version(self) -> str:
+        """Of its API server afterwards, without ``v``."""
         return self.after.version
 
     @property
     def processes(self) -> t.Mapping[str, t.Mapping[str, t.Any]]:
+        """As of ``ClusterStatus``, afterwards."""
         return self.after.processes
 
     @property
     def ports(self) -> t.Mapping[str, int]:
+        """By component, afterwards."""
         return self.after.ports
 
 
@@ -123,6 +129,7 @@ class Outcomes:
 
     @property
     def changed(self) -> bool:
+        """Whether any cluster was changed, or would be."""
         return any(one.changed for one in self.outcomes.values())
 
 

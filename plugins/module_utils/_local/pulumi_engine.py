@@ -30,6 +30,7 @@ class Engine:
 
     @property
     def pulumi(self) -> Path:
+        """The program itself."""
         return self.folder / "pulumi"
 
 

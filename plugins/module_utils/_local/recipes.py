@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is built: each family of binaries is one tools module with its own ``go.mod`` and ``go.sum``.
+"""What is built: each family of binaries is one tools module with its own ``go.mod`` and ``go.sum``; which recipe fits
+a version, its key in the cache.
 
 Kubernetes, etcd and kwok pin different versions of the same libraries, so they never share a module: minimal version
 selection would lift them all to combinations that nobody has tested.

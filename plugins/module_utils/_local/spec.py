@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a local cluster shall be."""
+"""What a local cluster shall be, and what is refused: specifications with problems, versions that its data cannot go
+to."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ def node_name(cluster: str, pool: NodesSpec, number: int) -> str:
 
 
 def refuse_bad(spec: ClusterSpec) -> None:
-    """Raise FleetError with all that is wrong in ``spec``."""
+    """Raise FleetError with all that is wrong in ``spec``: ``bad-name``, ``bad-version``, ``bad-profile``,
+    ``bad-label``, ``bad-token``, ``bad-count``, ``bad-duration``, ``bad-quantity``, ``duplicate-pool``."""
     problems = tuple(_problems(spec))
     if problems:
         raise FleetError.of(problems)

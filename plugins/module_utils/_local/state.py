@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is remembered of a cluster: one JSON file in its folder, replaced as a whole at each change."""
+"""What is remembered of a local cluster, one JSON file in its folder, replaced as a whole; its ports and locks, the
+folder of all clusters."""
 
 from __future__ import annotations
 
@@ -29,6 +30,8 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 
 @dataclass(frozen=True)
 class Process:
+    """A component that was started, and the version of its binary."""
+
     id: ProcessId
     version: str
 
@@ -50,6 +53,7 @@ class State:
 
     @property
     def server(self) -> str:
+        """URL of the API server."""
         return f"https://127.0.0.1:{self.ports['kube-apiserver']}"
 
 
@@ -200,7 +204,8 @@ def remove(root: Path, name: str) -> None:
 
 
 def root_lock(root: Path) -> t.ContextManager[None]:
-    """Held while a cluster below ``root`` is given its ports, or is removed; waited for up to a minute."""
+    """Held while a cluster below ``root`` is given its ports, or is removed; waited for up to a minute. FleetError
+    ``busy`` after it, ``unwritable-folder``."""
     return locked(root / ".locks" / "root", timeout=60)
 
 

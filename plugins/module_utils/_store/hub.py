@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records as custom resources in any API server that we may write to. Nothing of ours runs there."""
+"""Records as custom resources in any API server that we may write to; how a hub is found. Nothing of ours runs
+there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which records a verb uses, and whether they outlive the machine."""
+"""Which records a verb uses, and whether they outlive the machine; whether this runs in CI."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The contract of every place that records are kept in. Code that reads or writes records knows this file only."""
+"""The contract of every place that records are kept in; its errors, and what a write without an answer has left. Code
+that reads or writes records knows this file only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A cluster as decisions about its nodes see it (Karpenter, ``state.Cluster``)."""
+"""A cluster as decisions about its nodes see it: Nodes put together with NodeClaims and pods, pools, prices, and which
+pool judges a node (Karpenter, ``state.Cluster``).
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,12 @@ class StatePool:
 
     @property
     def name(self) -> str:
+        """Name of the NodePool."""
         return self.pool.name
 
     @property
     def static(self) -> bool:
-        """A pool with ``replicas`` keeps a fixed number of nodes."""
+        """Whether it has ``replicas``, and so keeps a fixed number of nodes."""
         return (self.pool.manifest.get("spec") or {}).get("replicas") is not None
 
     @property
@@ -68,7 +71,8 @@ class StatePool:
         return {key: value for key, value in self.pool.template.labels.items() if isinstance(value, str)}
 
     def instance_type(self, name: str) -> InstanceType | None:
-        """None also where the catalogue is not known."""
+        """The instance type of that name that the pool may make; None if there is none, and where the catalogue is not
+        known."""
         return next((each for each in self.instance_types or () if each.name == name), None)
 
 
@@ -121,7 +125,7 @@ class ClusterState:
         return self.pools.get(claim.metadata.labels.get(POOL, ""))
 
     def foreign(self, node: StateNode) -> bool:
-        """Whether the class of its NodeClaim is another provider's, as far as pools tell."""
+        """Whether the class of its NodeClaim is another provider's, as far as pools tell; False without a NodeClaim."""
         ref = node.claim.spec.node_class_ref if node.claim is not None else None
         return ref is not None and (ref.group, ref.kind) in self._strange
 
@@ -137,7 +141,7 @@ def assemble(
     """The state from objects in any order: each Node with its NodeClaim and pods, all by name.
 
     A Node and a NodeClaim belong together if they name the same machine; where one does not tell, by the Node's name.
-    Pods of a node that is not given are left out.
+    Pods of a node that is not given are left out. Nodes that Karpenter does not look at yet are ``overlooked``.
     """
     by_node: dict[str, list[Pod]] = defaultdict(list)
     for pod in sorted(pods, key=lambda one: one.key):

@@ -30,6 +30,7 @@ class Eligibility:
     at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it; instants are texts, or None."""
         times = {"since": self.since, "at": self.at}
         return {"holds": self.holds, "code": self.code, "text": self.text} | {
             name: write_time(at) if at else None for name, at in times.items()
@@ -37,7 +38,8 @@ class Eligibility:
 
 
 def consolidatable(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
-    """Whether ``consolidateAfter`` has passed at an aware instant, and since when it runs."""
+    """Whether ``consolidateAfter`` has passed at an aware instant, and since when it runs. ValueError as of
+    ``consolidate_after``."""
     wait = consolidate_after(pool)
     if wait is None:
         return Eligibility(False, "never", f"consolidateAfter of pool {pool.name} is Never")
@@ -56,7 +58,8 @@ def consolidatable(pool: NodePool, node: StateNode, now: datetime) -> Eligibilit
 
 
 def waiting_since(node: StateNode) -> datetime | None:
-    """The last pod event, else the instant of initialization; None for a node that is not initialized."""
+    """Since when a node waits to be consolidated: its last pod event, else its initialization; None for a node that is
+    not initialized, or has no NodeClaim."""
     if node.claim is None:
         return None
     condition = node.claim.condition("Initialized")

@@ -43,8 +43,9 @@ class DaemonPods:
                     self._newest[uid] = pod
 
     def of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
-        """One pod for each, in their order. Its required node affinity is that of the template: the controller puts the
-        name of its node in this place. FleetError as of ``read_pod``, ValueError for parts of another type."""
+        """One pod for each of the DaemonSets, in their order. Its required node affinity is that of the template: the
+        controller puts the name of its node in this place. FleetError as of ``read_pod``, ValueError for parts of
+        another type."""
         return tuple(_pod(each, self._newest.get(str(mapping(each, "metadata").get("uid")))) for each in daemon_sets)
 
 

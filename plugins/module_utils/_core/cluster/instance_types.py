@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What new nodes could be: a catalogue of instance types with their offerings (Karpenter, ``cloudprovider``)."""
+"""One instance type, read from an entry of a list: what pods may ask for, and its offerings by zone and capacity type
+with the price of an hour (Karpenter, ``cloudprovider``).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A pod as decisions about nodes see it (Karpenter, ``pkg/utils/pod``)."""
+"""A pod as decisions about nodes see it: whether it needs room elsewhere, waits for a node that is to be made,
+tolerates a taint (Karpenter, ``pkg/utils/pod``).
+"""
 
 from __future__ import annotations
 
@@ -71,10 +73,12 @@ class Pod:
 
     @property
     def key(self) -> str:
+        """``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
     @property
     def ended(self) -> bool:
+        """Whether it has succeeded or failed."""
         return self.phase in ENDED
 
     @property
@@ -84,6 +88,7 @@ class Pod:
 
     @property
     def daemon(self) -> bool:
+        """Whether a DaemonSet owns it."""
         return DAEMON_SET in self.owners
 
     @property
@@ -93,6 +98,7 @@ class Pod:
 
     @property
     def cost(self) -> PodCost:
+        """What its cost depends on, for ``eviction_cost``."""
         return PodCost(
             deletion_cost=self.annotations.get(DELETION_COST), priority=self.priority, daemon_set=self.daemon
         )

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What disrupting its node means for a pod: whether do-not-disrupt protects it, whether a drain evicts it, what becomes
-of it (Karpenter, ``pkg/utils/pod``)."""
+"""What disrupting its node means for a pod: whether do-not-disrupt protects it and until when, whether a drain evicts
+it (Karpenter, ``pkg/utils/pod``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from .pod import DISRUPTED, DO_NOT_DISRUPT, Pod, tolerates
 
 @dataclass(frozen=True)
 class Protection:
-    """What do-not-disrupt says of a pod: whether it holds, until when (None: without end), and what is unreadable."""
+    """What do-not-disrupt says of a pod: whether it holds, until when, or when it ended (None: without end, or not
+    known before the pod has started), and what is unreadable."""
 
     holds: bool
     until: datetime | None = None

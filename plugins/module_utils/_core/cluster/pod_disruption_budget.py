@@ -33,6 +33,7 @@ class PodDisruptionBudget:
 
     @property
     def key(self) -> str:
+        """``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
     @property
@@ -41,7 +42,8 @@ class PodDisruptionBudget:
         return self.max_unavailable in (0, "0%") or self.min_available == "100%"
 
     def lets_through(self, pod: Pod) -> bool:
-        """Whether the pod goes whatever is allowed: it is not Ready, and the budget says ``AlwaysAllow``."""
+        """Whether the pod goes whatever is allowed: its condition Ready is False, and the budget says
+        ``AlwaysAllow``."""
         return self.unhealthy == ALWAYS_ALLOW and pod.ready == "False"
 
 
@@ -80,8 +82,9 @@ class PodDisruptionBudgets:
         return found
 
     def reschedulable_now(self, pod: Pod, now: datetime) -> bool:
-        """Whether room must be found for it at once: it is not protected, not under several budgets, and not under one
-        that never allows anything."""
+        """Whether room must be found for it at once, at an aware instant: it is ``reschedulable``, not protected, not
+        under several budgets, and not under one that never allows anything; budgets are asked only of what a drain
+        evicts."""
         if not (reschedulable(pod) and disruptable(pod, now)):
             return False
         if not evictable(pod, now):
@@ -91,7 +94,7 @@ class PodDisruptionBudgets:
 
 
 def read_pod_disruption_budget(document: t.Any) -> PodDisruptionBudget:
-    """FleetError ``undecodable`` if it has not the structure of one."""
+    """A policy/v1 PodDisruptionBudget; FleetError ``undecodable`` if it has not the structure of one."""
     manifest = read_as(PdbManifest, document, "PodDisruptionBudget")
     return PodDisruptionBudget(
         name=manifest.metadata.name,

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads manifests of core/v1 Pods: what decisions about nodes see of them, with what they request."""
+"""Reads core/v1 Pods as decisions about nodes see them, with what they request; and for its neighbours any manifest as
+a dataclass, and quantities as amounts in 10^-9."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def read_pod(document: t.Any) -> Pod:
 
 
 def read_as(cls: type[T], document: t.Any, where: str) -> T:
-    """The document as ``cls``. FleetError ``undecodable`` at ``where``, with what does not fit."""
+    """A manifest decoded as the dataclass ``cls``; FleetError ``undecodable`` at ``where``, with what does not fit."""
     try:
         return decode(cls, document)
     except ValueError as error:
@@ -80,7 +81,8 @@ def read_as(cls: type[T], document: t.Any, where: str) -> T:
 
 
 def requests(spec: PodSpec, where: str) -> Amounts:
-    """What the pod takes of a node, itself included as 1 of ``pods``, in 10^-9; FleetError ``invalid-quantity``."""
+    """What a pod of that spec takes of a node, itself included as 1 of ``pods``, in 10^-9 of each resource's unit;
+    FleetError ``invalid-quantity`` at ``where``."""
     total = pod_requests(
         [(each.restart_policy, amounts(each.resources.requests, where)) for each in spec.init_containers],
         [amounts(each.resources.requests, where) for each in spec.containers],
@@ -91,7 +93,8 @@ def requests(spec: PodSpec, where: str) -> Amounts:
 
 
 def amounts(written: t.Mapping[str, t.Any], where: str) -> Amounts:
-    """Quantities in 10^-9, each of its resource's unit; FleetError ``invalid-quantity`` if one of them is none."""
+    """Quantities in 10^-9, each of its resource's unit; FleetError ``invalid-quantity`` at ``where`` if one of them is
+    none."""
     try:
         return {name: read_quantity(amount).nanos for name, amount in written.items()}
     except ValueError as error:

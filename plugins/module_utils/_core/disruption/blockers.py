@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What keeps a node from being disrupted, gate by gate and in words (Karpenter, ``NewCandidate``).
+"""What keeps a node from being disrupted by Karpenter: every closed gate of the node and of its pods, in words
+(Karpenter, ``NewCandidate``).
 
 Upstream stops at the first gate that is closed; here all are told, in the order in which upstream asks.
 """
@@ -24,24 +25,26 @@ GRACEFUL, EVENTUAL = "graceful", "eventual"
 
 
 def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:
-    """Everything that blocks a node for graceful or eventual methods (``kind``), at an aware instant; empty: it is a
-    candidate."""
+    """Every gate that keeps a node from being disrupted by graceful or eventual methods (``kind``), at an aware
+    instant; empty: it is a candidate."""
     found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.limits, now))
     return past_grace(found, node) if kind == EVENTUAL else found
 
 
 def past_grace(found: tuple[Blocker, ...], node: StateNode) -> tuple[Blocker, ...]:
-    """Of all that blocks a node what still does for eventual methods: no pod outlasts a terminationGracePeriod."""
+    """Of all that blocks a node what still does for eventual methods: where its NodeClaim has a terminationGracePeriod,
+    which no pod outlasts, what is not by a pod; elsewhere all of it."""
     return tuple(each for each in found if not each.by_pod) if node.grace else found
 
 
 def node_blockers(state: ClusterState, node: StateNode, now: datetime) -> tuple[Blocker, ...]:
-    """The gates of the node itself, in upstream's order."""
+    """The gates of the node itself that are closed at an aware instant, in upstream's order."""
     return tuple(found for gate in _GATES if (found := gate(state, node, now)) is not None)
 
 
 def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datetime) -> tuple[Blocker, ...]:
-    """Protected pods, then pods that PodDisruptionBudgets hold; one sentence for each pod."""
+    """Pods that are protected at an aware instant, then pods that PodDisruptionBudgets hold, both in the order given;
+    one blocker for each pod, so that one that is protected is not told again."""
     shielded, held = [], []
     for pod in pods:
         if DO_NOT_DISRUPT in pod.annotations and pod.active:

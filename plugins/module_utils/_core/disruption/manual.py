@@ -1,9 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that somebody deletes by hand: by name, of one pool, or all that Karpenter manages.
+"""Which nodes somebody deletes by hand: by their names, all of a pool, or what goes with its NodePool, whose number has
+to be confirmed.
 
-No budget holds such a deletion back, so that more than one node needs its number confirmed.
+No budget holds such a deletion back, so that nobody deletes all nodes of a pool without saying how many these are.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from ..errors import FleetError, Problem
 
 
 def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:
-    """These names, sorted and each once. FleetError ``empty-name`` for an empty one and for none, which is never "all",
-    ``unknown-node`` where no Node has one."""
+    """The Nodes of these names that somebody deletes, sorted and each once. FleetError ``empty-name`` for an empty one
+    and for none, which is never "all", ``unknown-node`` where no Node has one."""
     wanted = sorted(set(names))
     there = {each.node_name for each in state.nodes if each.node is not None}
     problems = [_empty("node") for name in wanted if not name.strip()]
@@ -34,8 +35,8 @@ def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...
 
 
 def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
-    """The names of the Nodes that a pool has, sorted. FleetError ``empty-name``, ``count-not-confirmed`` unless their
-    number is."""
+    """The names of the Nodes that a pool has, sorted; none for a pool that there is not. FleetError ``empty-name``,
+    ``count-not-confirmed`` unless ``confirmed`` is how many they are, 0 included."""
     found = [each.node_name for each in _of_pool(state, pool) if each.node is not None]
     return _confirmed(found, f"pool {pool}", confirmed)
 

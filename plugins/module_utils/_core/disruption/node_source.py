@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What becomes of nodes when the NodePool or the node class that they come from is written or deleted.
+"""What writing or deleting one NodePool or node class does to the nodes of a cluster: drift, nodes that go with it, the
+subnet of an AKSNodeClass.
 
 One judgement for all who ask before they write: files held against members, and programs.
 """

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What holds back a disruption, by its reason: a table for people. Karpenter and our own rotation differ in expiry."""
+"""What holds back a disruption (budgets, PodDisruptionBudgets, do-not-disrupt), by its reason: a table for people.
+Karpenter and our own rotation differ in expiry."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ class SafeguardRow:
     replacement_first: str
 
     def as_dict(self) -> dict[str, str]:
+        """As results have it."""
         return {
             "reason": self.reason,
             "budgets": self.budgets,
@@ -38,8 +40,8 @@ _EXPIRATION = {
 
 
 def safeguard_rows(run_by: str) -> tuple[SafeguardRow, ...]:
-    """What holds back a disruption, a row for each reason; ``run_by`` is ``karpenter`` (its pools) or ``rotation``
-    (nodes that our own rotation replaces)."""
+    """What holds back a disruption: rows for Empty, Drifted, Underutilized, Expiration and Manual. ``run_by`` is
+    ``karpenter`` (its pools) or ``rotation`` (nodes that our own rotation replaces), KeyError for another."""
     return (
         SafeguardRow("Empty", YES, YES, YES, NO),
         SafeguardRow("Drifted", YES, YES, YES, FIRST_IF_NEEDED),

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts of NodePools and node classes that somebody writes by hand, and what has to be said first of those that rotate
-nodes."""
+"""Merge patches of NodePools and node classes that somebody writes by hand: read, shown without secrets, and withheld
+until consent to drift and routes is said."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Edits of ``vnetSubnetID`` of an AKSNodeClass: which are supported, and whether the new subnet will do.
+"""Edits of ``vnetSubnetID`` of an AKSNodeClass: which are supported, and whether the new subnet will do (ranges in CIDR
+form, free addresses, routes).
 
 Azure supports no move from one good subnet to another; the field can be changed to get away from one that is
 malformed or does not exist. The server checks none of what follows.
@@ -119,7 +120,7 @@ def _migration(old: str, new: str, override: bool) -> Lint:
 
 
 def check_range(text: str) -> str:
-    """What is wrong with a range in CIDR form; empty if nothing is."""
+    """What is wrong with a range of addresses in CIDR form, IPv4 or IPv6; empty if nothing is."""
     try:
         _range(text)
     except FleetError as error:

@@ -32,6 +32,7 @@ class Removal:
     grace_seconds: int | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
         return {"pod": self.pod, "action": self.action, "text": self.text, "graceSeconds": self.grace_seconds}
 
 
@@ -44,17 +45,20 @@ class Drain:
 
     @property
     def done(self) -> bool:
+        """Whether no pod is left to wait for."""
         return not self.removals
 
     @property
     def text(self) -> str:
+        """How many pods are left, until when they are waited for, and for which, in a sentence."""
         limit = f"until {write_time(self.deadline)}" if self.deadline else "no deadline"
         held = ", ".join(each.pod for each in self.removals if each.action == WAIT)
         return f"{len(self.removals)} pods left, {limit}" + (f"; waits for {held}" if held else "")
 
 
 def deadline(claim: NodeClaim) -> datetime | None:
-    """When the drain ends by force: the annotation that is written once, else deletion plus the grace period.
+    """When the drain ends by force, an aware instant: the annotation that is written once, else deletion plus the grace
+    period.
 
     None: never, or not in any calendar. ValueError if the period cannot be read.
     """
@@ -71,8 +75,8 @@ def deadline(claim: NodeClaim) -> datetime | None:
 
 
 def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
-    """What is to be done now: pods past their time are deleted, the first tier that has pods is evicted, others wait.
-    Pods that a drain leaves where they are, and stuck ones, are not in it.
+    """What is to be done at an aware instant, by the key of the pod: those past their time are deleted, the first tier
+    that has pods is evicted, others wait. Pods that a drain leaves where they are, and stuck ones, are not in it.
 
     A pod is past its time once less is left until the deadline than it asks for; without ``until`` none ever is.
     """

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long upgrades take: given, or learned from runs that are over."""
+"""How long upgrades take: given, or learned from runs that are over; lengths drawn from their spread, quantiles."""
 
 from __future__ import annotations
 
@@ -77,19 +77,20 @@ def learned(runs: t.Iterable[UpdateRun], run_type: str, given: Duration = UPGRAD
 
 
 def share(seed: int, sample: int, name: str) -> float:
-    """A number from 0 to 1 that looks random: always the same for the same three, whatever else is asked."""
+    """A number from 0 to 1 that looks random, by which a length is drawn: always the same for the same three, whatever
+    else is asked."""
     digest = hashlib.blake2b(f"{seed}/{sample}/{name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / _LARGEST
 
 
 def rounded(length: timedelta, to: timedelta) -> timedelta:
-    """The nearest multiple of ``to``, which is positive, and at least that; halfway to the even one."""
+    """The length as the nearest multiple of ``to``, which is positive, and at least that; halfway to the even one."""
     return max(1, round(length / to)) * to
 
 
 def quantile(values: t.Sequence[t.Any], wanted: float) -> t.Any:
-    """The smallest of ``values``, which are sorted and not empty, that at least the share ``wanted`` (0 to 1) of them
-    does not exceed."""
+    """The quantile of ``values``, which are sorted and not empty: the smallest that at least the share ``wanted`` (0 to
+    1) of them does not exceed."""
     return values[min(len(values) - 1, max(0, -int(-wanted * len(values) // 1) - 1))]
 
 

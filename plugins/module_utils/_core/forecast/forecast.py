@@ -95,6 +95,8 @@ class NodeForecast:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberForecast(NodeForecast):
+    """A member, with its place in the run."""
+
     stage: str
     group: str
 

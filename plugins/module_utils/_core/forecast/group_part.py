@@ -83,7 +83,8 @@ class GroupPart:
 
 
 def part_of(group: GroupRow, views: t.Mapping[str, MemberView]) -> GroupPart:
-    """The group as it is when its stage begins. Windows that are the same object are the same windows."""
+    """The part of a group that decisions need, as it is when its stage begins. Windows that are the same object are the
+    same windows."""
     made = GroupPart()
     alike: dict[int | None, list[int]] = {}
     for at, row in enumerate(group.members):

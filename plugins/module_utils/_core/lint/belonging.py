@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is judged in a repository that also holds charts, playbooks, pipelines and values: manifests, and what is
-unmistakably a part of one."""
+"""What is judged in a repository that also holds charts, playbooks, pipelines and values: manifests and unmistakable
+parts of one, no templates."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def meant_for_us(text: str) -> bool:
 
 
 def is_template(text: str) -> bool:
-    """Whether it can be one of Helm or Jinja: a line is nothing but a directive."""
+    """Whether a file can be a template of Helm or Jinja: a line is nothing but a directive."""
     return bool(_DIRECTIVE.search(text))
 
 

@@ -33,14 +33,15 @@ Row = tuple[t.Any, str]
 
 
 def is_related(document: t.Any) -> bool:
-    """Whether ``across`` can have anything to say about a document."""
+    """Whether ``across`` can have anything to say about a document: it is of a kind that is known here, or a
+    NodePool."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     return isinstance(kind, str) and (kind in KIND_OF or kind == "NodePool")
 
 
 def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
-    """Remarks with the index of the row that each is about; ``places`` tell where each row was read, as
-    ``file:line``."""
+    """Remarks on what several documents together show, with the index of the row that each is about; ``places`` tell
+    where each row was read, as ``file:line``."""
     yield from _twice(rows, places)
     yield from _overridden_twice(rows, places)
     yield from _against_placements(rows)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a placement that cannot decide anything yet would ask for: its spread constraints in words; and selectors that
+"""Remarks on one placement: its spread constraints in words where the number of clusters is missing, and selectors that
 select nothing."""
 
 from __future__ import annotations

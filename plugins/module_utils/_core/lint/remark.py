@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One thing that the linter says about a document."""
+"""One thing that the linter says about a document, and how it is made of a problem, a finding or a hazard, with the
+mended form."""
 
 from __future__ import annotations
 
@@ -43,14 +44,17 @@ class LintProblem:
 
     @property
     def where(self) -> str:
+        """``file:line``, or the file where no line is known."""
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def as_dict(self) -> dict[str, t.Any]:
+        """All fields as plain data."""
         return {**vars(self), "mended": dict(self.mended)}
 
 
 def shortened(remark: LintProblem) -> LintProblem:
-    """A name, a key or a value of megabytes is cut where it is told, so that people and other programs can read on."""
+    """The remark with each of its texts cut to ``LONGEST`` characters, for a name, a key or a value may be of
+    megabytes; what is mended stays whole."""
     texts = {name: getattr(remark, name) for name in ("message", "path", "consent", "object")}
     long: dict[str, t.Any] = {name: f"{text[:LONGEST]} ..." for name, text in texts.items() if len(text) > LONGEST}
     return replace(remark, **long) if long else remark
@@ -87,8 +91,8 @@ def of_problem(problem: Problem) -> LintProblem:
 
 
 def of_finding(finding: Finding) -> LintProblem:
-    # Where a repair moves something, path and mended form tell so; the message says why.
     """A warning on a document that is read otherwise than it is written, with the form that is meant."""
+    # Where a repair moves something, path and mended form tell so; the message says why.
     message = finding.message if finding.old_path == finding.new_path else finding.reason
     return LintProblem(
         code=finding.code, level=WARNING, message=message, path=finding.old_path, mended=mended_by(finding)
@@ -96,7 +100,8 @@ def of_finding(finding: Finding) -> LintProblem:
 
 
 def mended_by(finding: Finding) -> dict[str, t.Any]:
-    """What a repair writes, to be put in the order in which repairs were found. Nothing for a mere warning.
+    """What the repair of a finding writes, by field path, to be put in the order in which repairs were found. Nothing
+    for a mere warning.
 
     Where the two paths are a list and its first item, the item became a list, or the list its item.
     """

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which Kubernetes object a manifest describes: group, version, kind, namespace and name."""
+"""Which Kubernetes object a manifest describes: group, version, kind, namespace and name; and its labels and
+annotations."""
 
 from __future__ import annotations
 
@@ -30,6 +31,7 @@ class ObjectId:
 
     @property
     def api_version(self) -> str:
+        """``apps/v1``; the version alone for the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
@@ -73,24 +75,24 @@ class ScopedName:
 
 
 def group_version(api_version: str) -> tuple[str, str]:
-    """``apps/v1`` is (``apps``, ``v1``); ``v1`` is (empty, ``v1``)."""
+    """Group and version of an ``apiVersion``: ``apps/v1`` is (``apps``, ``v1``); ``v1`` is (empty, ``v1``)."""
     group, _slash, version = api_version.rpartition("/")
     return group, version
 
 
 def metadata_of(manifest: Manifest) -> Manifest:
-    """The metadata, or nothing where there is none."""
+    """The metadata of a manifest; an empty map where there are none, or something else stands in their place."""
     metadata = manifest.get("metadata")
     return metadata if isinstance(metadata, t.Mapping) else {}
 
 
 def labels_of(manifest: Manifest) -> Manifest:
-    """The labels, or nothing where there are none or something else stands in their place."""
+    """The labels of a manifest; an empty map where there are none or something else stands in their place."""
     return _map_in(metadata_of(manifest), "labels")
 
 
 def annotations_of(manifest: Manifest) -> Manifest:
-    """The annotations, or nothing where there are none or something else stands in their place."""
+    """The annotations of a manifest; an empty map where there are none or something else stands in their place."""
     return _map_in(metadata_of(manifest), "annotations")
 
 

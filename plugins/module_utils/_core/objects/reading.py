@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Manifests that people write: all problems at once, and the repairs that make published samples usable."""
+"""Manifests of our and KubeFleet's kinds that people write: read or judged, all problems at once, with repairs; and
+what an update may not change."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What must never be placed, and why (KubeFleet's ignored kinds and objects, and our own records)."""
+"""What must never be placed, and why: KubeFleet's ignored kinds and objects, reserved namespaces, webhooks that could
+stop a cluster, our own records."""
 
 from __future__ import annotations
 
@@ -83,8 +84,8 @@ def refusal(
 
 
 def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
-    """The problems ``malformed-metadata`` of labels and annotations that no API server reads: they map keys to
-    texts."""
+    """The problems ``malformed-metadata`` of labels and annotations of an object to be placed that no API server reads:
+    they map keys to texts."""
     for key, found in (("labels", labels_of(manifest)), ("annotations", annotations_of(manifest))):
         where = f"{each} metadata.{key}"
         if not isinstance(metadata_of(manifest).get(key) or {}, t.Mapping):

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Brakes: limits that stop a plan from destroying more than its author meant. All are on by default."""
+"""Brakes: limits that stop a plan from destroying more than its author meant: removals, emptiness, age of facts, an
+older source. All are on by default."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What changes in objects that stay: field, old and new value. Old is what was applied last (the record's resource
-snapshot), or, where members were looked at, what is there. Values of Secrets are never shown."""
+"""The form in which plans tell a change of an object: its fields, each with old and new value. Old is what was applied
+last (the record's resource snapshot), or, where members were looked at, what is there. Values of Secrets are never
+shown."""
 
 from __future__ import annotations
 

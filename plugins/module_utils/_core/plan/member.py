@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What has to be done to each object on one member, judged from what was read there and nothing else.
+"""What has to be done to each object on one member (create, take over, update, repair, refuse, delete, release), judged
+from what was read there.
 
 The rules are those of KubeFleet's work applier: takeover, drift, availability of a newer manifest over drift.
 """
@@ -126,11 +127,13 @@ def decide_member(
     abandon: bool = False,
     shows: bool = False,
 ) -> tuple[MemberStep, ...]:
-    """Steps in the order in which they are carried out: applies by wave, then removals in reverse.
+    """The steps for each object on one member, in the order in which they are carried out: applies by wave, then
+    removals in reverse.
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member. Namespaces and
     CustomResourceDefinitions that leave are released, not deleted, unless their kind is in ``prune_kinds``.
-    ``abandon`` releases everything that leaves. With ``shows`` updates tell what they change.
+    ``abandon`` releases everything that leaves. With ``shows`` updates tell what they change. ``applyset`` is the ID of
+    the placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finding what changes in objects, between what is wanted and what was applied last, or what is live."""
+"""Finds which objects are new or changed, and in which fields, between what is wanted and what was applied last, or is
+live; Secrets masked."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ MOST_FIELDS = 100
 
 
 def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[ObjectChange, ...]:
-    """The objects that were not held before or are another now, in their order. What leaves is in the plan itself."""
+    """The objects that were not held before or are another now (changed, or perhaps so), in their order. What leaves is
+    in the plan itself."""
     manifests = {identify(each).key: each for each in earlier.manifests}
     found = (_change(each, manifests.get(each.id.key), earlier.hashes.get(each.id.key)) for each in objects)
     return tuple(each for each in found if each is not None)

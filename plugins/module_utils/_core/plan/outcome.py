@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What became of a plan on one member."""
+"""What became of a plan on one member: which objects were written, failed, drifted, were not removed."""
 
 from __future__ import annotations
 

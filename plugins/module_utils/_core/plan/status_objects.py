@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects in the status of a placement: those selected, and what failed, drifted or differs on a cluster."""
+"""Lists of objects in the status of a placement or a binding: those selected, and what failed, drifted or differs on a
+cluster."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def origins_of(plan: PlacementPlan) -> Origins:
 
 
 def selected_resources(objects: t.Iterable[Rendered]) -> tuple[ResourceIdentifier, ...]:
-    """What the selectors picked: an envelope once, for all that came out of it."""
+    """What the selectors of a placement picked, for its status: an envelope once, for all that came out of it."""
     return tuple(dict.fromkeys(map(_selected, objects)))
 
 
@@ -67,7 +68,7 @@ def failed_placements(
 def drifted_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, now: datetime
 ) -> tuple[DriftedPlacement, ...]:
-    """Drift that stands after the run, for repaired drift is none any more; at most ``DETAILS`` objects, and as many
+    """Drift that stands after the run, without what was repaired; at most ``DETAILS`` objects, and as many
     fields of each. The first observation is that in ``old``, else ``now``."""
     first = {_place(each): each.first_drifted_observed_time for each in (old.drifted_placements if old else ())}
     rows = []

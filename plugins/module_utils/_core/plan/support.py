@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Findings for what a placement asks of KubeFleet's API that this version does not carry out."""
+"""Findings for what one placement asks of KubeFleet's API that this version does not carry out."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .reported.mirror import not_mirrored, wants_mirror
 
 
 def limitations(placement: ClusterResourcePlacement, on_hub: bool, from_hub: bool) -> tuple[Problem, ...]:
-    """Wishes that cannot be carried out as they stand, as docs/compatibility.md lists them. ``on_hub`` says that the
-    records are kept there, and not in a file, ``from_hub`` that the resources are those on the hub."""
+    """Wishes of a placement that cannot be carried out as they stand, as docs/compatibility.md lists them. ``on_hub``
+    says that the records are kept there, and not in a file, ``from_hub`` that the resources are those on the hub."""
     about, found = f"{placement.kind}/{placement.key} spec", []
     why = not_mirrored(placement, from_hub) if wants_mirror(placement) else ""
     if why:

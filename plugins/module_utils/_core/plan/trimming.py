@@ -60,7 +60,8 @@ def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int,
 
 
 def trimmed_binding(status: BindingStatus) -> BindingStatus:
-    """The status with as many details of objects as a part of the limit takes; its conditions stay."""
+    """The status with fewer details of objects, until it has an eighth of ``LIMIT`` at most, or no details are left;
+    its conditions stay."""
     if not (status.failed_placements or status.drifted_placements or status.diffed_placements):
         return status
     for most in _DETAILS:

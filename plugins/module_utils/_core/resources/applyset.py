@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one placement keeps on one member, recorded there as an ApplySet (Kubernetes KEP-3659).
+"""The record on a member of what one placement keeps there, an ApplySet (Kubernetes KEP-3659): its parent ConfigMap
+written and read, its label on objects.
 
 The parent is a ConfigMap in our own namespace; every placed object carries the ``part-of`` label. The parent's data
 hold what is needed to rebuild our records from the members alone.
@@ -222,7 +223,7 @@ def _is_segment(called: str) -> bool:
 
 
 def part_of(manifest: t.Mapping[str, t.Any], applyset: str) -> dict[str, t.Any]:
-    """The manifest with the label that makes it a member of the ApplySet."""
+    """The manifest with the label that makes it a member of the ApplySet; the given one is not changed."""
     metadata = dict(manifest.get("metadata") or {})
     metadata["labels"] = {**labels_of(manifest), PART_OF_LABEL: applyset}
     return {**manifest, "metadata": metadata}

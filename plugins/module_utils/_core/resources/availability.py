@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a placed object is available, by kind: the table of KubeFleet's availability tracker."""
+"""Whether a placed object is available, by kind, and what it lacks if not: the table of KubeFleet's availability
+tracker."""
 
 from __future__ import annotations
 

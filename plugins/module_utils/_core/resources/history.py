@@ -94,8 +94,8 @@ class SnapshotRow:
 
 
 def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
-    """A step for each of ``snapshots``, which come in ascending order of index. An object of which one of two
-    neighbours knows the name alone counts as changed."""
+    """What each resource snapshot changed: a step for each of ``snapshots``, which come in ascending order of index. An
+    object of which one of two neighbours knows the name alone counts as changed."""
     steps: list[Step] = []
     before: dict[t.Any, tuple[ObjectId, str]] | None = None
     for each in snapshots:

@@ -109,5 +109,6 @@ def in_hash_order(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
 
 
 def apply_wave(each: ObjectId) -> int:
-    """Objects of a lower wave are applied first; kinds that are not in the list come last."""
+    """The number of the wave in which an object is applied, from 0; ``LAST_WAVE`` for kinds that are not in the
+    list."""
     return _WAVE.get((each.group, each.kind), LAST_WAVE)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Snapshots of policies and resources: when a new one is due, how it is named and split, which ones go (KubeFleet)."""
+"""Snapshots of policies and resources: the hashes that tell when a new one is due, their names, indexes and parts, and
+which ones go (KubeFleet)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ DEFAULT_POLICY = {"placementType": "PickAll"}
 
 
 def policy_hash(policy: t.Mapping[str, t.Any] | None) -> str:
-    """Hex SHA-256 of a policy, as it is in JSON, without ``numberOfClusters``.
+    """The hash that tells whether a policy needs a new snapshot: hex SHA-256 of it as it is in JSON, without
+    ``numberOfClusters``.
 
     Scaling alone makes no new snapshot. None is PickAll.
     """
@@ -26,7 +28,8 @@ def policy_hash(policy: t.Mapping[str, t.Any] | None) -> str:
 
 
 def resource_hash(object_hashes: t.Iterable[str]) -> str:
-    """Hex SHA-256 over the hashes of all objects (``sealing.object_hash``), in whatever order they are given."""
+    """The hash that tells whether resources need a new snapshot: hex SHA-256 over the hashes of all objects
+    (``sealing.object_hash``), in whatever order they are given."""
     return digest_of(sorted(object_hashes))
 
 
@@ -53,7 +56,8 @@ def policy_snapshot_name(placement: str, index: int) -> str:
 
 
 def resource_snapshot_name(placement: str, index: int, part: int = 0) -> str:
-    """The first part is the master, ``<placement>-<index>-snapshot``; the next is ``<placement>-<index>-0``."""
+    """Name of a part of the resource snapshot at an index: the first part is the master,
+    ``<placement>-<index>-snapshot``; the next is ``<placement>-<index>-0``."""
     return f"{placement}-{index}-snapshot" if part == 0 else f"{placement}-{index}-{part - 1}"
 
 
@@ -71,13 +75,13 @@ def is_snapshot_of(placement: str, name: str) -> bool:
 
 
 def next_index(indices: t.Iterable[int]) -> int:
-    """The index after the highest one that exists; the first is 0."""
+    """The index of a new snapshot: after the highest one that exists; the first is 0."""
     return max(indices, default=-1) + 1
 
 
 def dropped(indices: t.Iterable[int], limit: int) -> tuple[int, ...]:
-    """The indices that go, oldest first, so that ``limit`` (``revisionHistoryLimit``) remain, the new one included.
-    ValueError for a limit below 1."""
+    """The indices of snapshots that go, oldest first, so that ``limit`` (``revisionHistoryLimit``) remain, the new one
+    included. ValueError for a limit below 1."""
     if limit < 1:
         raise ValueError("at least one snapshot is kept")
     return tuple(sorted(set(indices))[:-limit])

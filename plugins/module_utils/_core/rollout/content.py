@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a cluster holds of a placement: a resource snapshot and the overrides that go with it."""
+"""What a cluster holds, or is to hold, of a placement: a resource snapshot with its overrides; and a binding as
+rollouts look at it."""
 
 from __future__ import annotations
 
@@ -41,22 +42,27 @@ class RolloutBinding:
 
     @property
     def name(self) -> str:
+        """Name of the binding."""
         return self.binding.metadata.name
 
     @property
     def cluster(self) -> str:
+        """Name of the cluster that it binds."""
         return self.binding.spec.target_cluster
 
     @property
     def state(self) -> str:
+        """Scheduled, Bound or Unscheduled."""
         return self.binding.spec.state
 
     @property
     def deleting(self) -> bool:
+        """Whether its deletion was asked for."""
         return self.binding.metadata.deletion_timestamp is not None
 
     @property
     def content(self) -> Content:
+        """What its spec names, whether the cluster has all of it yet or not."""
         spec = self.binding.spec
         overrides = Overrides(
             cluster=spec.cluster_resource_override_snapshots, namespaced=spec.resource_override_snapshots
@@ -72,6 +78,7 @@ class WantedContent:
     overrides: OverridesByCluster
 
     def of(self, cluster: str) -> Content:
+        """What this cluster is to hold."""
         overrides = self.overrides.get(cluster, NO_OVERRIDES)
         return Content(resource_snapshot=self.resource_snapshot, overrides=overrides)
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evictions under placement disruption budgets (KubeFleet ClusterResourcePlacementEviction): whether, and why."""
+"""The verdict on an eviction under a placement's disruption budget (KubeFleet ClusterResourcePlacementEviction):
+whether, why, and the arithmetic."""
 
 from __future__ import annotations
 
@@ -122,7 +123,7 @@ def evict(
 
 
 def is_over(eviction: ClusterResourcePlacementEviction) -> bool:
-    """Whether it was found invalid at this generation, or executed or refused at any."""
+    """Whether an eviction was tried already: found invalid at this generation, or executed or refused at any."""
     conditions = eviction.status.conditions
     invalid = status_is(conditions, VALID, eviction.metadata.generation, FALSE)
     return invalid or find_condition(conditions, EXECUTED) is not None

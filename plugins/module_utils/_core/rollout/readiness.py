@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a cluster is done with the content of its binding, has failed, or is on its way (KubeFleet bindings)."""
+"""Whether a binding's cluster is done with its content, has failed, or is on its way, by the conditions of the binding
+(KubeFleet)."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ class BindingReadiness:
 def readiness(
     binding: ClusterResourceBinding, period: timedelta, now: datetime, *, applied_only: bool, upstream: bool
 ) -> BindingReadiness:
-    """Ready is a cluster that has reported its difference, or whose objects are available.
+    """Whether the cluster of a binding is ready: it has reported its difference, or its objects are available.
 
     Where the availability of an object cannot be known, ``period`` must have passed since that was found. With
     ``applied_only`` it is enough that all is applied and ``period`` has passed since, available or not. Upstream wants
@@ -73,12 +74,13 @@ def failed_condition(binding: ClusterResourceBinding, *, upstream: bool) -> Cond
 
 
 def reports_difference(binding: ClusterResourceBinding) -> bool:
-    """Whether it has a current DiffReported condition, of whatever status."""
+    """Whether the binding has a DiffReported condition of its present generation, of whatever status."""
     return current(binding.status.conditions, DIFF_REPORTED, binding.metadata.generation) is not None
 
 
 def known_unavailable(binding: ClusterResourceBinding) -> bool:
-    """Whether the present generation is known not to be available; one of which nothing is known is not."""
+    """Whether the present generation of a binding is known not to be available; one of which nothing is known is
+    not."""
     return status_is(binding.status.conditions, AVAILABLE, binding.metadata.generation, FALSE)
 
 

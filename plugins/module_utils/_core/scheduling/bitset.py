@@ -12,7 +12,7 @@ _AS_FLAGS = bytes.maketrans(b"01", b"\x00\x01")
 
 
 def of(positions: t.Sequence[int], size: int) -> int:
-    """The set that holds exactly ``positions``, each below ``size``."""
+    """The set that holds exactly ``positions``, in any order, each below ``size``."""
     if len(positions) == 1:
         return 1 << positions[0]
     octets = bytearray(size // 8 + 1)
@@ -27,7 +27,7 @@ def flags(bits: int, size: int) -> bytes:
 
 
 def positions(bits: int) -> list[int]:
-    """The members in ascending order."""
+    """The members of a set in ascending order."""
     size = bits.bit_length()
     return list(compress(range(size), flags(bits, size)))
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Filter ``ClusterAffinityFilter`` (KubeFleet scheduler): required terms of label and property selectors."""
+"""Filter ``ClusterAffinityFilter`` (KubeFleet scheduler): required terms of label and property selectors, and what a
+cluster lacks of each."""
 
 from __future__ import annotations
 
@@ -77,6 +78,7 @@ class ClusterAffinityFilter:
         return cls(index, judged, matched if terms else index.everyone, tuple(dict.fromkeys(findings)))
 
     def refusal(self, position: int) -> ClusterBlocker | None:
+        """One refusal, with what the cluster lacks first of each term; None if it matches one of them."""
         if bitset.has(self.passing, position):
             return None
         parts = tuple(next(_mismatches(self.index, *each, position)) for each in enumerate(self.terms, 1))

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Filter ``ClusterEligibility`` (KubeFleet scheduler): a cluster must have joined, be heard of and be healthy."""
+"""Filter ``ClusterEligibility`` (KubeFleet scheduler): eligible is a cluster that has joined, is heard of, is healthy,
+and is neither leaving nor evacuated."""
 
 from __future__ import annotations
 
@@ -29,12 +30,15 @@ class ClusterEligibility:
 
     @property
     def passing(self) -> int:
+        """The eligible clusters, as a bit set by position."""
         return eligible(self.index)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
+        """The first fault of the cluster at a position; None if it has none."""
         return judge(self.index.clusters[position], self.index.now)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
+        """All faults of the cluster at a position, in upstream's order."""
         return faults(self.index.clusters[position], self.index.now)
 
 

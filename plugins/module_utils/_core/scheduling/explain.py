@@ -73,8 +73,8 @@ class Verdict:
 
 
 def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
-    """Why a cluster was picked or not by a scheduling that was done already; FleetError if neither the fleet nor the
-    policy nor a binding knows it."""
+    """Why a cluster was picked or not by a scheduling that was done already; FleetError ``unknown-cluster`` if
+    neither the fleet nor the policy nor a binding knows it."""
     asked, position = outcome.asked, outcome.asked.index.positions.get(cluster)
     change = next((each.what for each in outcome.changes if each.cluster == cluster), "")
     holder = outcome.holders.get(cluster)

@@ -29,11 +29,13 @@ class NamespaceAffinity:
 
     @property
     def passing(self) -> int:
+        """The clusters where the placement can be, as a bit set by position."""
         if not self.namespace:
             return self.index.everyone
         return self.index.known((NAME, self.namespace, self.upstream), self._holds)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
+        """Why the placement cannot be on the cluster at a position; None if it can."""
         if not self.namespace:
             return None
         return judge(self.index.clusters[position], self.namespace, upstream=self.upstream)
@@ -42,6 +44,7 @@ class NamespaceAffinity:
         return judge(cluster, self.namespace, upstream=self.upstream) is None
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
+        """The refusal, if there is one."""
         refusal = self.refusal(position)
         if refusal:
             yield refusal

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Score ``ClusterAffinity`` (KubeFleet scheduler): the sum of what the preferred terms give a cluster."""
+"""Score ``ClusterAffinity`` (KubeFleet scheduler): the sum of what the preferred terms give a cluster, and each term's
+part in it."""
 
 from __future__ import annotations
 
@@ -61,6 +62,8 @@ class TermScore:
     fraction: float | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
+        """Plain data; of a term without a sorter the first four fields alone. ``exact`` is the score before it is
+        rounded, None where ``fraction`` is."""
         out: dict[str, t.Any] = {"term": self.term, "weight": self.weight, "score": self.score, "code": self.code}
         if not self.property:
             return out
@@ -111,7 +114,7 @@ class PreferredAffinity:
 
     def check_extremes(self, candidates: int) -> None:
         """FleetError where upstream refuses to score ``candidates``: ``sorter-out-of-range`` if spelling puts a value
-        beyond the extremes, ``malformed-sorter`` for a sort order that is none."""
+        beyond the extremes, ``malformed-sorter`` for a sort order that there is not."""
         for term in self.terms:
             if not (term.weight and term.column and term.sorter):
                 continue

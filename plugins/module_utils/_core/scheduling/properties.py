@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cluster properties: how a name is looked up, and one property of all clusters sorted for thresholds."""
+"""Cluster properties as MemberClusters report them: looked up by name, and one property of all clusters sorted for
+thresholds."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def path_of(name: str) -> str:
 def observed(cluster: MemberCluster, name: str) -> str | None:
     """The text that a cluster reports, None if it does not report the property. KeyError as of ``path_of``.
 
-    The API server stores resource usage in canonical form, and the float of a sorter depends on the spelling.
+    An amount of ``resourceUsage`` that is a quantity comes in canonical form, as API servers store it: the float of a
+    sorter depends on the spelling. Others come as they are written.
     """
     if not name.startswith(RESOURCE_PREFIX):
         found = cluster.status.properties.get(name)
@@ -117,7 +119,8 @@ COMPARISONS: t.Mapping[str, t.Callable[[PropertyColumn, int, int], int]] = {
 
 
 def property_column(clusters: t.Sequence[MemberCluster], name: str, *, alias: bool) -> PropertyColumn:
-    """Read one property of ``clusters``, which are in name order; ``alias`` also accepts the property's other name."""
+    """Read one property of ``clusters``, which are in name order; ``alias`` also accepts the property's other name.
+    KeyError as of ``path_of``."""
     other = OTHER_NAMES.get(name) if alias else None
     texts: list[str | None] = []
     floats: list[float] = []

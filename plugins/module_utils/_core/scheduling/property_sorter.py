@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The property sorter of preferred terms (KubeFleet ``propertySorter``): a share of the weight by rank in the fleet."""
+"""The property sorter of preferred terms (KubeFleet ``propertySorter``): a cluster's share of a term's weight, by its
+value between the fleet's extremes."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def rounded(value: float) -> int:
 def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
     """The share of the weight in [0, 1] of a cluster with a value, in a column with at least two different values.
 
-    Lowest and highest value are those of the whole fleet, clusters that cannot be picked included.
+    Descending gives the highest value all of the weight and the lowest nothing, Ascending the other way round. Lowest
+    and highest are those of the whole fleet, clusters that cannot be picked included.
     """
     low, high, value = (_bounded(column.floats[each]) for each in (column.lowest, column.highest, position))
     if low == high:

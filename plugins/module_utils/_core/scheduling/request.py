@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one scheduling of a placement is about (KubeFleet scheduler): the placement, its policy and the fleet."""
+"""What one scheduling of a placement is asked for (KubeFleet scheduler): placement, policy snapshot and fleet; required
+and preferred terms read out of it."""
 
 from __future__ import annotations
 
@@ -49,10 +50,12 @@ class SchedulingRequest:
 
     @property
     def preferred(self) -> tuple[PreferredClusterSelector, ...]:
+        """The preferred terms, in their order; none if nothing is preferred."""
         return self._affinity.preferred
 
     @property
     def constraints(self) -> tuple[TopologySpreadConstraint, ...]:
+        """The topology spread constraints, in their order."""
         return self.policy.topology_spread_constraints
 
     @property

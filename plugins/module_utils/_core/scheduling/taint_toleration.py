@@ -27,6 +27,7 @@ class TaintToleration:
 
     @classmethod
     def of(cls, index: FleetIndex, tolerations: tuple[Toleration, ...]) -> TaintToleration:
+        """The filter, judged for all clusters."""
         passing = 0
         for taints, carriers in index.taint_sets.items():
             if first_untolerated(taints, tolerations) is None:
@@ -34,9 +35,11 @@ class TaintToleration:
         return cls(index, tolerations, passing)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
+        """The first taint of the cluster at a position that is not tolerated; None if all are."""
         return next(self.blockers(position), None)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
+        """Each taint of the cluster at a position that is not tolerated, in its order."""
         for taint in untolerated(self.index.clusters[position].taints, self.tolerations):
             text = f"{taint.key}={taint.value}" if taint.value else taint.key
             yield ClusterBlocker(NAME, "taint-not-tolerated", {"taint": f"{text}:{taint.effect}"})

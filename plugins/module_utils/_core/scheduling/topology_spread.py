@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plugin ``TopologySpreadConstraints`` (KubeFleet scheduler): spread over the values of a label key."""
+"""Plugin ``TopologySpreadConstraints`` (KubeFleet scheduler): how evenly holders are spread over the values of a label
+key, and what one more would do."""
 
 from __future__ import annotations
 
@@ -31,6 +32,7 @@ class DomainCensus:
 
     @classmethod
     def of(cls, counts: t.Mapping[str, int]) -> DomainCensus:
+        """The census of these numbers by domain; without any domain all three are 0, of one domain it is its number."""
         ordered = sorted(counts.values())
         if not ordered:
             return cls(counts, 0, 0, 0)
@@ -63,6 +65,7 @@ class DomainCount:
     when_unsatisfiable: str
 
     def as_dict(self) -> dict[str, t.Any]:
+        """Plain data under the names of the fields in manifests."""
         return {
             "topologyKey": self.topology_key,
             "domain": self.domain,

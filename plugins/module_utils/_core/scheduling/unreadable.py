@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clusters that hold a placement and could not be read: a changed policy leaves them alone until they can be.
+"""Scheduling as plans do it: holders that could not be read (out of reach) keep the placement under a changed policy
+until they can be.
 
 KubeFleet's scheduler drops them when the policy changes, as its filter ClusterEligibility refuses them. Ours keeps
 them beside the clusters that the policy asks for, never instead of one that could be read, and has them judged when

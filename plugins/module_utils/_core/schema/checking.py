@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A manifest against the fields of its class: unknown fields, types, missing fields, limits. All problems at once."""
+"""A manifest against the fields of its class: unknown fields, types, missing fields, limits; and the known word that a
+wrong one is most like. All problems at once."""
 
 from __future__ import annotations
 
@@ -132,7 +133,7 @@ class Check:
 
 def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop: Prop = _PLAIN) -> t.Any:
     """The document without what is wrong in it, so that the rules over several fields can still be judged; what is
-    wrong is added to ``check``. No mapping comes back where ``document`` is none."""
+    wrong is added to ``check``. What comes back is a mapping only if ``document`` is one."""
     if not isinstance(document, Mapping):
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}
@@ -164,7 +165,7 @@ def did_you_mean(word: str, known: t.Iterable[str]) -> str:
 
 def most_like(word: str, known: t.Iterable[str], most: int = 1, alike: float = 0.7) -> list[str]:
     """The known words that are most like the given one, whatever their case, the likest first: as many as ``most``,
-    each ``alike`` (0 to 1) at least. None for a word of more than ``LONGEST_WORD`` letters."""
+    each ``alike`` (0 to 1) at least. An empty list for a word of more than ``LONGEST_WORD`` letters."""
     if len(word) > LONGEST_WORD:
         return []
     by_case = {each.lower(): each for each in known}

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Manifests to frozen dataclasses and back. What people write is checked first, by ``reading``."""
+"""Manifests to frozen dataclasses and back, and the defaults that an API server fills in. What people write is checked
+first, by ``reading``."""
 
 from __future__ import annotations
 

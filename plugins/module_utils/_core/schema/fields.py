@@ -75,6 +75,7 @@ class Field:
 
     @property
     def required(self) -> bool:
+        """Whether a manifest must have it: there is no default."""
         return self.default is REQUIRED
 
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is said about a manifest that is accepted all the same."""
+"""A finding: a repair of, or a warning about, a manifest that is accepted all the same."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Finding:
 
     @property
     def message(self) -> str:
+        """What is read in place of what, and why; for a warning the reason alone."""
         if self.old_path != self.new_path:
             return f"{self.old_path} is read as {self.new_path}: {self.reason}"
         if self.printed != self.correct:

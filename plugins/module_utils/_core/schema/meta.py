@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Object metadata and conditions, as every Kubernetes object carries them."""
+"""Object metadata, and conditions as every Kubernetes object carries them: found by type, renewed with their transition
+time."""
 
 from __future__ import annotations
 
@@ -33,6 +34,8 @@ class ObjectMeta:
 
 @dataclass(frozen=True, kw_only=True)
 class NamespacedName:
+    """The name of an object in a namespace."""
+
     name: str = prop("Name.")
     namespace: str = prop("Namespace.")
 

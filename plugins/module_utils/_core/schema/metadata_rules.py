@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules on ``metadata``, as every API server has them for custom resources (apimachinery ``ValidateObjectMeta``)."""
+"""Rules on ``metadata`` and on names, as every API server has them for custom resources (apimachinery
+``ValidateObjectMeta``)."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ def name_problem(name: str) -> str:
 
 
 def check_reference(name: str, path: str) -> t.Iterator[Found]:
-    """What is wrong with the name of another object at ``path``: ``empty-text`` or ``invalid-reference``. The object
-    need not be there."""
+    """What is wrong with a name at ``path`` that refers to another object: ``empty-text`` or ``invalid-reference``. The
+    object need not be there."""
     if not name:
         yield Found("empty-text", path, f"{path.rpartition('.')[2]} must not be empty")
     elif name_problem(name):
@@ -35,9 +36,9 @@ def check_reference(name: str, path: str) -> t.Iterator[Found]:
 def check_metadata(
     metadata: ObjectMeta, name_limit: int | None, pattern: str = "", form: str = "", namespaced: bool = False
 ) -> t.Iterator[Found]:
-    """What is wrong with name, namespace, labels and annotation keys. ``name_limit`` is the number of characters that
-    the kind allows, None for no limit of its own; names are also of the form ``pattern``, in words ``form``, where the
-    kind has one."""
+    """What is wrong with the metadata of an object: name, namespace, labels and annotation keys. ``name_limit`` is the
+    number of characters that the kind allows, None for no limit of its own; names are also of the form ``pattern``, in
+    words ``form``, where the kind has one."""
     problem = name_problem(metadata.name)
     if not problem and pattern and not re.fullmatch(pattern, metadata.name):
         problem = f"{metadata.name!r} is not {form}"

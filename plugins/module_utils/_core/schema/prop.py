@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a field of a manifest is described: one declaration serves reading, writing and the CRD."""
+"""How a field of a manifest is described where it is declared: one declaration serves reading, writing, checking and
+the CRD."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How large a status may be so that an API server takes it, and what says that something was left out of it."""
+"""The size of a status as JSON, the largest that an API server takes, and what says that something was left out of
+it."""
 
 from __future__ import annotations
 
@@ -17,5 +18,5 @@ REASON = "TooLarge"
 
 
 def size_of(part: t.Any) -> int:
-    """Bytes of an object, or a part of one, as JSON."""
+    """Bytes of an object of ours, or a part of one, as canonical JSON."""
     return len(canonical_json(encode(part)))

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people and executors do to an update run, each only in the states in which it is allowed.
+"""An update run is started, stopped, or told how an attempt at a member ended, each only in the states in which it is
+allowed.
 
 Start and stop are those of Azure Fleet Manager; stop is possible in Pending too, start after Stopped and Failed. A
 refusal is a FleetError with code ``conflict-state`` that names the state, and nothing has changed then.
@@ -48,7 +49,8 @@ _RESULTS = {COMPLETED: "", FAILED: UPGRADE_FAILED, SKIPPED: ALREADY_AT_TARGET}
 
 
 def start(run: RunState, now: datetime) -> RunState:
-    """Begins a new run, or goes on with a Stopped or Failed one: what ended well stays, failed members are retried.
+    """Begins a new update run, or goes on with a Stopped or Failed one: what ended well stays, failed members are
+    retried.
 
     Failures in stages that are done, and in segments that the user skipped, are left as they are. FleetError
     ``conflict-state`` in any other state.
@@ -67,8 +69,8 @@ def start(run: RunState, now: datetime) -> RunState:
 
 
 def stop(run: RunState, now: datetime) -> RunState:
-    """Nothing new starts; what is in flight goes on to its end. The same run where nothing is left to stop. FleetError
-    ``conflict-state`` for one that is NotStarted, Failed or Completed."""
+    """Stops an update run: nothing new starts; what is in flight goes on to its end. The same run where nothing is left
+    to stop. FleetError ``conflict-state`` for one that is NotStarted, Failed or Completed."""
     state = derive(run).state
     if state in STOPPED_ALREADY:
         return run
@@ -90,7 +92,8 @@ def record(
     version_before: str = "",
     version_after: str = "",
 ) -> RunState:
-    """The end of an attempt: ``result`` is Completed, Failed, or Skipped (there was nothing to do).
+    """Writes down the end of an attempt at a member: ``result`` is Completed, Failed, or Skipped (there was nothing to
+    do).
 
     The same run if ``operation`` is not in flight, so that a result told twice or late does nothing. ValueError for
     another result.

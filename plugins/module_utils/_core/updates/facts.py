@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counts and flags of an update run, its stages and groups, from the stored rows: states are derived from these."""
+"""Counts and flags of an update run, its stages and groups, from the stored rows: states are derived from these; limits
+of failures latched."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class Tally:
 
 
 def tally(members: t.Sequence[MemberRow]) -> Tally:
-    """How many of the members are in each state."""
+    """How many members of a group are in each state."""
     count = list(map(_state, members)).count
     return Tally(
         members=len(members),
@@ -139,7 +140,7 @@ class RunFacts:
 
 
 def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: bool, stop: bool) -> GroupFacts:
-    """What the table of groups asks about; ``stop`` says that the run was told to stop."""
+    """What the table of states of groups asks about; ``stop`` says that the run was told to stop."""
     return GroupFacts(
         count=count,
         user_skipped=group.user_skipped or stage.user_skipped,
@@ -157,7 +158,7 @@ def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: 
 def stage_facts(
     stage: StageRow, groups: t.Sequence[GroupFacts], states: tuple[str, ...], breached: bool, run: RunState
 ) -> StageFacts:
-    """What the table of stages asks about; ``states`` are those of its groups, in order."""
+    """What the table of states of stages asks about; ``states`` are those of its groups, in order."""
     wait = stage.wait
     return StageFacts(
         new=run.phase == NEW,
@@ -178,7 +179,7 @@ def stage_facts(
 
 
 def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, ...]) -> RunFacts:
-    """What the table of runs asks about; ``states`` are those of its stages, in order."""
+    """What the table of states of runs asks about; ``states`` are those of its stages, in order."""
     return RunFacts(
         new=run.phase == NEW,
         stop=run.stop_requested,

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What speaks against an upgrade of a member before it begins, everything at once.
+"""What speaks against an upgrade of a member before it begins, all at once: distance, kubelets, removed APIs, windows,
+budgets, nodes.
 
 What blocks would keep the member from being upgraded, or is not allowed by the version skew policy; the rest would be
 felt by what runs on it.

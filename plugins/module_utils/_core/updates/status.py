@@ -141,7 +141,7 @@ class StageLook:
 
 
 def row_of(table: Table[F], facts: F) -> tuple[str, str]:
-    """Letter and state of the first row that holds; the last row of each table always does."""
+    """Letter and state of the first row of a table of states that holds; the last row of each table always does."""
     for letter, holds, state in table:
         if holds(facts):
             return letter, state
@@ -169,7 +169,7 @@ def run_state(run: RunState, looks: t.Sequence[StageLook]) -> str:
 
 
 def derive(run: RunState) -> RunStatus:
-    """All states, counts, messages and times of a run, linear in its members."""
+    """All states, counts, messages and times of an update run, its stages and groups, linear in its members."""
     looks = [stage_look(stage, run) for stage in run.stages]
     state = run_state(run, looks)
     stages = tuple(_stage(stage, one) for stage, one in zip(run.stages, looks, strict=True))

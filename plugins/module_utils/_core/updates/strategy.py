@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A strategy laid over the members of a fleet: who is in which group, with limits as numbers.
+"""A strategy laid over the members of a fleet: who is in which group, with limits as numbers, and the ids of gates.
 
 Rules are those of Azure Fleet Manager's update strategies: groups take members by their group name or by labels, a
 stage's selector filters before, a stage with a selector alone has one group. Numbers are settled once, here.
@@ -74,7 +74,8 @@ class _Taken:
 
 
 def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate], uid: str) -> Resolved:
-    """The rows of a new run; members keep the order of ``candidates``. None: all of them, one after another.
+    """The rows of a new run, as the strategy groups its members, which keep the order of ``candidates``. None: all of
+    them, one after another.
 
     ``uid`` of the run makes the ids of its gates, the same each time. FleetError with all problems at once:
     ``overlapping-groups`` (a member that two groups take), ``invalid-label-selector``,

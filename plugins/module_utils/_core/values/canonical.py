@@ -17,7 +17,8 @@ from ..errors import FleetError
 
 
 def canonical_json(value: t.Any) -> bytes:
-    """UTF-8 JSON with sorted keys and no spaces. FleetError ``not-json`` for YAML dates, .nan and the like."""
+    """The one JSON text of a value: UTF-8, sorted keys, no spaces. FleetError ``not-json`` for YAML dates, .nan and the
+    like."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return text.encode()
@@ -27,8 +28,8 @@ def canonical_json(value: t.Any) -> bytes:
 
 
 def strict_json(text: str | bytes, pairs: t.Callable[[list[tuple[str, t.Any]]], t.Any] | None = None) -> t.Any:
-    """As ``json.loads``, ``pairs`` being its ``object_pairs_hook``. ValueError for NaN, Infinity and numbers without
-    end such as 1e999 too, which the standard does not have; RecursionError."""
+    """The value of a JSON text, as ``json.loads``, ``pairs`` being its ``object_pairs_hook``. ValueError for NaN,
+    Infinity and numbers without end such as 1e999 too, which the standard does not have; RecursionError."""
     return json.loads(text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=pairs)
 
 
@@ -47,8 +48,8 @@ def digest_of(value: t.Any) -> str:
 
 
 def json_by_lines(document: t.Mapping[str, t.Any]) -> str:
-    """JSON text with a line for each entry of each part of the document, in a fixed order. Made several times faster
-    than with indentation, and still to be compared line by line."""
+    """JSON text with a line for each entry of each part of the document, keys sorted, with a newline at its end. Made
+    several times faster than with indentation, and still to be compared line by line."""
     parts = ",\n".join(f"{json.dumps(key)}: {_part(document[key])}" for key in sorted(document))
     return f"{{\n{parts}\n}}\n"
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Integers or percentages (``intstr.IntOrString`` of k8s.io/apimachinery) and what they come to for a total."""
+"""Integers or percentages (``intstr.IntOrString`` of k8s.io/apimachinery) and what they come to for a total; 64-bit
+integers in digits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Versions of Kubernetes as servers and vendors write them, such as ``v1.33.5-gke.1234`` and ``v1.30.4+k3s1``."""
+"""Versions of Kubernetes as servers and vendors write them, such as ``v1.33.5-gke.1234`` and ``v1.30.4+k3s1``: read,
+ordered piece by piece, minors counted."""
 
 from __future__ import annotations
 

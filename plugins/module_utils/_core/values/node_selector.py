@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Node selectors (``corev1.NodeSelector``) matched against a node as the scheduler does (k8s.io/component-helpers)."""
+"""Node selectors (``corev1.NodeSelector``) read, checked, and matched against a node as the scheduler does
+(k8s.io/component-helpers).
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ def node_selector(manifest: t.Mapping[str, t.Any]) -> NodeSelector:
 
 
 def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSelectorRequirement, ...]:
-    """Expressions of a manifest, such as ``matchExpressions`` or a NodePool's ``requirements``."""
+    """The expressions of a node selector in a manifest, such as ``matchExpressions`` or a NodePool's
+    ``requirements``."""
     return tuple(
         NodeSelectorRequirement(each.get("key", ""), each.get("operator", ""), tuple(each.get("values") or ()))
         for each in rows or ()
@@ -62,7 +65,8 @@ def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSe
 
 
 def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
-    """All problems as (path below the selector, message); an empty list means that every term can be judged."""
+    """All problems of a node selector as (path below the selector, message); an empty list means that every term can be
+    judged."""
     return [
         (f"nodeSelectorTerms[{index}].{path}", message)
         for index, term in enumerate(selector.terms)
@@ -87,7 +91,8 @@ def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
 
 
 def holds(one: NodeSelectorRequirement, labels: Labels) -> bool:
-    """Whether a well-formed expression holds; an absent key satisfies NotIn and DoesNotExist only."""
+    """Whether a well-formed expression of a node selector holds for the labels of a node; an absent key satisfies NotIn
+    and DoesNotExist only, and a value that is no whole number neither Gt nor Lt."""
     if one.operator in (NOT_IN, DOES_NOT_EXIST) and one.key not in labels:
         return True
     if one.key not in labels or one.operator == DOES_NOT_EXIST:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts of JSON documents that others wrote, each of the type that is wanted. ``null`` counts as absent.
+"""Parts of JSON documents that others wrote, each of the type that is wanted: text, name, whole number, map, list.
+``null`` counts as absent.
 
 ValueError names the part that is something else, and nothing of what it is.
 """
@@ -18,12 +19,12 @@ _MAP = (dict, Mapping)
 
 
 def text(of: Part, key: str) -> str:
-    """A text; empty where it is absent. ValueError for anything else."""
+    """The text under a key of a document; empty where it is absent. ValueError for anything else."""
     return t.cast(str, _typed(of, key, str, "text", ""))
 
 
 def name(of: Part, key: str = "name") -> str:
-    """A text that has to be there. ValueError if it is absent, empty or no text."""
+    """The text under a key of a document that has to be there. ValueError if it is absent, empty or no text."""
     found = text(of, key)
     if not found:
         raise ValueError(f"{key} is missing")
@@ -31,7 +32,7 @@ def name(of: Part, key: str = "name") -> str:
 
 
 def number(of: Part, key: str) -> int:
-    """A whole number; 0 where it is absent. ValueError for anything else."""
+    """The whole number under a key of a document; 0 where it is absent. ValueError for anything else."""
     found = _typed(of, key, int, "whole number", 0)
     if isinstance(found, bool):
         raise ValueError(f"{key} is no whole number")
@@ -39,7 +40,7 @@ def number(of: Part, key: str) -> int:
 
 
 def mapping(of: Part, key: str) -> Part:
-    """A map; empty where it is absent. ValueError for anything else."""
+    """The map under a key of a document; empty where it is absent. ValueError for anything else."""
     found = of.get(key)
     if found is None:
         return {}
@@ -49,7 +50,7 @@ def mapping(of: Part, key: str) -> Part:
 
 
 def texts(of: Part, key: str) -> t.Mapping[str, str]:
-    """A map of texts; empty where it is absent. ValueError for anything else."""
+    """The map of texts under a key of a document; empty where it is absent. ValueError for anything else."""
     found = mapping(of, key)
     if not all(isinstance(each, str) for each in found.values()):
         raise ValueError(f"{key} is no map of texts")
@@ -57,7 +58,7 @@ def texts(of: Part, key: str) -> t.Mapping[str, str]:
 
 
 def rows(of: Part, key: str) -> list[Part]:
-    """A list of maps; empty where it is absent. ValueError for anything else."""
+    """The list of maps under a key of a document; empty where it is absent. ValueError for anything else."""
     found: list[Part] = _typed(of, key, list, "list", [])
     for each in found:
         if not isinstance(each, _MAP):

@@ -48,6 +48,7 @@ class Quantity:
 
     @classmethod
     def of_nanos(cls, nanos: int, format: str = DECIMAL_SI) -> Quantity:
+        """The amount of so many 10^-9, printed in its canonical form."""
         return cls(nanos, format, nanos, -9)
 
     @property

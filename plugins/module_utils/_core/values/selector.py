@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Label selectors (``metav1.LabelSelector`` of k8s.io/apimachinery): checked and matched."""
+"""Label selectors (``metav1.LabelSelector`` of k8s.io/apimachinery): read, checked and matched; what is wrong with keys
+and values of labels."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def label_selector(manifest: Mapping[str, t.Any]) -> LabelSelector:
 
 
 def check_selector(selector: LabelSelector) -> list[tuple[str, str]]:
-    """All problems as (path below the selector, message); an empty list means that it can be used."""
+    """All problems of a label selector as (path below it, message); an empty list means that it can be used."""
     problems: list[tuple[str, str]] = []
     for key, value in selector.match_labels.items():
         path = f"matchLabels[{key}]"
@@ -91,7 +92,7 @@ def label_key_problem(key: str) -> str | None:
 
 
 def label_value_problem(value: str) -> str | None:
-    """Why ``value`` is no label value, or None."""
+    """Why ``value`` is no label value; None if it is one, as an empty text is."""
     if value and not (len(value) <= 63 and _NAME.fullmatch(value)):
         return (
             f"{value!r} is not a label value: it is empty, or has at most 63 letters, digits, '-', '_' or '.', "

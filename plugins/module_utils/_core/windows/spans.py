@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Spans of time, half open: the first instant belongs to one, the last does not. Aware, or naive and then in UTC."""
+"""Spans of time, half open (the first instant belongs to one, the last does not): merged, cut out of others, cut to an
+interval. Aware, or naive and then in UTC."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ Extent = t.TypeVar("Extent", datetime, timedelta)
 
 
 def merged(spans: t.Iterable[tuple[Extent, Extent]]) -> list[tuple[Extent, Extent]]:
-    """Spans that overlap or touch made one. They must come in the order of their starts, none of them empty; so does
-    what is returned."""
+    """Spans that overlap or touch made one, of instants or of distances. They must come in the order of their starts,
+    none of them empty; so does what is returned."""
     out: list[tuple[Extent, Extent]] = []
     for begin, until in spans:
         if out and begin <= out[-1][1]:

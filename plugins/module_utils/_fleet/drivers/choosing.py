@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which drivers can be carried out, and which settings of a ready definition hold for a member."""
+"""Which drivers can be carried out; settings of a ready definition for a member, and what a FleetMember says in place
+of ``{location}``."""
 
 from __future__ import annotations
 

@@ -92,6 +92,8 @@ class CommandDriver:
         return Observation(version=found, busy=busy, pools=_pools((told or {}).get("pools"), member))
 
     def begin(self, work: Work) -> str:
+        """Runs the command detached, for a pool step that for pools; its reference. FleetError ``unsafe-argument``, and
+        as of ``detached.start``."""
         known = values(work, "")
         request = detached.Request(
             member=work.member,

@@ -64,6 +64,7 @@ class LocalDriver:
         return detached.start(self._folder(work), self._request(work))
 
     def poll(self, work: Work) -> OperationProgress:
+        """How the process of ``begin`` stands; as ``detached.look``."""
         return detached.look(self._folder(work), work.reference)
 
     def _folder(self, work: Work) -> Path:

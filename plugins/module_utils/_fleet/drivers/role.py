@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver ``role``: a child ``ansible-playbook`` for each member runs a role of the user (executor ``playbook``).
+"""The driver ``role``: a child ``ansible-playbook`` for each member runs a role of the user (executor ``playbook``);
+its play, inventory and variables.
 
 The role runs once per attempt on the host ``<member>``, with connection local and without facts. It is told
 ``cluster_upgrade_member``, ``_target``, ``_operation``, ``_attempt``, ``_run``, ``_type``, and how the member is
@@ -53,9 +54,12 @@ class RoleDriver:
     collections_path: tuple[str, ...] = ()
 
     def observe(self, member: str) -> Observation:
+        """The member's own ``/version``."""
         return Observation(version=version(self.clients.get(member)))
 
     def begin(self, work: Work) -> str:
+        """Runs the play detached, with its files in the folder of the operation; its reference. FleetError as of
+        ``detached.start``."""
         folder = detached.folder_of(self.operations, work.operation).absolute()
         environ = self._environ(folder)
         documents = {
@@ -78,6 +82,7 @@ class RoleDriver:
         )
 
     def poll(self, work: Work) -> OperationProgress:
+        """How the play stands; as ``detached.look``."""
         return detached.look(detached.folder_of(self.operations, work.operation), work.reference)
 
     def _argv(self, folder: Path) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ class Account:
 
     @property
     def user(self) -> str:
+        """What an API server calls it."""
         return f"system:serviceaccount:{self.namespace}:{self.name}"
 
 

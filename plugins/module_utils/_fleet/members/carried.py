@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a member is reached, as a document that is carried to where work on it is done."""
+"""The kubeconfig of one FleetMember with all that it needs in it, to be carried to where work on the member is done,
+such as the pod of a Job."""
 
 from __future__ import annotations
 

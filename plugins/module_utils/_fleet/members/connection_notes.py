@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is to be told of the connections that a verb has used: that a certificate is not checked, above all."""
+"""Taking the notes on connections that a verb has used, unchecked certificates above all, for its result, by member."""
 
 from __future__ import annotations
 

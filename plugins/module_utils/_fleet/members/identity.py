@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which cluster it is that answers: the UID of its namespace ``kube-system``, made with the cluster and gone with it.
+"""Which cluster it is that answers, by the UID of its namespace ``kube-system``; members that are one cluster, or
+another one by now.
 
 Names, contexts, addresses and proxies may lead to a cluster in many ways, and to another one tomorrow.
 """

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The members of a fleet as the records hold them, and connections to them."""
+"""The members of a fleet as the records hold them, and connections to them by their kubeconfigs, in files or in Secrets
+on the hub."""
 
 from __future__ import annotations
 

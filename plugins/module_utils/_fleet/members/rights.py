@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The smallest set of rights (RBAC) for one purpose, as manifests for the owner of a member or of the hub."""
+"""The manifests (RBAC) for one purpose, with the kinds of what is to be placed: for members to read, apply or disrupt
+nodes, and for the hub."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def rights(
 
     The last two are for ``kinds`` and for those of the manifests in the files ``resources``; the others are the same
     for all. ``subject`` has kind, name and, for a service account, namespace. FleetError ``unknown-kind`` where a
-    plural is missing, and those of files that cannot be read.
+    plural is missing, ``bad-definition``, those of envelopes, and of files that cannot be read.
     """
     who = Subject(subject["kind"], subject["name"], subject.get("namespace") or "")
     if purpose in PARTS:

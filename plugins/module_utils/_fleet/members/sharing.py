@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members shared out among processes, where one is too slow for all of them. Reads only."""
+"""Reading members in several processes at once, each its share of them, where one is too slow for all. Reads only."""
 
 from __future__ import annotations
 

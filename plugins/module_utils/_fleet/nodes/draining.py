@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drains one Node: cordons it, looks at it again, and evicts its pods; or uncordons it. Safe to be done again.
+"""One Node: cordoned and marked as ours, emptied by evictions, deleted by its uid, or uncordoned; a step tried again
+while its member is away. Safe to be done again.
 
 Pods of DaemonSets stay, as with ``kubectl drain``: their controller would make them again at once.
 """
@@ -52,6 +53,7 @@ class NodeWork:
 
     @property
     def path(self) -> str:
+        """Of the Node on its API server."""
         return f"{NODES}/{self.node}"
 
     @property
@@ -88,7 +90,7 @@ def present(client: KubeClient, work: NodeWork) -> Document | None:
 
 
 def drain(work: NodeWork, hands: Hands) -> Document | None:
-    """Empties the node and gives the Node as it was then; None if it is gone.
+    """Cordons and empties the node; gives the Node as it was once cordoned, before its pods went; None if it is gone.
 
     FleetError ``node-blocked``, before anything is evicted, for a pod that is protected and has come since the node was
     chosen; and for what does not pass.

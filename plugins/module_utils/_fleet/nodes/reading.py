@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading what members hold for decisions about their nodes: in pages, in parallel, and only what is needed is kept."""
+"""Reading what members hold for decisions about their nodes, in pages and in parallel, or out of a file; only what is
+needed is kept."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The record of one rotation: read, proven, written with another state, told to stop, deleted."""
+"""The record of one rotation: whether it has begun, or waits for a schedule; written with its nodes or another state,
+told to stop, deleted."""
 
 from __future__ import annotations
 
@@ -52,12 +53,15 @@ class RotationBook:
         return {**document, "status": encode(status)}
 
     def kept(self) -> None:
+        """From now on ``rotation`` is what ``written`` gave last."""
         self.rotation = self._written
 
     def epoch(self) -> int:
+        """The epoch of the lease under which the rotation was written last."""
         return self.rotation.status.epoch
 
     def gone(self) -> FleetError:
+        """``rotation-deleted``, to be raised."""
         message = "the rotation was deleted while it was carried out; nodes that were cordoned stay so"
         return FleetError("rotation-deleted", message, f"{KIND}/{self.name}", "uncordon them by kubectl uncordon")
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is special to rotations while they are conducted: members read again and again, drains, nodes let go."""
+"""A rotation in the conductor's loop: members read again and again, drains and replacements begun, nodes let go;
+members not wholly read."""
 
 from __future__ import annotations
 
@@ -91,6 +92,7 @@ class RotationSteering:
         return (*self._waits, *(HeldBack(node, (why,)) for node, why in held))
 
     def see(self, state: RotationState, now: datetime) -> RotationInput:
+        """Members as they were read last: all of them anew after ``interval``, else those where work has ended."""
         self._fresh = self._looked is None or now >= self._looked + self._interval
         if self._fresh:
             self._read(now)
@@ -100,6 +102,7 @@ class RotationSteering:
         return self._sight(state, now)
 
     def decide(self, state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
+        """As ``_core.disruption.rotation.decide``; keeps who waits for what."""
         found = machine.decide(state, seen, now)
         self._waits = found.waits
         return found
@@ -131,6 +134,7 @@ class RotationSteering:
         return self._sight(decision.state, now)
 
     def before_store(self, decision: Decision[RotationState, RotationAct]) -> RotationState:
+        """Nothing that could not be found out later."""
         return decision.state
 
     def stored(self, state: RotationState, lease: Lease) -> None:
@@ -151,9 +155,11 @@ class RotationSteering:
         return None
 
     def release(self, state: RotationState) -> None:
+        """Gives back the leases on members on which nothing is in flight."""
         self._workers.holds.keep_only({cluster_in_name(each.node) for each in machine.acts_in_flight(state)})
 
     def record(self, state: RotationState, now: datetime) -> t.Iterator[RotationChange]:
+        """A change for each node that was let go; other ends are seen on the members, failures are kept for ``see``."""
         releases = {each.operation for each in machine.acts_in_flight(state) if each.kind == RELEASE}
         self._stuck = {name: each for name, each in self._stuck.items() if name in releases}
         for each in self._workers.ended():
@@ -177,6 +183,7 @@ class RotationSteering:
                 self.carry_out(act, state, resumed=True)
 
     def settled(self, state: RotationState) -> bool:
+        """Whether the rotation is done, and no node is to be let go any more."""
         return state.done and not machine.acts_in_flight(state)
 
     def next_look(self) -> datetime | None:
@@ -186,10 +193,12 @@ class RotationSteering:
         return self._looked + self._interval
 
     def wait(self, seconds: float) -> object:
+        """Until work on a node has ended, at most so many seconds."""
         self._workers.wait(seconds)
         return None
 
     def close(self) -> None:
+        """Ends our turn, begins nothing any more, and lets go of all members."""
         self._others.end_turn()
         self._workers.close()
 

@@ -32,7 +32,8 @@ class NodeManifests:
 def node_manifests(
     src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]] = (), strict: bool = False
 ) -> NodeManifests:
-    """Every object of the two kinds in the files and among the definitions; all problems at once."""
+    """Every object of the two kinds in the files and among the definitions. FleetError with all problems at once:
+    ``not-a-rotation`` for a definition of another kind, ``duplicate-object``, those of reading."""
     manifests = read_manifests(src) if src else ()
     given = given_objects((KIND, MAINTENANCE), manifests, definitions, strict, "not-a-rotation")
     return NodeManifests(rotations=given.objects[KIND], maintenance=given.objects[MAINTENANCE], findings=given.findings)

@@ -225,6 +225,7 @@ class WorkerHands:
     closing: threading.Event
 
     def client(self) -> KubeClient:
+        """The member's, once it is held. Halted if this is to end; FleetError as of ``MemberHolds.client``."""
         self._check()
         return self.holds.client(self.member)
 
@@ -239,9 +240,11 @@ class WorkerHands:
             self.stop.wait(min(left, 0.5))
 
     def said(self, text: str) -> None:
+        """Tells people, with the name of the node."""
         self.tell(text)
 
     def now(self) -> datetime:
+        """The present, aware."""
         return self.present()
 
     def _check(self) -> None:

@@ -33,7 +33,8 @@ from ..updates.update_run import recorded_runs
 
 
 def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest run first, and what is wrong with those that are left out."""
+    """The newest update run first, with ``forecasting`` each that is not over with its forecast; what is wrong with
+    those that are left out, or have none."""
     runs, problems = recorded_runs(session.records, ())
     told, charts, now = list(problems), [], session.clock()
     sight: FleetSight | None = None

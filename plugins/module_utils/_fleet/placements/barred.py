@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clusters of a plan that must not be written to any more."""
+"""Clusters of a plan told apart before they are written: those that have left or leave the fleet, and those that get
+the placement for the first time."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from .recorded import RecordedPlacement
 
 
 def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
-    """Clusters that have left the fleet since it was planned, or are about to: what is written there would be lost."""
+    """Clusters that have left the fleet since it was planned (``not-a-member``), or are about to (``member-leaving``),
+    each with that problem: what is written there would be lost."""
     members = records.names("FleetMember")
     leaving = leaving_members(records)
     barred = {}
@@ -28,7 +30,7 @@ def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]
 
 
 def new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
-    """Clusters that gain the placement and have no binding yet: something is surely to be written there. None for
+    """Clusters that gain the placement and have no binding yet: something is surely to be written there. Empty for
     ``ReportDiff``, and where staged runs do the writing."""
     strategy = plan.placement.spec.strategy.apply_strategy
     if plan.by_run or (strategy is not None and strategy.type == "ReportDiff"):

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bindings after their clusters have answered: written, or looked at; and what that makes of all of them."""
+"""What a binding becomes once its cluster was written or looked at, and whether it says what the plan wants there."""
 
 from __future__ import annotations
 

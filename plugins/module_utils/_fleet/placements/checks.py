@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is looked at before a plan is carried out, and told after it: brakes, the approved digest, failures."""
+"""Before a plan is carried out: brakes, approved digest, unfulfilled policies, clusters still ready; after it: what
+failed, what evacuated clusters keep."""
 
 from __future__ import annotations
 

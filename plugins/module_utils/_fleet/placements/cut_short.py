@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is told of placements that a run could not carry to their end, and of what it has written by then."""
+"""Problems of a run that was interrupted or lost its records: placements not begun or cut short, and what was written
+on which members by then."""
 
 from __future__ import annotations
 

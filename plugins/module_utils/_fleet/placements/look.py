@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Going to the members of a plan, side by side: what it would do there, object by object, or doing it."""
+"""Going to the members of a plan, side by side, to see object by object what it would do or to do it: by whose threads,
+with which options."""
 
 from __future__ import annotations
 

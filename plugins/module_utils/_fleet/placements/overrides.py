@@ -50,7 +50,8 @@ def is_override(document: t.Mapping[str, t.Any]) -> bool:
 
 
 def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrides:
-    """The overrides among manifests of files; FleetError with every problem of every one of them."""
+    """The overrides among manifests of files; FleetError with every problem of every one of them, also
+    ``duplicate-override`` for two of one name that differ."""
     found: dict[str, Override] = {}
     problems: list[Problem] = []
     findings: list[Problem] = []
@@ -75,8 +76,8 @@ def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrid
 
 
 def overrides_on(hub: KubeClient) -> LoadedOverrides:
-    """The overrides on the hub. One that breaks a rule stops the placements that it may concern, and no others. What
-    cannot be read is an error, for nothing may be placed as if there were no overrides."""
+    """The overrides on the hub. One that breaks a rule is ``unreadable``, and stops the placements that it may
+    concern, and no others. FleetError where the hub cannot be asked: nothing may be placed as if there were none."""
     found: list[Override] = []
     broken: list[Unreadable] = []
     for name in KINDS:

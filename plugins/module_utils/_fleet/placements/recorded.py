@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the records hold of one placement, read once and typed, and the end of what it holds."""
+"""The records of placements read and typed: status, bindings, snapshots; whether a recovery is unfinished; a binding or
+snapshot deleted."""
 
 from __future__ import annotations
 
@@ -123,14 +124,14 @@ def all_placements(records: Records, name: str = "") -> list[Document]:
 
 
 def all_bindings(records: Records, name: str = "") -> list[Document]:
-    """The bindings of all placements; with a ``name`` of that one only."""
+    """The records of the bindings of all placements, those of no namespace first; with a ``name`` of that one only."""
     found = (each for kinds in PLACEMENT_KINDS for each in records.list(kinds.binding))
     return [each for each in found if not name or str(PlacementKey.of_parent(each)) == name]
 
 
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     """Everything recorded under a placement's name (``name``, or ``namespace/name``), also where the placement itself
-    is not. FleetError ``records-damaged``."""
+    is not. FleetError as of ``gathered``."""
     key = PlacementKey.of(name)
     return gathered(
         records.get(key.kinds.placement, name),

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people write: placements and resources, from files or from the hub."""
+"""Placements as people write them, and the objects that they select in files or on the hub; Secrets that members are
+reached with are never among them."""
 
 from __future__ import annotations
 
@@ -113,12 +114,13 @@ def read_placement(
 
 
 def resources_from_files(paths: t.Sequence[str]) -> tuple[Manifest, ...]:
-    """Every manifest below the paths that is not one of our own kinds."""
+    """Every manifest below the paths that is not one of our own kinds; envelopes are among them. FleetError as of
+    ``read_manifests``."""
     return resources_in(read_manifests(paths))
 
 
 def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """The manifests to be placed: those that are not of our own kinds."""
+    """The manifests to be placed: envelopes, and those that are not of our own kinds."""
     return tuple(each for each in manifests if not _ours(each.document))
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writing what a placement decided and did into the records. A record that would not change is not written."""
+"""Writing the records of one placement under its lease: spec, policy and resource snapshots, status, journal; and
+deleting them at its end. A record that would not change is not written."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ class StackStep:
 
     @property
     def name(self) -> str:
+        """The last part of the URN."""
         return self.urn.rpartition("::")[2]
 
     @property
@@ -40,6 +41,7 @@ class StackStep:
         return "".join(self.urn.split("::")[2:3]).rpartition("$")[2]
 
     def as_dict(self) -> dict[str, str]:
+        """As results have it, without what differs."""
         return {"op": self.op, "type": self.type, "name": self.name, "urn": self.urn}
 
 
@@ -57,6 +59,7 @@ class Story:
 
     @property
     def changed(self) -> bool:
+        """Whether outputs or resources are, or would be, others than before."""
         return self.outputs_differ or any(op not in IDLE and count for op, count in self.counts.items())
 
     @property

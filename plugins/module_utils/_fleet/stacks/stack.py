@@ -51,7 +51,8 @@ class StackReport:
 
 def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the state that is asked for; with ``check`` only looks. FleetError: ``stack-failed`` with what the
-    engine says, ``stack-locked``, ``deletions``, ``no-such-stack``, ``stack-timeout``, and those of ``find_engine``."""
+    engine says, ``stack-locked``, ``deletions``, ``no-such-stack``, ``stack-timeout``, ``bad-config``, and those of
+    ``place`` and ``find_engine``."""
     where = place(options)
     with opened_stack(where, options, environ, say) as commands:
         if options.get("force_unlock") and not check and commands.known():

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Update runs as they are defined: sequence, members and images fixed and recorded under a digest, not started."""
+"""Update runs as they are defined, also to retry what one left: sequence, members and images fixed and recorded under a
+digest, not started."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def define_run(
     another. Images that are the same for all members are chosen ``now``, and stand in the digest.
 
     FleetError: ``no-such-run``, ``no-such-strategy``, ``run-started`` (its definition has changed since),
-    ``digest-mismatch``, ``upgrade-type-not-supported``, those of ``proven``, and those of ``resolve``.
+    ``digest-mismatch``, ``upgrade-type-not-supported``, ``record-damaged``, those of ``proven``, and of ``resolve``.
     """
     defined, stored = given.runs.get(name), records.get(KIND, name)
     if defined is None and stored is None:
@@ -122,7 +123,7 @@ def retried(
 
 
 def candidates(records: Records) -> tuple[Candidate, ...]:
-    """The members of the fleet by name, with what groups and selectors look at."""
+    """The members of the fleet in the order of their names, with what groups and selectors look at."""
     labels = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in records.list("MemberCluster")}
     return tuple(
         Candidate(
@@ -135,7 +136,8 @@ def candidates(records: Records) -> tuple[Candidate, ...]:
 
 
 def run_strategy(records: Records, name: str, where: str, given: UpdateManifests) -> UpdateRunStrategy | None:
-    """The sequence of that name, given or recorded; None for no name. FleetError ``no-such-strategy``."""
+    """The sequence of that name, given or else recorded; None for an empty name. FleetError ``no-such-strategy``,
+    ``record-damaged``."""
     if not name:
         return None
     if name in given.strategies:

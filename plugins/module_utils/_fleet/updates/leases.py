@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The lease on a member from before its upgrade begins until it has ended, so that no other records begin one too.
+"""Leases on members' API servers from before an upgrade begins until it has ended; drivers that begin nothing where
+other records hold the member.
 
 Its API server is away for a part of that time. So the lease lasts for as long as an operation that cannot be seen is
 waited for, and is renewed whenever the member answers.
@@ -164,6 +165,7 @@ class LeasedDriver:
     leases: UpgradeLeases
 
     def observe(self, member: str) -> Observation:
+        """What the driver sees; no lease is asked for."""
         return self.driver.observe(member)
 
     def begin(self, work: Work) -> str:
@@ -184,6 +186,7 @@ class LeasedDriver:
             return False
 
     def poll(self, work: Work) -> OperationProgress:
+        """What the driver tells; no lease is asked for."""
         return self.driver.poll(work)
 
 

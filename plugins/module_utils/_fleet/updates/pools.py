@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What node pools mean for an upgrade: who can upgrade them, what a member with them has to do, and whose kubelets hold
-back a control plane that would be too new for them."""
+"""Node pools in an upgrade: which drivers upgrade them, what is to do, which images they get, and whose kubelets hold a
+control plane back."""
 
 from __future__ import annotations
 

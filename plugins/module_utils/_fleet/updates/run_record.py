@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The record of one update run: read, proven, and written with another state."""
+"""The record of one update run: read by its name, proven, and written with another state."""
 
 from __future__ import annotations
 
@@ -44,12 +44,15 @@ class RunBook:
         return {**document, "status": encode(status)}
 
     def kept(self) -> None:
+        """From now on ``run`` is what ``written`` gave last."""
         self.run = self._written
 
     def epoch(self) -> int:
+        """The epoch of the lease under which the run was written last."""
         return self.run.status.epoch
 
     def gone(self) -> FleetError:
+        """``run-deleted``, to be raised."""
         message = "the run was deleted while it was conducted; upgrades in flight go on unobserved"
         return FleetError("run-deleted", message, self.name)
 

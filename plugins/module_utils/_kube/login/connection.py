@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How one API server is reached, and as whom. Values only: nothing here opens a connection."""
+"""How one API server is reached, and as whom: values, checked for what cannot be sent and for addresses that no server
+of a cluster has. Values only: nothing here opens a connection."""
 
 from __future__ import annotations
 
@@ -57,6 +58,7 @@ class TokenFile:
     path: Path
 
     def get(self) -> Credential:
+        """The token that is in the file now."""
         try:
             token = read_file(self.path, MAX_TOKEN).decode().strip()
         except (OSError, UnicodeDecodeError) as error:
@@ -68,6 +70,7 @@ class TokenFile:
         return Credential(authorization=bearer(token, str(self.path)))
 
     def renew(self, refused: Credential) -> Credential | None:
+        """The token that is in the file now; None if it is the refused one."""
         fresh = self.get()
         return None if fresh == refused else fresh
 

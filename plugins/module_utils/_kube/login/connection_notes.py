@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people are to be told of the connections to API servers that a run has used: unencrypted, unchecked, late."""
+"""Noting what people are to be told of connections to API servers (unencrypted, unchecked, clocks apart), until it is
+taken."""
 
 from __future__ import annotations
 

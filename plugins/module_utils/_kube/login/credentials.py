@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a kubeconfig, or from inside a pod, to a Connection.
+"""From a context of a kubeconfig, or from inside a pod, to a Connection; which proxy leads to a server.
 
 Certificates, tokens and passwords are read here. Users with a plugin or an auth provider are handed to
 ``external_credentials``, which needs the ``kubernetes`` package.
@@ -51,10 +51,12 @@ class Basic:
     password: str = field(repr=False)
 
     def get(self) -> Credential:
+        """The header ``Basic``."""
         pair = base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
         return Credential(authorization=f"Basic {pair}")
 
     def renew(self, refused: Credential) -> Credential | None:
+        """Always None: there is no other."""
         return None
 
 

@@ -89,12 +89,15 @@ class ExecPlugin:
 
     @property
     def command(self) -> str:
+        """The program, for messages too."""
         return str(json.loads(self.config)["command"])
 
     def get(self) -> Credential:
+        """What the plugin printed last, while that is good; else it is run."""
         return _from_slot(self._key, self._run)
 
     def renew(self, refused: Credential) -> Credential | None:
+        """Runs the plugin again, unless that was done since; None if it gives the refused one."""
         fresh = _from_slot(self._key, self._run, refused)
         return None if fresh == refused else fresh
 
@@ -190,9 +193,12 @@ class AuthProvider:
         return cls(user, json.dumps(as_json(config)), place)
 
     def get(self) -> Credential:
+        """The token that is kept, while it is good; else the package is asked. FleetError ``credentials-plugin``,
+        ``credentials-expired``."""
         return _from_slot(self.key, self._load)
 
     def renew(self, refused: Credential) -> Credential | None:
+        """Asks the package again, unless that was done since; None if it gives the refused one; errors as ``get``."""
         fresh = _from_slot(self.key, self._load, refused)
         return None if fresh == refused else fresh
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files from a server, over HTTPS: within time limits, through the user's proxies, gone on with where they ended."""
+"""Files from a server, over HTTPS: within time limits, through the user's proxies, gone on with where they ended; their
+SHA-256."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ class ReleaseOffer:
 
     @property
     def root(self) -> Path:
+        """The folder of the cache."""
         return self.folder.parent
 
 

@@ -81,7 +81,7 @@ class Holdings:
 
 
 def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
-    """The holdings as two parts of a snapshot, in a fixed order."""
+    """What the fleet holds as two parts of a facts snapshot (``held``, ``credentials``), in a fixed order."""
     return {
         "held": {name: _placement(each) for name, each in sorted(holdings.placements.items())},
         "credentials": [{"namespace": namespace, "name": name} for namespace, name in sorted(holdings.credentials)],
@@ -89,7 +89,8 @@ def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
 
 
 def read_holdings(document: Row) -> Holdings:
-    """The holdings in a snapshot; ValueError where they are not of the form that ``write_holdings`` gives them."""
+    """What the fleet holds by a facts snapshot; ValueError where they are not of the form that ``write_holdings`` gives
+    them."""
     placements = _within(document.get("held"), "held", MOST_PLACEMENTS)
     credentials = (_map(each, "credentials") for each in _list(document.get("credentials") or [], "credentials"))
     return Holdings(
@@ -99,7 +100,8 @@ def read_holdings(document: Row) -> Holdings:
 
 
 def without_content(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """A recorded placement cut down to what plans read of it."""
+    """A copy of a recorded placement (a document), cut down to what plans read of it: spec, identity and our
+    annotations."""
     metadata = document["metadata"]
     kept = {key: metadata[key] for key in METADATA if metadata.get(key)}
     written = metadata.get("annotations") or {}

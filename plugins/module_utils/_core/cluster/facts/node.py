@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one node says of itself: the per-node facts of a snapshot."""
+"""What one node says of itself, bounded: the facts of a snapshot, the label of its pool, its image, the age that it
+pretends to have, amounts as texts."""
 
 from __future__ import annotations
 
@@ -78,7 +79,7 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
 
 
 def pool_label(labels: t.Mapping[str, str]) -> str:
-    """The label that tells a node's pool; empty if none does."""
+    """The key of the label that tells a node's pool, the first of ``POOL_LABELS`` that it has; empty if none does."""
     return next((label for label in POOL_LABELS if label in labels), "")
 
 
@@ -88,19 +89,21 @@ def image_of(labels: t.Mapping[str, str], os_image: str) -> str:
 
 
 def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
-    """A map of quantities as texts; ValueError if one of them is none, or there are too many."""
+    """The amounts of a node, a map of quantities under ``key`` as texts, empty where it is absent; ValueError if one of
+    them is none, or there are too many. It is shared: nobody changes it."""
     return read_amounts(as_written(mapping(of, key)), key)
 
 
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
-    """Names and quantities as they were told, by which the same ones are known again."""
+    """Amounts of a node, names and quantities as they were told, in the same order, by which the same ones are known
+    again."""
     return tuple(zip(amounts, map(str, amounts.values()), strict=True)) if amounts else ()
 
 
 @lru_cache(maxsize=1024)
 def read_amounts(told: AsWritten, key: str) -> t.Mapping[str, str]:
-    """``amounts`` of what was told, read once and kept for all that tell the same. ValueError also for what is too long
-    to be kept."""
+    """Amounts of a node as of ``amounts``, of what was told (``as_written``), read once and kept for all that tell the
+    same. ValueError also for what is too long to be kept."""
     if len(told) > MOST_AMOUNTS:
         raise ValueError(f"{key} has more than {MOST_AMOUNTS} entries")
     for _name, amount in told:

@@ -31,10 +31,12 @@ class PriceSource:
     period: str = PERIOD
 
     def as_dict(self) -> dict[str, str]:
+        """As results and snapshots have it."""
         return dict(vars(self))
 
     @property
     def text(self) -> str:
+        """Source and version in words."""
         return (self.source or "a list without a name") + (f", version {self.version}" if self.version else "")
 
 
@@ -59,9 +61,11 @@ class Cost:
 
     @property
     def unit(self) -> str:
+        """``core`` or ``GiB``."""
         return UNITS[self.name]
 
     def as_dict(self) -> dict[str, str]:
+        """As results have it; texts are empty where the origin is not known."""
         origin = self.origin or PriceSource()
         return {"property": self.name, "value": self.value, "unit": self.unit, **origin.as_dict()}
 
@@ -97,7 +101,7 @@ def merged_prices(lists: t.Sequence[PriceList]) -> PriceList:
 
 
 def costs_of(member: MemberCluster, origin: PriceSource | None = None) -> tuple[Cost, ...]:
-    """The costs that are known of a member, that of a core first."""
+    """The costs that are known of a member by its properties, that of a core first; none if it has none."""
     found = member.status.properties
     return tuple(Cost(name=name, value=found[name].value, origin=origin) for name in UNITS if name in found)
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A snapshot beside what is recorded: it is only ever what was known, so it adds no member and removes none."""
+"""A facts snapshot beside what is recorded: which members are decided on, and what differs; it adds no member and
+removes none."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ WHERE, TOLD = "facts", 20
 def beside(
     snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster], place: str
 ) -> tuple[tuple[MemberCluster, ...], tuple[Problem, ...]]:
-    """The members to decide on, by name, and what to tell.
+    """The members to decide on, by name, and what to tell (``placed-as-in-facts``, ``no-members-recorded``,
+    ``not-in-facts``, ``not-recorded``, ``labels-differ``), none of which is raised.
 
     A recorded member that the snapshot does not know counts as not read: it keeps what it has and gets nothing new. One
     that only the snapshot knows gets nothing. Without any recorded member the snapshot is all there is,

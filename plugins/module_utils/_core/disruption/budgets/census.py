@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes count for budgets, and what is left of them (Karpenter, ``BuildDisruptionBudgetMapping``)."""
+"""Which nodes of a pool count for its budgets, which of them are disrupted already, and how many more may go now
+(Karpenter, ``BuildDisruptionBudgetMapping``).
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,13 @@ class NodeCensus:
 
     @property
     def total(self) -> int:
+        """How many nodes count, those that are disrupted included."""
         return len(self.counted)
 
 
 @dataclass(frozen=True)
 class PoolAllowance:
-    """What a pool may lose now for one reason."""
+    """What a pool may lose at one instant for one reason."""
 
     census: NodeCensus
     answer: Allowed
@@ -56,6 +59,7 @@ class PoolAllowance:
         return f"{self.census.total} nodes count, limit {limit}{f' ({how})' if how else ''}{less} = {self.allowed}"
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it; ``allowed`` is None where nothing limits."""
         return self.answer.as_dict() | {
             "allowed": None if limit_or_none(self.answer.limit) is None else self.allowed,
             "disrupting": dict(self.census.disrupting),
@@ -65,7 +69,7 @@ class PoolAllowance:
 
 
 def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
-    """The nodes of each pool that has any, in the order given.
+    """The census of each pool that has nodes, by its name, nodes in the order given; those of no pool are under "".
 
     Nodes that are deleted or not Ready stay in the total and are subtracted from what is allowed, each once.
     """
@@ -90,7 +94,8 @@ def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
 def pool_allowances(
     pools: t.Mapping[str, t.Sequence[Budget]], nodes: t.Iterable[CountedNode], now: datetime, reason: str
 ) -> dict[str, PoolAllowance]:
-    """For each pool (its budgets by its name) what it may lose at an aware instant."""
+    """For each of ``pools`` (its budgets by its name) what it may lose for a reason at an aware instant, also where it
+    has no nodes; nodes of other pools are left out."""
     census = take_census(nodes)
     out = {}
     for name, budgets in pools.items():

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What new nodes could be: the instance types of a list, or, without one, those of the nodes that are there.
+"""The list of instance types that new nodes could be: read and judged, or, without one, observed on the nodes that are
+there; priced, and put into a state.
 
 No API server tells what a provider offers. Nodes tell only what there is already: with what they say, a node can be
 replaced by one of another's type, and nobody knows of a type that no node has yet.
@@ -42,10 +43,12 @@ class Catalogue:
 
     @property
     def given(self) -> bool:
+        """Whether somebody gave a list."""
         return self.types is not None
 
     def put_into(self, state: ClusterState) -> ClusterState:
-        """The same cluster, whose pools make nodes of these types."""
+        """The same cluster, every pool of which makes nodes of these types, or without a list of those as of
+        ``observed_types``."""
         types = tuple(map(self._priced, observed_types(state) if self.types is None else self.types))
         pools = {name: dataclasses.replace(each, instance_types=types) for name, each in state.pools.items()}
         return dataclasses.replace(state, pools=pools)
@@ -65,7 +68,8 @@ NO_CATALOGUE = Catalogue()
 
 
 def read_catalogue(document: t.Any, where: str) -> tuple[InstanceType, ...]:
-    """The instance types of a list; FleetError ``catalogue-invalid`` with all problems."""
+    """The instance types of a list, or of an object with the list as ``instanceTypes``, in its order; FleetError
+    ``catalogue-invalid`` with all problems, for an empty list too."""
     listed = document.get("instanceTypes") if isinstance(document, Mapping) else document
     if not isinstance(listed, list) or not listed:
         raise FleetError("catalogue-invalid", "this is no list of instance types", where, FORM)

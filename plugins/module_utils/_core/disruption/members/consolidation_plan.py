@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Karpenter would do to the nodes of a member: what its next pass does, and what would become of each other
-node if it were the only one that goes.
+"""What Karpenter would do to the nodes of members, node by node: by its next pass, held against a later look, and to
+each other node alone.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def consolidation_plans(
     settings: Settings = DEFAULTS,
     names: t.Collection[str] = (),
 ) -> tuple[MemberPlan, ...]:
-    """A plan for each member that has Karpenter, at an aware instant; with ``names``, only of these nodes."""
+    """A plan for each member that has Karpenter, at an aware instant, its nodes by name, those that Karpenter overlooks
+    included; with ``names``, only these nodes, while ``commands`` are still all of the pass."""
     return tuple(_plan(each, catalogue, now, settings, names) for each in members if each.karpenter)
 
 

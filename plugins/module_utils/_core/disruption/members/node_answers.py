@@ -67,8 +67,8 @@ class NodeAnswer:
 def node_answers(
     members: t.Iterable[MemberNodes], rotations: t.Iterable[NodeRotation], now: datetime
 ) -> tuple[NodeAnswer, ...]:
-    """All Nodes of the members, at an aware instant, those too that Karpenter overlooks; NodeClaims without a Node are
-    left out."""
+    """All Nodes of the members, in the order of these and then by name, at an aware instant, those too that Karpenter
+    overlooks; NodeClaims without a Node are left out. ValueError for a selector of a rotation that is none."""
     grounds = [RotationGround(rotation=each) for each in rotations]
     out = []
     for member in members:

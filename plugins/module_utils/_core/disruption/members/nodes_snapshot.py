@@ -43,7 +43,7 @@ class NodesSnapshot:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Every member, and every kind on one, that could not be read."""
+        """Why members, and then kinds on others, could not be read."""
         parts = (each for member in self.members for each in member.missing.values())
         return (*self.failed.values(), *parts)
 
@@ -63,7 +63,9 @@ def write_nodes(snapshot: NodesSnapshot) -> Document:
 
 
 def read_nodes(document: t.Any, where: str, now: datetime) -> NodesSnapshot:
-    """The snapshot that ``write_nodes`` wrote. FleetError ``nodes-invalid``, ``nodes-too-new``, ``undecodable``."""
+    """The snapshot that ``write_nodes`` wrote, without ``documents``. FleetError ``nodes-invalid``, also for one that
+    was captured later than ``now`` (but for clocks that differ a little), ``nodes-too-new``, those of ``made_of`` and
+    of ``kept_maintenance``."""
     if not isinstance(document, Mapping) or document.get("kind") != "nodes" or not _is_schema(document.get("schema")):
         hint = "write one with the verb gitops.fleet.node_disruption_budget_info and its option dest"
         raise FleetError("nodes-invalid", "this is no snapshot of nodes", where, hint)

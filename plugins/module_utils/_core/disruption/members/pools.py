@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The pools of a member that have budgets: NodePools of Karpenter, and the nodes that a NodeRotation selects."""
+"""The pools of a member that have budgets (NodePools, and what a NodeRotation selects) with their census; which members
+and nodes a rotation takes."""
 
 from __future__ import annotations
 
@@ -35,6 +36,7 @@ class BudgetedPool:
 
     @property
     def key(self) -> str:
+        """``member/name``."""
         return f"{self.member}/{self.name}"
 
 
@@ -73,7 +75,8 @@ def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
 
 
 def member_census(member: MemberNodes, holds: Holds | None = None) -> NodeCensus:
-    """All nodes of the member, or those that ``holds`` selects by their labels, by the same rule."""
+    """All Nodes of the member, or those that ``holds`` selects by their labels, as one pool: each Node is one, whoever
+    made it, those that Karpenter overlooks included."""
     there = (each for each in member.whole.nodes if each.node is not None)
     counted = [_counted(each) for each in there if holds is None or holds(each.labels)]
     return take_census(counted).get("", NodeCensus())

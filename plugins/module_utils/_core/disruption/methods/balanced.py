@@ -35,6 +35,7 @@ class Score:
 
     @property
     def approved(self) -> bool:
+        """Whether the move saves enough."""
         return self.value >= THRESHOLD
 
     @property
@@ -65,7 +66,8 @@ class Balance:
                 self.costs[node.pool] = self.costs.get(node.pool, 0.0) + cost
 
     def scores(self, nodes: t.Sequence[NodeCandidate], saving: float) -> dict[str, Score]:
-        """Of each pool with the policy. What a move over several pools saves is split by what their nodes cost."""
+        """The score of a move in each pool with the policy, by the pool's name and in this order; ``saving`` is per
+        hour. What a move over several pools saves is split by what their nodes cost."""
         by_pool: dict[str, list[NodeCandidate]] = {}
         for each in nodes:
             by_pool.setdefault(each.pool.name, []).append(each)
@@ -81,7 +83,8 @@ class Balance:
         return found
 
     def can_pass(self, one: NodeCandidate) -> bool:
-        """Whether deleting the node without replacement would do: nothing else saves more."""
+        """Whether deleting the node without replacement would save enough, and nothing else saves more; True for other
+        policies, and where the pool has no known price."""
         if one.pool.pool.disruption.consolidation_policy != BALANCED or self.prices.get(one.pool.name, 0.0) <= 0:
             return True
         return self._score(one.pool.name, one.known_price, one.cost).approved

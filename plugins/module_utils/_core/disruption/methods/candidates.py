@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes a method may disrupt (Karpenter, ``NewCandidate``).
+"""Which nodes are candidates of graceful and of eventual methods, in upstream's words if not, and what disrupting each
+costs (Karpenter, ``NewCandidate``).
 
 ``candidates(state, now)`` is for everybody who wants to know what Karpenter thinks of nodes: for each node, by name,
 whether it is a candidate for graceful and for eventual methods, every gate that is closed, the first of them in
@@ -64,7 +65,8 @@ class NodeCandidate:
 
     @classmethod
     def of(cls, state: ClusterState, node: StateNode, now: datetime) -> NodeCandidate:
-        """Of a node that nothing blocks; KeyError if its pool is not there."""
+        """The candidate of a node that nothing blocks, with what disrupting it costs at an aware instant; KeyError if
+        its pool is not there."""
         pool = state.pools[node.pool]
         pods = tuple(each for each in node.pods if reschedulable(each))
         return cls(
@@ -79,10 +81,12 @@ class NodeCandidate:
 
     @property
     def name(self) -> str:
+        """As of ``StateNode.name``."""
         return self.node.name
 
     @property
     def empty(self) -> bool:
+        """Whether no pod that costs anything has to move."""
         return is_empty(self.cost)
 
     @property
@@ -110,9 +114,11 @@ class CandidateVerdict:
 
     @property
     def candidate(self) -> bool:
+        """Whether nothing blocks it."""
         return not self.blockers
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
         return {
             "node": self.node,
             "candidate": self.candidate,
@@ -132,9 +138,11 @@ class NodeVerdict:
 
     @property
     def node(self) -> str:
+        """Name of the node."""
         return self.graceful.node
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it; ``costs`` is None if it is no candidate of any."""
         told = None
         if self.costs is not None:
             told = {"price": self.costs.price, "cost": self.costs.cost, "empty": self.costs.empty}

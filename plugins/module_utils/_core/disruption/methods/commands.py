@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a method does with nodes (Karpenter, ``Command``), and why it leaves others alone."""
+"""What a method does with nodes (Karpenter, ``Command``), replacements and refusals, as data; and nodes within budgets,
+by saving, priced together.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +33,7 @@ class Option:
     free: t.Mapping[str, int]
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it, without ``pool`` and ``free``."""
         return {
             "instanceType": self.instance_type,
             "zone": self.zone,
@@ -55,6 +58,8 @@ class Replacement:
 
     @classmethod
     def of(cls, new: NewNode) -> Replacement:
+        """The replacement that a new node of a simulation is, its options in the order of its types; only offers that
+        can be had now."""
         options = [
             Option(
                 pool=new.pool,
@@ -79,10 +84,11 @@ class Replacement:
 
     @property
     def price(self) -> float | None:
-        """That of the cheapest thing that it could be."""
+        """That of the cheapest thing that it could be, per hour; None where no price is known."""
         return min((each.price for each in self.options if each.price is not None), default=None)
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
         return {
             "name": self.name,
             "pool": self.pool,
@@ -114,9 +120,11 @@ class Command:
 
     @property
     def decision(self) -> str:
+        """``replace`` or ``delete``."""
         return "replace" if self.replacements else "delete"
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it, without ``others`` and ``source_cost``."""
         return {
             "method": self.method,
             "reason": self.reason,
@@ -139,6 +147,7 @@ class RefusedCommand:
     text: str
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
         return {"nodes": list(self.nodes), "code": self.code, "text": self.text}
 
 
@@ -161,7 +170,7 @@ class MethodCommands:
 def within_budgets(
     nodes: t.Iterable[NodeCandidate], allowed: t.Mapping[str, PoolAllowance]
 ) -> tuple[list[NodeCandidate], list[RefusedCommand]]:
-    """The nodes, in the order given, that their pools' budgets leave room for, and why the others have none (code
+    """The candidates, in the order given, that their pools' budgets leave room for, and why the others have none (code
     ``budget``)."""
     left = {name: each.allowed for name, each in allowed.items()}
     kept, refused = [], []
@@ -177,8 +186,8 @@ def within_budgets(
 
 
 def by_saving(nodes: t.Iterable[NodeCandidate], first: t.Sequence[str] = ()) -> list[NodeCandidate]:
-    """What saves most for the disruption that it costs comes first; unknown prices count as 0, ties go by ``first`` and
-    then by name."""
+    """The nodes in a new list: what saves most for the disruption that it costs comes first; unknown prices count as 0,
+    ties go by ``first``, which are names, and then by name."""
     rank = {name: place for place, name in enumerate(first)}
     return sorted(nodes, key=lambda one: (-one.ratio, rank.get(one.name, len(rank)), one.name))
 

@@ -44,7 +44,8 @@ class NoPools(Exception):
 
 
 def multi_node(look: MethodInput) -> MethodCommands:
-    """Two or more nodes with at most one replacement: the longest run of the best candidates that works.
+    """Two or more underused nodes with at most one replacement that is cheaper: the longest run of the best candidates
+    that works.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
     """
@@ -82,7 +83,7 @@ def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[Refuse
 
 
 def single_node(look: MethodInput) -> MethodCommands:
-    """The first node that can go, with at most one replacement; pools take turns."""
+    """The first underused node that can go alone, with at most one replacement that is cheaper; pools take turns."""
     nodes, refused, filtering = underused(look)
     names = tuple(each.name for each in by_saving(nodes))
     allowed, tried = look.allowances(UNDERUTILIZED), list(refused)
@@ -101,14 +102,15 @@ def single_node(look: MethodInput) -> MethodCommands:
 
 
 def underused(look: MethodInput) -> tuple[list[NodeCandidate], list[RefusedCommand], list[NodeEvent]]:
-    """The candidates of consolidation, the best first, and the nodes that only its own rules leave out."""
+    """The candidates of consolidation, the best first; why its own rules leave others out; and what upstream says of
+    these."""
     kept, refused, events = sorted_out([(each, not_consolidated(look, each)) for each in look.candidates()])
     return by_saving(kept, look.settings.first), refused, events
 
 
 def taking_turns(nodes: t.Sequence[NodeCandidate], first: t.Sequence[str] = ()) -> list[NodeCandidate]:
-    """One node of each pool, then the next of each; pools in the order of their best node, which upstream leaves to
-    chance, those of ``first`` before all others."""
+    """The candidates of consolidation in turns: one node of each pool, then the next of each; pools in the order of
+    their best node, which upstream leaves to chance, those of ``first`` before all others."""
     by_pool: dict[str, list[NodeCandidate]] = {name: [] for name in first}
     for node in nodes:
         by_pool.setdefault(node.pool.name, []).append(node)
@@ -118,7 +120,7 @@ def taking_turns(nodes: t.Sequence[NodeCandidate], first: t.Sequence[str] = ()) 
 
 @dataclass
 class Consolidation:
-    """What is asked of one look; ``events`` are what upstream says meanwhile."""
+    """What is asked of one look; ``events`` are what upstream says meanwhile, ``scored`` the last scores by pool."""
 
     look: MethodInput
     events: list[NodeEvent] = field(default_factory=list)
@@ -126,10 +128,12 @@ class Consolidation:
 
     @cached_property
     def balance(self) -> Balance:
+        """Prices and costs of pools with policy ``Balanced``."""
         return Balance(self.look)
 
     def of(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
-        """What removing these nodes together comes to. NoPools where upstream gives up."""
+        """What consolidating these nodes together comes to, ``Balanced`` and budgets left aside. NoPools where upstream
+        gives up."""
         names = tuple(each.name for each in nodes)
         done, told = simulated(self.look, nodes, consolidation=True)
         self.events += told
@@ -148,7 +152,7 @@ class Consolidation:
         return self._replaced(nodes, done, total)
 
     def alone(self, one: NodeCandidate) -> Command | RefusedCommand:
-        """What removing this node alone comes to, if it is worth it."""
+        """What consolidating this node alone comes to, budgets left aside; why not where it is not worth it."""
         if not self.balance.can_pass(one):
             text = f"{one.name}: not even its deletion would save enough for policy {BALANCED}"
             return RefusedCommand((one.name,), "balanced", text)
@@ -161,8 +165,8 @@ class Consolidation:
         return self.unbalanced([one], found) or found
 
     def unbalanced(self, nodes: t.Sequence[NodeCandidate], command: Command) -> RefusedCommand | None:
-        """Why a move is not worth it, for the first pool with policy ``Balanced`` where it is not; None if it is. The
-        scores of all these pools are left in ``scored``."""
+        """Why a consolidation is not worth it, for the first pool with policy ``Balanced`` where it is not; None if it
+        is. The scores of all these pools are left in ``scored``."""
         self.scored = self.balance.scores(nodes, command.saving or 0.0)
         for pool, score in self.scored.items():
             if not score.approved:

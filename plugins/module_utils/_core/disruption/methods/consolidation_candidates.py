@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which candidates emptiness and consolidation look at (Karpenter, ``ShouldDisrupt`` of these methods)."""
+"""Why emptiness and consolidation leave candidates out by their own rules: static pools, policy, ``consolidateAfter``
+(Karpenter, ``ShouldDisrupt`` of these methods).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class Exclusion:
 
 
 def never(pool: NodePool) -> bool:
-    """Whether the pool consolidates nothing at all, because its ``consolidateAfter`` is Never."""
+    """Whether the pool consolidates nothing at all, because its ``consolidateAfter`` is Never. ValueError for a text
+    that is no duration."""
     return parse_or_never(pool.disruption.consolidate_after) is None
 
 
@@ -77,7 +80,8 @@ def not_consolidated(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
 def sorted_out(
     found: list[tuple[NodeCandidate, Exclusion | None]],
 ) -> tuple[list[NodeCandidate], list[RefusedCommand], list[NodeEvent]]:
-    """The candidates that are looked at, why others are not, and what upstream says of these."""
+    """The candidates that are looked at, why others are not, but for silent causes, and what upstream says of these;
+    all in the order given."""
     kept = [each for each, why in found if why is None]
     refused = [
         RefusedCommand((each.name,), why.code, f"{each.name}: {why.text}")

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a node no longer is what its pool and class ask for (Karpenter, ``nodeclaim/disruption/drift.go``; Azure's
-``cloudprovider/drift.go``). The first cause found is the reason.
+"""Drift: why a node no longer is what its pool and class ask for, and which nodes have drifted (Karpenter,
+``nodeclaim/disruption/drift.go``; Azure's ``cloudprovider/drift.go``). The first cause found is the reason.
 
 Hashes are compared and never computed: they are those of Go structs, and their version changes with the controller.
 """
@@ -99,13 +99,15 @@ def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
 
 @dataclass(frozen=True)
 class DriftedNode:
+    """``since``: when the condition ``Drifted`` came, None if it is not there yet."""
+
     node: StateNode
     drift: Drift
     since: datetime | None
 
 
 def drifted(state: ClusterState, now: datetime) -> tuple[DriftedNode, ...]:
-    """The nodes that have drifted, by name. ``since`` is when the condition came, None if it is not there yet."""
+    """The nodes that have drifted at an aware instant, as of ``standing_drift``, by name."""
     rows = []
     for node in state.nodes:
         found = standing_drift(state, node, now)

@@ -44,6 +44,7 @@ class DriftCandidate:
 
     @property
     def name(self) -> str:
+        """Name of the node."""
         return self.candidate.name
 
 
@@ -63,7 +64,8 @@ def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandi
 
 
 def drift_method(look: MethodInput) -> MethodCommands:
-    """The first drifted node whose pods all find a place."""
+    """One command for the first drifted node, of pools without ``replicas``, whose pods all find a place within the
+    budgets; none if there is no such node."""
     allowed, refused, events = look.allowances(DRIFTED), [], list[NodeEvent]()
     due = drift_candidates(look)
     names = tuple(each.name for each in by_saving(each.candidate for each in due))
@@ -85,8 +87,8 @@ def drift_method(look: MethodInput) -> MethodCommands:
 
 
 def static_drift_method(look: MethodInput) -> MethodCommands:
-    """In pools with ``replicas``: as many nodes as budgets and the limit of nodes allow, one replacement each, pods not
-    looked at.
+    """In pools with ``replicas``: as many drifted nodes as budgets and the limit of nodes allow, a command and a
+    replacement for each, pods not looked at.
 
     A pool that has more nodes than replicas is left alone until it has shrunk.
     """

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When nodes have lived long enough (Karpenter, ``nodeclaim/expiration``).
+"""When nodes expire by the ``expireAfter`` of their NodeClaims, and which are due now (Karpenter,
+``nodeclaim/expiration``).
 
 Karpenter deletes an expired NodeClaim at once: no budget, no annotation and no replacement holds it back. Its drain
 still waits for pods that are protected, until the grace period ends.
@@ -23,7 +24,8 @@ from ..blockers import pod_blockers
 
 @dataclass(frozen=True)
 class Expiry:
-    """``due_at`` None: never. ``held`` are pods that keep the drain waiting; ``note`` says what that means."""
+    """``due_at`` None: never; ``due``: Karpenter deletes it now. ``held`` are pods that keep the drain waiting;
+    ``note`` says what that means."""
 
     node: str
     due_at: datetime | None
@@ -33,7 +35,8 @@ class Expiry:
 
 
 def due_at(claim: NodeClaim) -> datetime | None:
-    """Creation plus the claim's own ``expireAfter``: a new value in its pool does not move it, but drifts the node.
+    """When a node expires, creation of its NodeClaim plus that one's own ``expireAfter``: a new value in its pool does
+    not move it, but drifts the node.
 
     None for ``Never``, an unknown creation, and an end beyond the calendar. ValueError if the duration cannot be read.
     """
@@ -45,8 +48,9 @@ def due_at(claim: NodeClaim) -> datetime | None:
 
 
 def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:
-    """What expiration means for a node at an aware instant; nodes without a NodeClaim never expire, nor those whose
-    NodeClaim goes already, or belongs to another provider."""
+    """What expiration means for a node at an aware instant; nodes without a NodeClaim never expire. Those whose
+    NodeClaim goes already, or belongs to another provider, are never ``due``, though it is told when they would be.
+    ValueError as of ``due_at``."""
     at = due_at(node.claim) if node.claim is not None else None
     spared = node.claim_deleting or state.foreign(node)
     if at is None or now < at or spared:
@@ -62,6 +66,6 @@ def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:
 
 
 def expired(state: ClusterState, now: datetime) -> tuple[Expiry, ...]:
-    """What expiration means for the nodes that are due at an aware instant, the oldest first."""
+    """What expiration means for the nodes that are due at an aware instant, the longest due first, then by name."""
     found = [each for each in (expiry(state, node, now) for node in state.nodes) if each.due]
     return tuple(sorted(found, key=lambda one: (one.due_at or now, one.node)))

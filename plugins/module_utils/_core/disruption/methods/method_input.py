@@ -23,7 +23,8 @@ from .events import NodeEvent
 
 
 class MethodInput:
-    """A state at an aware instant, with the settings of the controller."""
+    """A state at an aware instant, with the settings of the controller. What it gives is kept, and not to be
+    changed."""
 
     def __init__(self, state: ClusterState, now: datetime, settings: Settings = DEFAULTS) -> None:
         self.state, self.now, self.settings = state, now, settings
@@ -34,6 +35,7 @@ class MethodInput:
 
     @cached_property
     def simulator(self) -> Simulator:
+        """The simulator of the state, which all methods share."""
         return Simulator(self.state, self.now, self.settings)
 
     @cached_property
@@ -81,7 +83,8 @@ class MethodInput:
         return consolidatable(pool.pool, node, self.now).holds
 
     def allowances(self, reason: str) -> dict[str, PoolAllowance]:
-        """What the pools may lose now for a reason, with the arithmetic."""
+        """What the pools may lose now for a reason, by name, with the arithmetic; pools of other providers are left
+        out."""
         found = self._allowances.get(reason)
         if found is None:
             budgets = {name: each.pool.disruption.budgets for name, each in self.state.pools.items() if each.managed}

@@ -45,6 +45,7 @@ class Pass:
     refused: t.Mapping[str, tuple[RefusedCommand, ...]]
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
         return {
             "commands": [each.as_dict() for each in self.commands],
             "refused": {name: [each.as_dict() for each in rows] for name, rows in self.refused.items()},
@@ -58,7 +59,8 @@ def commands_of(look: MethodInput, method: str) -> MethodCommands:
 
 
 def pass_of(look: MethodInput) -> Pass:
-    """The commands of the first method that has any, with the cluster that ``look`` is at."""
+    """What one pass of the controller does with the cluster that ``look`` is at: the commands of the first method that
+    has any, and why methods up to it leave nodes alone."""
     refused: dict[str, tuple[RefusedCommand, ...]] = {}
     for method in METHODS:
         found = commands_of(look, method.name)

@@ -19,8 +19,8 @@ NO_POOLS = "creating scheduler, no nodepools found"
 def simulated(
     look: MethodInput, going: t.Sequence[NodeCandidate], consolidation: bool = False
 ) -> tuple[Simulation | None, list[NodeEvent]]:
-    """What becomes of pods without the nodes ``going``, and the events. None with the setting ``upstream`` where no
-    pool may make nodes: Karpenter does not begin then."""
+    """The simulation of what becomes of pods without the nodes ``going``, and the events meanwhile. None with the
+    setting ``upstream`` where no pool may make nodes: Karpenter does not begin then."""
     simulator = look.simulator
     told = [event for each in going for event in words.of_annotations(each.pods, look.now, moving=True)]
     told += look.leaving_events
@@ -31,7 +31,8 @@ def simulated(
 
 
 def misfit_event(look: MethodInput, done: Simulation) -> str:
-    """Upstream's words about pods that find no place; the causes, whose order is left to chance there, are left out."""
+    """Upstream's words, for an event, about pods that find no place in a simulation; the causes, whose order is left to
+    chance there, are left out."""
     text = "Not all pods would schedule"
     if len(done.misfits) == 1 and done.misfits[0].uninitialized:
         only = done.misfits[0]

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rotation: nodes are replaced in growing waves, within the budgets of their pools and of the fleet, until it is done.
+"""A rotation of nodes: begun, decided step by step (which nodes go now, in growing waves within all budgets, and what
+holds the others back), what is in flight, what was let go, and how far it is.
 
 ``begin`` makes the state and ``decide`` moves it on: which nodes now, what holds each other one back, and when to look
 again, in the shape of ``_core.machine``. ``outcome`` says in one word how far it has come.
@@ -52,8 +53,9 @@ RUNNING, WAITS, DONE = "running", "waiting", "done"
 
 
 def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettings, now: datetime) -> RotationState:
-    """The state of a rotation of these nodes. FleetError with all problems: nodes that are not there, settings out of
-    range, budgets that cannot be read."""
+    """The state of a rotation of these nodes, by name and each once; none of them make one that is done. FleetError
+    with all problems: ``unknown-node`` for one that is not there, ``not-one-of``, ``out-of-range`` and
+    ``invalid-surge`` for settings, ``budget-unreadable``."""
     there = {each.name: each for each in sight.nodes}
     wanted = sorted(set(names))
     problems = [
@@ -72,7 +74,8 @@ def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettin
 
 
 def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
-    """The next step at an aware instant; the state of a rotation that is done stays as it is."""
+    """The next step of a rotation at an aware instant: which nodes are begun, and what holds each other back; the state
+    of one that is done stays as it is."""
     if state.done:
         return Decision(state=state)
     held = RotationBlockers(seen, now, past_pods=bool(state.settings.grace_period))
@@ -100,12 +103,13 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
 
 
 def outcome(state: RotationState) -> str:
-    """running while nodes are in flight, waiting while none is, done."""
+    """``running`` while nodes are in flight, ``waiting`` while none is and some have not ended, ``done``."""
     return DONE if state.done else RUNNING if any(each.in_flight for each in state.nodes) else WAITS
 
 
 def acts_in_flight(state: RotationState) -> tuple[RotationAct, ...]:
-    """What has been begun and not ended. A release ends when it was carried out: see ``released``."""
+    """What a rotation has begun and not ended, releases first, then by the name of the node. A release ends when it was
+    carried out: see ``released``."""
     releases = (
         RotationAct(RELEASE, each.name, each.pool, each.attempts, each.release) for each in state.nodes if each.release
     )
@@ -113,7 +117,8 @@ def acts_in_flight(state: RotationState) -> tuple[RotationAct, ...]:
 
 
 def released(state: RotationState, operation: str) -> RotationState:
-    """The state once that release was carried out; the same if there is none of that name."""
+    """The state of a rotation once the release of that name (of an operation) was carried out; the same if there is
+    none."""
     names = {each.node for each in acts_in_flight(state) if each.kind == RELEASE and each.operation == operation}
     if not names:
         return state

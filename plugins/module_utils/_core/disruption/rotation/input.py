@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a step of a rotation sees of clusters, and what their budgets leave room for."""
+"""The input of a rotation's step: one Node as it sees it, names over several clusters, who else has a node in hand,
+windows, and what budgets still leave room for."""
 
 from __future__ import annotations
 
@@ -56,6 +57,7 @@ class BudgetScope:
     gone: int = 0
 
     def covers(self, pool: str) -> bool:
+        """Whether the budgets are over nodes of the pool."""
         return self.pools is None or pool in self.pools
 
 
@@ -103,7 +105,7 @@ class RotationInput:
     wait: str = ""
 
     def by_another(self, node: RotationNode) -> bool:
-        """Whether another one of us empties the node."""
+        """Whether another rotation, or somebody by hand, has the node in hand."""
         return by_another(node, self.rotation)
 
     def open(self, cluster: str) -> bool:
@@ -113,7 +115,7 @@ class RotationInput:
 
 
 def by_another(node: RotationNode, rotation: str) -> bool:
-    """Whether another one of us than the rotation of that name empties the node."""
+    """Whether another one of us than the rotation of that name, a person's verb included, has the node in hand."""
     return node.disruptor not in ("", rotation)
 
 
@@ -128,7 +130,8 @@ OTHERS = " (others)"
 
 
 def family(pool: str) -> str:
-    """The pool as a whole: what comes for a node may lack the label by which that was selected."""
+    """The name of the whole pool, also of the part of it that a rotation does not select: what comes for a node may
+    lack the label by which that was selected."""
     return pool.removesuffix(OTHERS)
 
 
@@ -148,10 +151,11 @@ class ScopeLeft:
 
     @property
     def left(self) -> int:
+        """How many more nodes may be begun; a number near ``UNLIMITED`` where nothing limits."""
         return self.answer.after(self.disrupting) - self.taken
 
     def take(self) -> None:
-        """One node more is begun under it."""
+        """Counts one node more that is begun under the budgets."""
         self.taken += 1
         self.__dict__.pop("blocker", None)
 
@@ -193,7 +197,7 @@ def rotation_node(
 
 
 def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> list[ScopeLeft]:
-    """What each scope has room for, by name.
+    """What each scope has room for at an aware instant, before the step begins any node, by name of the scope.
 
     The nodes are counted as places: one that is gone and awaits its replacement still counts, and is disrupted; a
     replacement beside its old node counts once. Everything begun is disrupted until it ends, whoever of us began it.
@@ -233,7 +237,8 @@ def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int],
 
 
 def window_blocker(sight: RotationInput, cluster: str) -> Blocker | None:
-    """The window of the cluster that is shut, with its end where that is known; None if it is open or there is none."""
+    """The window of a cluster that holds a rotation back, with its end where that is known; None if it is open or there
+    is none."""
     answer = sight.windows.get(cluster)
     if answer is None or answer.open:
         return None

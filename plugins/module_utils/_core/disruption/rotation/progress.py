@@ -50,9 +50,11 @@ class RotationAct:
 
     @property
     def operation(self) -> str:
+        """Name of the operation that carries it out."""
         return f"{self.node}.{self.attempt}.{self.kind}"
 
     def as_dict(self) -> dict[str, str]:
+        """As results have it."""
         return {"kind": self.kind, "node": self.node, "pool": self.pool, "text": self.text}
 
 
@@ -75,7 +77,8 @@ class RotationProgress:
                 self._fresh.setdefault(family(each.pool), []).append(each)
 
     def of(self, node: NodeProgress) -> NodeProgress:
-        """The node after what was seen of it; the same object if nothing has changed."""
+        """A node of the rotation after what was seen of it: gone, drained, replaced, failed or too late; the same
+        object if nothing has changed. What is next for it is in ``acts``."""
         if cluster_in_name(node.name) in self._sight.unknown:
             return node
         if node.phase == WAITING:

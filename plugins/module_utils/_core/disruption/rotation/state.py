@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a rotation of nodes remembers from step to step. ``schema.encode`` and ``decode`` make JSON of it and back."""
+"""What a rotation of nodes remembers from step to step (progress of each node, the wave, counts), and when its time
+limits end. ``schema.encode`` and ``decode`` make JSON of it and back."""
 
 from __future__ import annotations
 
@@ -43,20 +44,25 @@ class NodeProgress:
 
     @property
     def in_flight(self) -> bool:
+        """Whether it has been begun and has not ended."""
         return self.phase in IN_FLIGHT
 
     def blocked_until(self, timeout: int) -> datetime | None:
-        """When it will have been blocked for so many seconds in which it might have gone; None: that does not run."""
+        """When a waiting node will have been blocked for so many seconds of open windows; None: it is not blocked in
+        one now, or there is no limit (0)."""
         end = limit_end(self.blocked_since, timeout)
         return end and end - timedelta(seconds=self.blocked_before)
 
     @property
     def ended(self) -> bool:
+        """Whether nothing more happens to it."""
         return self.phase in ENDED
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wave:
+    """Nodes that are begun together; number 0 is before the first."""
+
     number: int = prop("Number, from 1.", default=0)
     size: int = prop("Nodes that it may begin.", default=0)
     begun: int = prop("Nodes that it has begun.", default=0)
@@ -75,10 +81,12 @@ class RotationState:
     halted: str = prop("Why no more nodes are begun.", default="")
 
     def count(self, *phases: str) -> int:
+        """How many nodes are in one of the phases."""
         return sum(each.phase in phases for each in self.nodes)
 
     @property
     def done(self) -> bool:
+        """Whether all nodes have ended; also without any."""
         return all(each.ended for each in self.nodes)
 
     @property
@@ -94,5 +102,5 @@ def limit_end(start: datetime | None, seconds: int) -> datetime | None:
 
 
 def limit_passed(limit: datetime | None, now: datetime) -> bool:
-    """Whether the limit is reached; no limit never is."""
+    """Whether a time limit, as of ``limit_end``, is reached; no limit never is."""
     return limit is not None and now >= limit

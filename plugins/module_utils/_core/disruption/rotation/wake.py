@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a step of a rotation is worth repeating although nothing new was seen."""
+"""When a step of a rotation is worth repeating although nothing new was seen: the next instant at which a limit, a
+pause, a window or a budget turns."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ HORIZONS = (timedelta(days=9), timedelta(days=366))
 def next_instant(
     state: RotationState, sight: RotationInput, scopes: t.Iterable[ScopeLeft], ends: t.Iterable[datetime], now: datetime
 ) -> datetime | None:
-    """The earliest of all times that run: stages, pauses, blocks, windows, budgets that hold nodes back, protections
-    of pods (``ends``), the whole. None if none runs."""
+    """The earliest instant after ``now`` of all times that run: stages, pauses, blocks, windows, budgets that hold
+    nodes back, protections of pods (``ends``), the whole. None if none runs."""
     settings = state.settings
     times: list[datetime | None] = [limit_end(state.started_at, settings.time_limit), *ends]
     times += [limit_end(each.since, settings.node_timeout) for each in state.nodes if each.in_flight]

@@ -24,6 +24,7 @@ class FreeTree:
             self._rows[at] = _most(self._rows[2 * at], self._rows[2 * at + 1])
 
     def set(self, place: int, row: Free) -> None:
+        """What is free at a place, from 0, from now on; ``NONE`` where nothing fits."""
         rows, at = self._rows, place + self._size
         rows[at] = row
         at //= 2

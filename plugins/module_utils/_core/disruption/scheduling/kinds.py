@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instance types against demands: which are left, in what order, at what price (Karpenter, ``cloudprovider``)."""
+"""Instance types and their offers against demands on labels: which are left, in what order, at what price, with enough
+``minValues`` (Karpenter, ``cloudprovider``).
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ class CatalogueType:
         self.requirements[CAPACITY_TYPE] = LabelRequirement(CAPACITY_TYPE, kinds)
 
     def fits(self, requests: t.Mapping[str, int]) -> bool:
-        """Whether a new node of it has so much; nothing fits where some amount is negative."""
+        """Whether a new node of it has so much (10^-9 of each resource's unit); nothing fits where it has a negative
+        amount."""
         have = self.allocatable
         if any(amount > have.get(name, 0) for name, amount in requests.items()):
             return False
@@ -83,7 +86,8 @@ class CatalogueType:
         return self._within(demands).cheapest
 
     def worst_launch_price(self, demands: Requirements) -> float:
-        """The dearest zone of the capacity type that a launch tries first; endless if there is nothing."""
+        """What a launch within the demands costs an hour at most: the dearest zone of the capacity type that a launch
+        tries first; endless if there is nothing."""
         return self._within(demands).worst
 
     def _within(self, demands: Requirements) -> _Within:
@@ -107,6 +111,7 @@ class TooFewValues:
 
     @property
     def text(self) -> str:
+        """As upstream writes it."""
         return f"minValues requirement is not met for label(s) (label(s)=[{' '.join(self.labels)}])"
 
 
@@ -117,9 +122,10 @@ def by_price(kinds: t.Iterable[CatalogueType], demands: Requirements) -> Kinds:
 
 
 def min_values(kinds: Kinds, demands: Requirements) -> tuple[int, TooFewValues | None]:
-    """How many of the types, from the first on, have all the different values that are asked for; and what is missing.
+    """How many of the types, from the first on, have all the different values that ``minValues`` ask for; and what is
+    missing, None if nothing is.
 
-    Without any type nothing is missing, as upstream.
+    0 where none asks, and all types where they have too few. Without any type nothing is missing, as upstream.
     """
     wanted = {key: one.min_values for key, one in demands.items() if one.min_values is not None}
     if not wanted:
@@ -137,5 +143,6 @@ def min_values(kinds: Kinds, demands: Requirements) -> tuple[int, TooFewValues |
 
 
 def matching(kind: CatalogueType, demands: Requirements) -> bool:
-    """Whether the type itself meets the demands."""
+    """Whether the type itself, by its labels, zones and capacity types, meets the demands; whether it can be had now is
+    told by ``offered``."""
     return intersects(kind.requirements, demands)

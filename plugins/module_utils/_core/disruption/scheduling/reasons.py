@@ -15,7 +15,8 @@ from .wishes import PodDemands
 
 
 def why(one: PodDemands, work: SchedulingRun) -> str:
-    """The causes over all nodes, the most frequent first."""
+    """Why a pod fits nowhere, in a sentence: how many nodes refuse it for which cause, the most frequent first; the
+    nodes are as the run has left them."""
     if one.pod.unjudged:
         return f"pod {one.key} fits nowhere: its {one.pod.unjudged} cannot be judged here"
     rooms = work.rooms.open

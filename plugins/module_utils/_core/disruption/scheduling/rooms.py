@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that are there, while pods are put on them in thought (Karpenter, ``scheduling/existingnode.go``).
+"""Nodes that are there, with what is free on them and host ports taken, while pods are put on them in thought
+(Karpenter, ``scheduling/existingnode.go``).
 
 They are made once for a state. What a simulation changes is taken back after it, so that thousands of simulations cost
 what they change and not what there is.
@@ -69,7 +70,7 @@ class Rooms:
         self._out: list[Room] = []
 
     def leave_out(self, names: t.Iterable[str]) -> None:
-        """These take nothing until the next ``undo``."""
+        """Nodes of these names take no pod until the next ``undo``; unknown names are nothing."""
         for name in names:
             room = self.by_name.get(name)
             if room is not None:
@@ -77,7 +78,8 @@ class Rooms:
                 self._tree.set(room.place, NONE)
 
     def undo(self) -> None:
-        """Takes back everything that was put or left out since the last time."""
+        """Takes back all pods that were put on nodes, and lets nodes in again that were left out, since the last
+        time."""
         for place, (requirements, free, ports) in self._before.items():
             room = self.all[place]
             room.requirements, room.free, room.ports = requirements, free, ports
@@ -157,7 +159,8 @@ class Rooms:
 
 
 def taken(asked: PodDemands, ports: Ports) -> bool:
-    """Whether another pod has one of the host ports."""
+    """Whether another pod, of those whose ``ports`` are given by key, has one of the host ports that the pod asks
+    for."""
     return any(
         key != asked.key and _same(own, other) for key, rows in ports.items() for other in rows for own in asked.ports
     )

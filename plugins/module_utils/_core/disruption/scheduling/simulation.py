@@ -20,6 +20,7 @@ class Move:
     target: str
 
     def as_dict(self) -> dict[str, str]:
+        """As results have it: ``pod``, ``from``, ``to``."""
         return {"pod": self.pod, "from": self.source, "to": self.target}
 
 

@@ -44,8 +44,9 @@ class SchedulingRun:
     _made: int = 0
 
     def solve(self, asked: t.Iterable[PodDemands], stop: t.Callable[[PodDemands], bool] | None = None) -> None:
-        """Place them all, the large ones first, until a whole round brings nothing more. ``stop`` ends it early at a
-        pod that has found no place, where the answer is known by then."""
+        """Place them all, the large ones first, until a whole round brings nothing more; ``claims`` are the new nodes
+        then, and ``failed`` the pods that have no place. ``stop`` ends it early at a pod that has found no place, where
+        the answer is known by then."""
         queue = deque(sorted(asked, key=_turn))
         length_then: dict[str, int] = {}
         while queue and length_then.get(queue[0].key) != len(queue):
@@ -106,6 +107,7 @@ class SchedulingRun:
 
     @property
     def used(self) -> list[Room]:
+        """The nodes that are there already and have got pods, in the order of the search."""
         return self.rooms.used
 
 

@@ -74,7 +74,8 @@ class Landscape:
         return list(found.values())
 
     def pods_of(self, group: TopologyGroup) -> Counted:
-        """How many running pods a group counts in each domain, and in which one each of them is."""
+        """How many running pods a group counts in each domain of its topology key, and in which one each of them is, by
+        key."""
         found = self.counted.get(group.identity)
         if found is None:
             domains = [
@@ -87,7 +88,7 @@ class Landscape:
         return found
 
     def domains_of(self, group: TopologyGroup) -> Counted:
-        """How many nodes take part in each domain, and the domain of each."""
+        """How many nodes that stay take part in each domain of a group, and the domain of each by its name."""
         found = self.known.get(group.identity)
         if found is None:
             inside = {
@@ -124,7 +125,7 @@ class PodTopology:
         return not (self.groups or self.inverse)
 
     def update(self, asked: PodDemands) -> None:
-        """Note what a pod asks for now, in place of what it asked for before."""
+        """Notes the constraints of a pod as it asks for them now, in place of what it asked for before."""
         if asked.plain and not self.groups:
             return
         for each in self.groups.values():
@@ -139,7 +140,8 @@ class PodTopology:
             known.owners.add(asked.key)
 
     def demands(self, asked: PodDemands, taints: Taints, node: Requirements) -> Requirements | None:
-        """What the node must be besides for the pod to stand there; None if nothing will do."""
+        """What a node must be besides for the pod to stand there, by constraints between pods; None if nothing will
+        do."""
         if self.idle:
             return {}
         out: Requirements = {}

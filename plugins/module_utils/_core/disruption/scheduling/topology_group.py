@@ -51,6 +51,7 @@ class NodeFilter:
             )
 
     def matches(self, taints: Taints, requirements: Requirements) -> bool:
+        """Whether a node with these taints and labels takes part in the spread."""
         if self.taints == HONOR and first_untolerated(taints, self.tolerations) is not None:
             return False
         if self.affinity != HONOR or not self.alternatives:
@@ -95,6 +96,8 @@ class TopologyGroup:
 
     @classmethod
     def of_spread(cls, one: PodSpread, wishes: Wishes) -> TopologyGroup:
+        """The group of one spread of a pod, in its own namespace; ``match_label_keys`` narrow its selector by the
+        pod."""
         pod, selector = wishes.pod, one.label_selector
         rows = [
             LabelSelectorRequirement(key, IN, (pod.labels[key],)) for key in one.match_label_keys if key in pod.labels
@@ -107,7 +110,8 @@ class TopologyGroup:
 
     @classmethod
     def of_term(cls, kind: str, one: PodAffinityTerm, pod: Pod) -> TopologyGroup:
-        """Labels of namespaces are not known here, so that a selector of them means all."""
+        """The group of one affinity or anti-affinity of a pod (``kind``). Labels of namespaces are not known here, so
+        that a selector of them means all."""
         namespaces = None if one.namespace_selector is not None else frozenset(one.namespaces or (pod.namespace,))
         return cls(kind, one.topology_key, namespaces, one.label_selector)
 
@@ -132,7 +136,7 @@ class TopologyGroup:
                 yield name
 
     def start(self, counts: t.Mapping[str, int]) -> None:
-        """Take over the pods that are there."""
+        """Takes over how many pods there are in each domain; counts of 0 and less are left out."""
         for domain, count in counts.items():
             if count > 0:
                 self.counts[domain] = count
@@ -146,7 +150,8 @@ class TopologyGroup:
             self.used += 1
 
     def selects(self, pod: Pod) -> bool:
-        """Whether it is about the pod, by namespace and labels; without a selector, or with a wrong one, about none."""
+        """Whether the constraint is about the pod, by namespace and labels; without a selector, or with a wrong one,
+        about none."""
         if self.namespaces is not None and pod.namespace not in self.namespaces:
             return False
         return self._matcher is not None and self._matcher(pod.labels)

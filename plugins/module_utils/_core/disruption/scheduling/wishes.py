@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a pod asks of its place, and what it gives up where there is none (Karpenter, ``scheduling/preferences.go``).
+"""What a pod asks of its place (labels, affinity, spread, tolerations), and what it gives up, wish by wish, where there
+is none (Karpenter, ``scheduling/preferences.go``).
 
 Wishes are demands at first. Where a pod finds no place, one wish after the other goes, in a fixed order.
 """
@@ -53,6 +54,7 @@ class Wishes:
 
     @classmethod
     def of(cls, pod: Pod) -> Wishes:
+        """All of them, nothing given up; the heaviest wishes first."""
         return cls(
             pod=pod,
             terms=pod.node_affinity.terms if pod.node_affinity is not None else (),

@@ -21,12 +21,12 @@ MARK = Taint(key=EVACUATED, effect="NoSchedule")
 
 
 def is_evacuated(cluster: MemberCluster) -> bool:
-    """Whether placements are to leave the cluster, and none may come."""
+    """Whether the cluster has the mark of an evacuation: placements are to leave it, and none may come."""
     return any(each.key == EVACUATED for each in cluster.taints)
 
 
 def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
-    """The cluster with the mark, or without it; other taints stay."""
+    """The cluster with the mark of an evacuation, or without it; other taints stay."""
     if is_evacuated(cluster) == evacuated:
         return cluster
     kept = tuple(each for each in cluster.taints if each.key != EVACUATED)

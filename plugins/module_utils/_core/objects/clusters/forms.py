@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Forms of texts in FleetMembers: they reach commands, roles and file names of whoever runs the fleet.
+"""Fields for texts of FleetMembers (names, contexts, paths, words) and their forms: they reach commands, roles and file
+names of whoever runs the fleet.
 
 None has room for a template (braces), a second line or what is not seen on a screen. Each may be empty here; where a
 text has to be there, ``rules`` says so.

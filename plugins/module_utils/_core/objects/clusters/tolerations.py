@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Taints and what tolerates them, for nodes and clusters alike (Kubernetes, taints and tolerations)."""
+"""Which taints are not tolerated, for nodes and clusters alike (Kubernetes, taints and tolerations)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def first_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, 
 
 
 def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> t.Iterator[Taint]:
-    """The taints that no toleration covers, in the order of the cluster."""
+    """The taints that no toleration covers, in the order given."""
     return (taint for taint in taints if not any(covers(one, taint) for one in tolerations))
 
 

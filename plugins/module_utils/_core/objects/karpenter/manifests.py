@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""NodeClaim, NodeOverlay, EC2NodeClass, AKSNodeClass and PodDisruptionBudget as people write them, which are only
-judged here: by fields and rules of their published definitions."""
+"""NodeClaim, NodeOverlay, EC2NodeClass, AKSNodeClass and PodDisruptionBudget as people write them, only judged: by
+fields and rules of their published definitions."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ JUDGEMENTS: t.Mapping[str, Judgement] = {
 def judge_written(
     document: Mapping[str, t.Any], known: Judgement, written: Written = as_read
 ) -> tuple[list[Found], list[Finding]]:
-    """All problems and repairs of a manifest of one of these kinds; status is nobody's input. In a version that is not
-    served nothing but that is told."""
+    """All problems and repairs of a manifest that is of a kind of ``JUDGEMENTS``; status is nobody's input. In a
+    version that is not served nothing but that is told."""
     check = Check(written=written)
     version = str(document.get("apiVersion")).rpartition("/")[2]
     if version not in known.served:

@@ -60,6 +60,7 @@ class NodeClaim:
         return self.metadata.name
 
     def condition(self, kind: str) -> Condition | None:
+        """The condition of that type; None without one."""
         return find_condition(self.status.conditions, kind)
 
     def holds(self, kind: str) -> bool:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``NodePool`` of karpenter.sh/v1, as far as decisions about disruption read it; members have it, we never install it.
+"""``NodePool`` of karpenter.sh/v1 and its budgets, decoded from what members have stored, as far as decisions about
+disruption read it.
 
 What an API server demands of a field stands beside it, as in all kinds; the parts around these in ``node_pool_schema``.
 Printing keeps what Karpenter tells apart: an absent list is not an empty one.
@@ -45,9 +46,11 @@ class Budget:
     )
 
     def covers(self, reason: str) -> bool:
+        """Whether it holds for a disruption of that reason."""
         return self.reasons is None or reason in self.reasons
 
     def as_dict(self) -> dict[str, t.Any]:
+        """The budget as manifests have it; what is None is left out."""
         out: dict[str, t.Any] = {"nodes": self.nodes}
         out |= {key: value for key in ("schedule", "duration") if (value := getattr(self, key)) is not None}
         return out if self.reasons is None else out | {"reasons": list(self.reasons)}
@@ -65,6 +68,7 @@ class Disruption:
     budgets: tuple[Budget, ...] = prop("Limits.", default=DEFAULT_BUDGETS, max_items=MAX_BUDGETS)
 
     def as_dict(self) -> dict[str, t.Any]:
+        """``spec.disruption`` as manifests have it, defaults written out."""
         return {
             "consolidationPolicy": self.consolidation_policy,
             "consolidateAfter": self.consolidate_after,

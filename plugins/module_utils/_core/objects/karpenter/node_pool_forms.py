@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The forms of texts in a NodePool (CRD of Karpenter v1.14.1), as details of a ``prop``.
+"""The forms of texts in a NodePool (CRD of Karpenter v1.14.1), as details of a ``prop``: durations, counts, schedules,
+label values.
 
 They are those of the CRD, and weaker than what Karpenter evaluates.
 """

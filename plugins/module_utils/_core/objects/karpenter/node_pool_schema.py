@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an API server does with a new NodePool: prune, default, validate (CRD of Karpenter v1.14.1)."""
+"""What an API server does with a new NodePool: prune, default, validate (CRD of Karpenter v1.14.1); its durations."""
 
 from __future__ import annotations
 
@@ -80,6 +80,7 @@ class NodePoolAdmission:
 
     @property
     def decodes(self) -> bool:
+        """Whether all durations of what was stored can be read."""
         return all(parses(text) for _path, text in durations(self.stored))
 
 

@@ -89,7 +89,7 @@ def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tu
 
 
 def examine(document: t.Any, strict: bool = False, policies: Policies = None, written: Written = as_read) -> Examined:
-    """Everything that can be said about a manifest without its cluster; nothing is raised.
+    """Everything that can be said about a NodePool, a patch or a fragment without its cluster; nothing is raised.
 
     ``policies`` are those that the cluster's own definition lists, where it is known. ``written`` as in ``Check``.
     """

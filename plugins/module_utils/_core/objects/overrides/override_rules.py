@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of overrides over several fields (KubeFleet's CRD rules and admission webhooks)."""
+"""Rules of one override and of all together (KubeFleet's CRD rules and admission webhooks), their order of precedence,
+their titles."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def check_override(override: Override) -> t.Iterator[Found]:
 
 
 def warn_override(override: Override) -> t.Iterator[Finding]:
-    """What is accepted and does nothing, or not what it looks like."""
+    """What of an override is accepted and does nothing, or not what it looks like."""
     for index, rule in enumerate(override.spec.policy.override_rules):
         path = f"{RULES_PATH}[{index}]"
         if rule.cluster_selector is None:
@@ -103,13 +104,14 @@ def override_order(override: Override) -> tuple[bool, str, str]:
 
 
 def title(override: Override) -> str:
-    """``ClusterResourceOverride/web``, ``ResourceOverride/shop/web``."""
+    """Kind and name of an override as messages have them: ``ClusterResourceOverride/web``,
+    ``ResourceOverride/shop/web``."""
     namespace = override.metadata.namespace if isinstance(override, ResourceOverride) else ""
     return "/".join(part for part in (override.kind, namespace, override.name) if part)
 
 
 def path_problem(path: str) -> tuple[str, str]:
-    """Code and message of what is wrong with the path of a patch; two empty texts if nothing is."""
+    """Code and message of what is wrong with the path of a patch of an override; two empty texts if nothing is."""
     if not path.startswith("/"):
         return "invalid-patch-path", f"{path!r} does not start with /"
     first, *rest = path[1:].split("/")

@@ -17,7 +17,7 @@ from .policy import PICK_ALL, PICK_FIXED, PlacementPolicy
 
 
 def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Found]:
-    """What is wrong with the names of the placement and the cluster."""
+    """What is wrong with an eviction: the names of its placement and its cluster."""
     yield from check_reference(eviction.spec.placement_name, "spec.placementName")
     yield from check_reference(eviction.spec.cluster_name, "spec.clusterName")
 
@@ -25,19 +25,19 @@ def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Fou
 def check_eviction_update(
     old: ClusterResourcePlacementEviction, new: ClusterResourcePlacementEviction
 ) -> t.Iterator[Found]:
-    """The problem that an update changes the spec, which is carried out once."""
+    """The problem that an update changes the spec of an eviction, which is carried out once."""
     if old.spec != new.spec:
         yield Found("spec-fixed", "spec", "the spec of an eviction cannot be changed", "make a new eviction")
 
 
 def check_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Found]:
-    """The problem that both limits are given."""
+    """The problem that the disruption budget of a placement gives both limits."""
     if budget.spec.max_unavailable is not None and budget.spec.min_available is not None:
         yield Found("two-limits", "spec", "maxUnavailable and minAvailable are both given", "keep one of them")
 
 
 def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Finding]:
-    """The warning on a budget without a limit, which refuses every eviction."""
+    """The warning on a disruption budget of a placement without a limit, which refuses every eviction."""
     if budget.spec.max_unavailable is None and budget.spec.min_available is None:
         reason = "with neither maxUnavailable nor minAvailable every eviction is refused"
         yield Finding("eviction-never-permitted", "spec", "spec", None, None, reason)

@@ -52,7 +52,8 @@ class PlacementKey(ScopedName):
 
     @classmethod
     def of_parent(cls, document: t.Mapping[str, t.Any]) -> PlacementKey:
-        """The placement that a record belongs to; one without a name where the record does not say."""
+        """The placement that a record belongs to; one without a name where the record does not say. KeyError without
+        metadata."""
         metadata = document["metadata"]
         return cls(str(metadata.get("namespace") or ""), str((metadata.get("labels") or {}).get(PARENT, "")))
 

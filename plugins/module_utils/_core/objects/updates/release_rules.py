@@ -15,8 +15,8 @@ from .release_catalog import CatalogLocation, NodeImageFamily, ReleaseCatalog
 
 
 def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
-    """What stands twice, so that it would not be clear what holds: a location, a version in it, a family of images, an
-    image of that; and versions that cannot be read."""
+    """What stands twice in a ReleaseCatalog, so that it would not be clear what holds: a location, a version in it, a
+    family of images, an image of that; and versions that cannot be read."""
     names: dict[str, int] = {}
     for index, location in enumerate(obj.spec.locations):
         path = f"spec.locations[{index}]"
@@ -28,7 +28,8 @@ def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
 
 
 def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
-    """What is wrong with a channel and the versions that it does or does not want beside it."""
+    """What is wrong with the channel of an AutoUpgradeProfile and the versions that it does or does not want beside
+    it."""
     spec, path = obj.spec, "spec.targetKubernetesVersion"
     pinned = spec.channel == TARGET
     if pinned and not spec.target_kubernetes_version:

@@ -37,7 +37,7 @@ _NO_STATUS = UpdateRunStatus()
 
 
 def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
-    """What is wrong with a run over several fields: its sequence, versions and images."""
+    """What is wrong with an UpdateRun over several fields: its sequence, versions and images."""
     spec = run.spec
     if spec.strategy:
         yield from check_sequence(spec.strategy, STRATEGY)
@@ -51,7 +51,7 @@ def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
 
 
 def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
-    """What is given and has no effect, in the run and in its sequence."""
+    """What is given in an UpdateRun and has no effect, in the run and in its sequence."""
     if run.spec.strategy:
         yield from warn_sequence(run.spec.strategy, STRATEGY)
     selection = run.spec.image_selection

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The documented JSON of an update strategy, as ``az fleet updatestrategy`` takes and shows it."""
+"""The documented JSON of an update strategy, as ``az fleet updatestrategy`` takes and shows it, read and judged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of update strategies over several fields (Azure Fleet's update strategies), wherever a strategy stands."""
+"""Rules of update strategies over several fields (Azure Fleet's update strategies), wherever a strategy, a member
+selector or a schedule stands."""
 
 from __future__ import annotations
 
@@ -27,17 +28,18 @@ STRATEGY = "spec.strategy"
 
 
 def check_update_strategy(obj: UpdateStrategy) -> t.Iterator[Found]:
-    """What is wrong with stages and groups over several fields."""
+    """What is wrong with the stages and groups of an UpdateStrategy over several fields."""
     yield from check_sequence(obj.spec.strategy, STRATEGY)
 
 
 def warn_update_strategy(obj: UpdateStrategy) -> t.Iterator[Finding]:
-    """What is given in stages and groups and has no effect."""
+    """What is given in the stages and groups of an UpdateStrategy and has no effect."""
     yield from warn_sequence(obj.spec.strategy, STRATEGY)
 
 
 def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
-    """Everything that is wrong in the stages; ``path`` is that of the strategy, empty at the top of a document."""
+    """Everything that is wrong in the stages of an update strategy; ``path`` is that of the strategy, empty at the top
+    of a document."""
     names: dict[str, int] = {}
     groups: dict[str, int] = {}
     for index, stage in enumerate(strategy.stages):
@@ -55,8 +57,8 @@ def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
 
 
 def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]:
-    """What is given in stages and groups, and has no effect: limits that none can reach, a wait that no stage
-    follows."""
+    """What is given in the stages and groups of an update strategy, and has no effect: limits that none can reach, a
+    wait that no stage follows."""
     for index, stage in enumerate(strategy.stages):
         place = _stage_path(path, index)
         for at, group in enumerate(stage.groups):

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The plan of an eviction, and what became of it: the verdict, and what was done on the member."""
+"""The plan of an eviction, in which one cluster loses its placement, and its result: the verdict, and what was done on
+the member."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a cluster loses a placement."""
+"""Why a cluster loses a placement, as cause and as sentence: deleted, left the fleet, evacuated, scaled down, policy
+changed."""
 
 from __future__ import annotations
 

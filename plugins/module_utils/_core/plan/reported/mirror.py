@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``reportBackStrategy: Mirror``: whose status is copied from the one member to the objects on the hub."""
+"""``reportBackStrategy: Mirror``: whether it is asked for and possible, and to which objects on the hub the member's
+status is copied."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ IN_FILES = "resources come from files, so that there is no object on a hub to wh
 
 
 def wants_mirror(placement: ClusterResourcePlacement) -> bool:
-    """Whether any mirroring is asked for."""
+    """Whether the placement asks for any mirroring of status."""
     strategy = placement.spec.strategy.report_back_strategy
     return strategy is not None and strategy.type == "Mirror"
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparison of a manifest with a live object, field by field (``whenToTakeOver: IfNoDiff``, ``ReportDiff``).
+"""Comparison of a manifest with a live object, field by field (``IfNoDiff``, ``ReportDiff``, ``FullComparison``), and
+what others have added to the object.
 
 Only fields that the manifest names count (KubeFleet's PartialComparison), and the server is not asked for a dry run; in
 a full comparison (FullComparison) those count too that only the live object has, the server's defaults among them.
@@ -147,7 +148,8 @@ class _Pair:
 def differences(
     desired: Manifest, live: Manifest, limit: int = MAX_DIFFS, *, full: bool = False
 ) -> tuple[FieldDiff, ...]:
-    """At most ``limit`` differences in the order of the manifest; identity and status are not compared.
+    """At most ``limit`` differences in the order of the manifest, those in metadata after the others; identity and
+    status are not compared.
 
     ``full`` adds what the manifest does not name, but for finalizers and for labels and annotations of Kubernetes and
     of the fleet.

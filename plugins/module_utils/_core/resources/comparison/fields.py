@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fields of a manifest as they are shown: their paths, and their values without secrets."""
+"""Fields as drift and differences show them: paths such as ``.spec.ports[port=80]``, values without those of Secrets,
+and whether two are equal as JSON."""
 
 from __future__ import annotations
 
@@ -50,8 +51,8 @@ def is_secret(manifest: Manifest) -> bool:
 
 
 def shown(value: t.Any, masked: bool) -> t.Any:
-    """A value for people: None where it is absent, and only the lengths of what is in it if ``masked``; else long texts
-    (64 KiB), deep and large structures are cut."""
+    """A value as drift and differences show it: None where it is absent, and only the lengths of what is in it if
+    ``masked``; else long texts (64 KiB), deep and large structures are cut."""
     if isinstance(value, Absent):
         return None
     if not masked or value is None:
@@ -79,7 +80,7 @@ def _readable(value: t.Any, depth: int, left: list[int]) -> t.Any:
 
 
 def same_json(one: t.Any, other: t.Any) -> bool:
-    """Equality of JSON values; unlike in Python, true is not 1."""
+    """Whether two JSON values are equal; unlike in Python, true is not 1."""
     if isinstance(one, t.Mapping) and isinstance(other, t.Mapping):
         return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):

@@ -74,7 +74,7 @@ class _Field:
 
 def given_up(desired: Manifest, live: Manifest, manager: str) -> tuple[GivenUp, ...]:
     """Fields of ``live`` that ``manager`` (operation Apply) owns and ``desired`` does not name, in the order of the
-    manager's fields."""
+    manager's fields, those of metadata last."""
     ours, others = owners(live, manager)
     if ours is None:
         return ()

@@ -40,8 +40,8 @@ _KEYS = re.compile(rf"\[({_ONE}(?:,{_ONE})*)\]")
 
 
 def ignored(manifest: Manifest) -> tuple[Path, ...]:
-    """What the manifest's annotation names; an empty path is the whole object. ValueError if that cannot be read, or
-    may not be ignored."""
+    """The paths that the manifest's annotation ``gitops.fleet/ignore`` names; an empty path is the whole object.
+    ValueError if that cannot be read, or may not be ignored."""
     text = annotations_of(manifest).get(IGNORE)
     if text is None:
         return ()
@@ -67,8 +67,8 @@ def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Pro
 
 
 def left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manifest:
-    """The manifest as ``manager`` applies it over ``live``, and as drift is judged; as it is, where nothing is live.
-    ValueError as of ``ignored``."""
+    """The manifest without what ``gitops.fleet/ignore`` leaves to others, as ``manager`` applies it over ``live``, and
+    as drift is judged; as it is, where nothing is live. ValueError as of ``ignored``."""
     paths = ignored(manifest) if live is not None else ()
     if live is None or not paths:
         return manifest

@@ -102,7 +102,8 @@ class _Place:
 
 
 def drift(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
-    """The fields of ``desired`` that ``manager`` (operation Apply) does not own on ``live``, in the manifest's order.
+    """The fields of ``desired`` that ``manager`` (operation Apply) does not own on ``live``, in the manifest's order,
+    those of metadata last.
 
     Nulls in ``desired`` count as owned, and so do empty containers, unless somebody else owns the whole and has filled
     it (an empty ``podSelector`` that was narrowed). An object that ``manager`` never applied drifts in every

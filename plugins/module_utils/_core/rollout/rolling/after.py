@@ -55,7 +55,7 @@ def confirmed(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def held_back(held: RolloutBinding, now: datetime) -> RolloutBinding:
-    """The binding that was not begun yet, with a condition that says so."""
+    """The binding that was not begun yet, with RolloutStarted False, which says so."""
     return replace(held, binding=_with_condition(held.binding, NOT_YET, now))
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The budgets of a rolling update, resolved for one state of the bindings (KubeFleet ``RollingUpdateConfig``)."""
+"""Numbers of a rolling update (KubeFleet ``RollingUpdateConfig``): maxUnavailable and maxSurge resolved, how many
+clusters are to hold it, the waiting period."""
 
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ class Limits:
 
     @property
     def floor(self) -> int:
+        """How many clusters stay ready, at least; negative where more may be unavailable than there are."""
         return self.target - self.max_unavailable
 
 
@@ -63,9 +65,11 @@ class Calculation:
 
 
 def limits(placement: ClusterResourcePlacement, picked: int, *, upstream: bool) -> Limits:
-    """The limits for a placement of which ``picked`` bindings are Scheduled or Bound. Percentages round up, both.
+    """The limits (maxUnavailable, maxSurge) as numbers for a placement of which ``picked`` bindings are Scheduled or
+    Bound. Percentages round up, both; a negative number counts as 0, but for ``upstream``.
 
-    FleetError ``not-a-count`` for a number that is none, which upstream takes for 0, and as of ``target_count``.
+    FleetError ``not-a-count`` for what is neither a number nor a percentage, which upstream takes for 0, and as of
+    ``target_count``.
     """
     rolling = rolling_update(placement)
     target = target_count(placement, picked)
@@ -98,7 +102,7 @@ def target_count(placement: ClusterResourcePlacement, picked: int) -> int:
 
 
 def rolling_update(placement: ClusterResourcePlacement) -> RollingUpdate:
-    """The placement's, or the one of upstream's defaults."""
+    """The placement's ``spec.strategy.rollingUpdate``, or the one of upstream's defaults."""
     return placement.spec.strategy.rolling_update or RollingUpdate()
 
 

@@ -51,6 +51,7 @@ class RolloutCandidate:
 
     @property
     def ready(self) -> bool:
+        """Whether its cluster is done with what it holds, now."""
         return self.readiness.ready
 
     @property
@@ -85,7 +86,7 @@ def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: Readine
 
 
 def may_hold(all_judged: t.Iterable[RolloutCandidate]) -> list[RolloutCandidate]:
-    """Those that hold, or may still hold, something on their cluster."""
+    """The bindings that hold, or may still hold, something on their cluster."""
     return [each for each in all_judged if each.held.state in (BOUND, UNSCHEDULED)]
 
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which approvals of staged update runs count, and why another one does not.
+"""Approvals of staged update runs: how they are signed, who gave one, which count, and why another one does not.
 
 An approval is KubeFleet's condition ``Approved``, which has no field for who gave it. One of ours is signed in its
 message; one without a signature is of nobody. A hub that refuses signatures of others vouches for them, as it does for
@@ -52,7 +52,7 @@ def signature(by: str, digest: str, reason: str) -> str:
 
 
 def signed_by(message: str, digest: str) -> str:
-    """Who has signed the approval of this digest; empty where nobody has."""
+    """Who has signed the approval of this digest, by its message; empty where nobody has."""
     by = message.removeprefix(_BY).partition(_FOR)[0]
     signed = signature(by, digest, "")
     return by if message == signed or message.startswith(f"{signed}: ") else ""

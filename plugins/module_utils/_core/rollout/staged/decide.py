@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One step of a staged update run (KubeFleet ClusterStagedUpdateRun): begin, go on, wait, stop, end.
+"""One step of a staged update run (KubeFleet ClusterStagedUpdateRun): begin, go on, wait, stop, end; what is in flight,
+whether it is over.
 
 Another machine than update runs: no groups, a delete stage, and a cluster that does not get there makes the run stuck
 and never fails it.
@@ -92,7 +93,7 @@ class StageStep:
 
 
 def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDecision:
-    """The next state of the run and what is to be done for it; the order of ``seen`` does not matter.
+    """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter.
 
     An act is decided again until it is seen done. Waits are what may pass by itself.
     """
@@ -133,7 +134,7 @@ def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
 
 
 def settled(state: StagedState) -> bool:
-    """Whether it has ended, or stands until it is told to go on."""
+    """Whether a staged update run has ended, or stands until it is told to go on."""
     conditions = state.run.status.conditions
     progress = find_condition(conditions, PROGRESSING)
     stopped = progress is not None and progress.reason == RUN_STOPPED[1]
@@ -159,7 +160,7 @@ def _decision(
 
 
 def is_over(run: ClusterStagedUpdateRun) -> bool:
-    """Whether the run could not begin, or has ended: it is never revived."""
+    """Whether a staged update run could not begin, or has ended: it is never revived."""
     conditions, generation = run.status.conditions, run.metadata.generation
     ended = any(status_is(conditions, SUCCEEDED, generation, each) for each in (TRUE, FALSE))
     return ended or status_is(conditions, INITIALIZED, generation, FALSE)

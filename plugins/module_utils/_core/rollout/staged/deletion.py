@@ -59,7 +59,7 @@ def delete(
 
 
 def going(scene: RunContext, stage: StageUpdatingStatus) -> int:
-    """Clusters whose deletion has begun and is not over."""
+    """How many clusters of the delete stage have a deletion that has begun and is not over."""
     return sum(
         1
         for each in stage.clusters

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The clusters of a stage while it is updated: who starts, who is done, who is stuck (KubeFleet)."""
+"""The clusters of a stage while it is updated: who starts, who is done, who is in trouble or stuck (KubeFleet)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ DONE, GOING_ON, TROUBLED = "done", "going-on", "troubled"
 
 @dataclass
 class Flight:
-    """What one look at a stage found. ``problems`` may pass; ``failure`` ends the run."""
+    """What one look at a stage found. ``problems`` may pass; ``failure`` ends the run. ``troubled`` and ``stuck`` are
+    names of clusters, ``stuck_from`` is when the next one in flight will have been so for too long; None if none
+    will."""
 
     scene: RunContext
     stage: StageUpdatingStatus

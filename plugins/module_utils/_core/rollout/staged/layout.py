@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The clusters and tasks of each stage, from a strategy and the clusters that a placement has picked (KubeFleet)."""
+"""The clusters and tasks of each stage of a staged run, from a strategy and the clusters picked: their order, how many
+at once, how long a wait is (KubeFleet)."""
 
 from __future__ import annotations
 
@@ -89,7 +90,8 @@ def concurrency(config: StageConfig, clusters: int) -> int:
 
 
 def wait_nanoseconds(task: StageTask) -> int:
-    """The waiting time of a task. ValueError if it is none, or not above zero."""
+    """The waiting time of a task. ValueError if it is no duration, or not above
+    zero."""
     nanoseconds = parse_duration(task.wait_time)
     if nanoseconds <= 0:
         raise ValueError(f"{task.wait_time!r} is not above zero")

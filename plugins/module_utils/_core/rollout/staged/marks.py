@@ -76,30 +76,38 @@ class Marks:
         self.generation, self.now = generation, now
 
     def on_run(self, status: StagedUpdateRunStatus, kind: str, row: Row) -> StagedUpdateRunStatus:
+        """The run's status with the condition of type ``kind`` set."""
         return replace(status, conditions=self._put(status.conditions, kind, row))
 
     def run_done(self, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
+        """The status of a run of which all stages are done."""
         status = self.on_run(status, PROGRESSING, (FALSE, RUN_DONE, "all stages are done"))
         return self.on_run(status, SUCCEEDED, (TRUE, RUN_DONE, "all stages are done"))
 
     def run_failed(self, status: StagedUpdateRunStatus, message: str) -> StagedUpdateRunStatus:
+        """The status of a run that has ended without getting there; ``message`` says why."""
         status = self.on_run(status, PROGRESSING, (FALSE, RUN_FAILED, "the run has ended"))
         return self.on_run(status, SUCCEEDED, (FALSE, RUN_FAILED, message))
 
     def on_stage(self, stage: StageUpdatingStatus, row: Row) -> StageUpdatingStatus:
+        """The stage with its condition Progressing set."""
         return replace(stage, conditions=self._put(stage.conditions, PROGRESSING, row))
 
     def stage_started(self, stage: StageUpdatingStatus) -> StageUpdatingStatus:
+        """The stage under way; the instant at which it began first stays."""
         return self.on_stage(replace(stage, start_time=stage.start_time or self.now), STAGE_STARTED)
 
     def stage_ended(self, stage: StageUpdatingStatus, status: str, reason: str, message: str) -> StageUpdatingStatus:
+        """The stage at its end, with its condition Succeeded of this ``status``."""
         ended = self.on_stage(replace(stage, end_time=stage.end_time or self.now), (FALSE, reason, message))
         return replace(ended, conditions=self._put(ended.conditions, SUCCEEDED, (status, reason, message)))
 
     def on_cluster(self, cluster: ClusterUpdatingStatus, kind: str, row: Row) -> ClusterUpdatingStatus:
+        """The cluster with the condition of type ``kind`` set."""
         return replace(cluster, conditions=self._put(cluster.conditions, kind, row))
 
     def on_task(self, task: StageTaskStatus, kind: str, row: Row) -> StageTaskStatus:
+        """The task with the condition of type ``kind`` set."""
         return replace(task, conditions=self._put(task.conditions, kind, row))
 
     def _put(self, conditions: Conditions, kind: str, row: Row) -> Conditions:

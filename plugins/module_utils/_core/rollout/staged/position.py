@@ -27,7 +27,7 @@ ALL_DONE = -1
 
 
 def resume(scene: RunContext) -> tuple[RunContext, int]:
-    """The scene with its bindings, and the index of the stage whose turn it is.
+    """The run with its bindings, and the index of the stage whose turn it is.
 
     The index after the last stage is the delete stage, ALL_DONE means that that is over too. RunRefused if anything
     differs from what the run recorded, or if the record contradicts itself; NotYet while the scheduler is at work.

@@ -23,7 +23,7 @@ _STATES = {
 
 
 def state_of(run: ClusterStagedUpdateRun) -> str:
-    """Where the run stands, in one of the words above, from NotStarted to Failed."""
+    """Where a staged update run stands, in one of the words above, from NotStarted to Failed."""
     conditions = run.status.conditions
     begun, ended = find_condition(conditions, "Initialized"), find_condition(conditions, "Succeeded")
     if ended is not None:
@@ -49,7 +49,8 @@ def progress_of(conditions: tuple[Condition, ...]) -> Condition | None:
 
 
 def cluster_state(conditions: tuple[Condition, ...]) -> str:
-    """``begun``, ``done`` or ``failed``; empty for a cluster whose turn has not come."""
+    """Where a cluster of a staged update run stands: ``begun``, ``done`` or ``failed``; empty for one whose turn has
+    not come."""
     ended = find_condition(conditions, "Succeeded")
     if ended is not None:
         return "done" if ended.status == TRUE else "failed"
@@ -85,7 +86,7 @@ class RunStanding:
 
 
 def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
-    """Where the run stands, in numbers, by its status alone; a deletion stage without clusters is none."""
+    """Where a staged update run stands, in numbers, by its status alone; a deletion stage without clusters is none."""
     deletion = run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion and deletion.clusters else ()))
     ended = [find_condition(each.conditions, "Succeeded") for each in stages]

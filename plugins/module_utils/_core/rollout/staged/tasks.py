@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tasks before and after a stage: approvals and waits (KubeFleet)."""
+"""The tasks before and after a stage of a staged run: approval requests and timed waits, looked at and passed
+(KubeFleet)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a staged update run sees when it decides, what it has done, and what both come to."""
+"""What a staged update run sees when it decides, its acts (bind, delete, ask and take approvals), why it ends, and the
+world once acts are done."""
 
 from __future__ import annotations
 
@@ -73,6 +74,7 @@ class ClusterInFlight:
 
     @property
     def operation(self) -> str:
+        """``stage/cluster``."""
         return f"{self.stage}/{self.cluster}"
 
 
@@ -94,6 +96,8 @@ class MarkStarted(ClusterInFlight):
 
 @dataclass(frozen=True, kw_only=True)
 class DeleteBinding(ClusterInFlight):
+    """Delete the binding of a cluster that loses the placement."""
+
     binding: str
 
 
@@ -107,6 +111,7 @@ class RequestApproval:
 
     @property
     def operation(self) -> str:
+        """``request`` and the name."""
         return f"request {self.name}"
 
 
@@ -118,15 +123,19 @@ class AcceptApproval:
 
     @property
     def operation(self) -> str:
+        """``accept`` and the name."""
         return f"accept {self.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeleteApproval:
+    """Delete an approval request of a run that is being deleted itself."""
+
     name: str
 
     @property
     def operation(self) -> str:
+        """``delete`` and the name."""
         return f"delete {self.name}"
 
 
@@ -156,6 +165,7 @@ class RunFailure:
         return {} if self.total is None else {"total": self.total, "shown": list(self.shown)}
 
     def as_dict(self) -> dict[str, t.Any]:
+        """``code`` and ``message``, with ``total`` and ``shown`` where something was counted."""
         return {"code": self.code, "message": self.message} | self.counts
 
 
@@ -189,10 +199,12 @@ class RunContext:
 
     @property
     def generation(self) -> int:
+        """The run's present generation."""
         return self.run.metadata.generation
 
     @property
     def status(self) -> StagedUpdateRunStatus:
+        """The run's status, as far as this step has brought it."""
         return self.run.status
 
     def holds(self, conditions: tuple[Condition, ...], kind: str, status: str = TRUE) -> bool:
@@ -216,6 +228,7 @@ class RunContext:
         return held.content == self.content(cluster) and strategy == self.status.applied_strategy
 
     def is_bound(self, held: RolloutBinding) -> bool:
+        """Whether the binding is Bound, to whatever content."""
         return held.state == BOUND
 
 
@@ -242,7 +255,7 @@ def carried_out(
 
 
 def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> ClusterApprovalRequest:
-    """The object that people approve by setting its condition Approved."""
+    """The approval request of a stage: the object that people approve by setting its condition Approved."""
     made = ApprovalRequest if run.key.namespace else ClusterApprovalRequest
     return made(
         api_version=run.api_version,
@@ -257,7 +270,7 @@ def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> Cl
 
 
 def accepted(request: ClusterApprovalRequest, now: datetime) -> ClusterApprovalRequest:
-    """The request, with the condition that its approval was taken at ``now``."""
+    """The approval request, with the condition that its approval was taken at ``now``."""
     row = (TRUE, "ApprovalRequestApprovalAccepted", "the run took the approval, which can no longer be withdrawn")
     conditions = set_condition(request.status.conditions, APPROVAL_ACCEPTED, row, request.metadata.generation, now)
     return replace(request, status=replace(request.status, conditions=conditions))

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bindings of one placement while it is scheduled: who is held under which policy, and every change to that."""
+"""The bindings of one placement while it is scheduled: named, held under a policy, dropped, re-used, and every change
+to that."""
 
 from __future__ import annotations
 
@@ -42,6 +43,7 @@ class Pick:
 
     @property
     def decision(self) -> ClusterDecision:
+        """The form of ``clusterDecision`` in a binding."""
         return ClusterDecision(cluster_name=self.cluster, selected=True, reason=self.reason, cluster_score=self.score)
 
 
@@ -141,7 +143,8 @@ class Bindings:
     def take(self, picks: t.Sequence[Pick]) -> Taken:
         """Hold the picked clusters: new bindings where there is none, else the old ones. Other obsolete ones go.
 
-        A cluster with both an obsolete and an unscheduled binding gets one of them; upstream patches both.
+        A cluster with both an obsolete and an unscheduled binding gets one of them; upstream patches both, and fails
+        where the state before Unscheduled is not recorded (FleetError ``state-not-remembered``).
         """
         wanted = {pick.cluster: pick for pick in picks}
         rebase = [name for name in self.obsolete if self._cluster(name) in wanted]
@@ -231,7 +234,8 @@ class Bindings:
 
 
 def binding_name(namespace: str, placement: str, cluster: str, snapshot: str, taken: t.Container[str]) -> str:
-    """``<placement>-<cluster>-<8 hex>``, at most 63 characters; the same for equal inputs, never one of ``taken``."""
+    """The name of a new binding, ``<placement>-<cluster>-<8 hex>``, at most 63 characters; the same for equal inputs,
+    never one of ``taken``."""
     attempt = 0
     while True:
         seed = "\n".join((namespace, placement, cluster, snapshot, str(attempt)))

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling decisions: one line for a cluster, and the limited list that KubeFleet puts into a policy snapshot."""
+"""Scheduling decisions, one line for a cluster: what a cycle saw and refused, and the limited list that KubeFleet puts
+into a policy snapshot."""
 
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ class PickDecision:
 
     @property
     def selected(self) -> bool:
+        """Whether the cluster is picked."""
         return self.outcome == PICKED
 
     @property
@@ -43,6 +45,7 @@ class PickDecision:
 
     @property
     def reason(self) -> str:
+        """Why it is not picked, as a sentence without a full stop; for a picked one the note on that."""
         return self.refusal.sentence if self.refusal else self.note
 
     def as_cluster_decision(self) -> ClusterDecision:
@@ -62,7 +65,8 @@ class CycleView:
     spread: TopologySpread | None = None
 
     def filtered(self) -> t.Iterator[tuple[int, ClusterBlocker]]:
-        """Refused clusters in name order, holders among them; holders that pass all filters before are no such."""
+        """Position and refusal of each cluster that a filter refuses, holders among them, and of each candidate left
+        that a spread constraint refuses; in name order."""
         late = self.ranking.refused(self.spread) if self.ranking else 0
         refused = self.index.everyone & ~self.profile.passing | late
         while refused:
@@ -74,19 +78,21 @@ class CycleView:
                 yield position, refusal
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """Who refuses a cluster, same placement affinity aside; None if nobody does."""
+        """The first refusal of the cluster at a position, by a filter or a spread constraint; None if nothing refuses
+        it. Same placement affinity is not asked."""
         early = self.profile.refusal(position)
         return early or (self.spread.refusal(position) if self.spread else None)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """Everything that refuses a cluster, same placement affinity aside, in the order in which it is asked."""
+        """Everything that refuses the cluster at a position, in the order in which it is asked. Same placement affinity
+        is not asked."""
         yield from self.profile.blockers(position)
         if self.spread:
             yield from self.spread.blockers(position)
 
 
 def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
-    """Decisions of the bindings of these names, of the first 1000."""
+    """The picked decisions that the bindings of these names record, in their order; of the first 1000."""
     rows = []
     for name in names[:MOST_DECISIONS]:
         spec = book.by_name[name].spec
@@ -96,7 +102,8 @@ def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
 
 
 def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: bool) -> tuple[PickDecision, ...]:
-    """Selected ones first, then some others: the best scored, then filtered ones by name.
+    """At most 1000 decisions: the selected ones first, then up to 20 others, the best scored and then filtered ones by
+    name. Without a ``look`` the selected ones alone.
 
     Upstream's limit counts holders in the list of filtered clusters although it does not list them.
     """

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the last cycle of a scheduling ended (KubeFleet scheduler): the result that all placement types give."""
+"""How the last cycle of a scheduling ended (KubeFleet scheduler): the result that all placement types give, and the
+order of its bindings."""
 
 from __future__ import annotations
 

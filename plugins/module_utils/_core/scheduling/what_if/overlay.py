@@ -84,7 +84,8 @@ def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> 
 
 
 def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetime) -> tuple[MemberCluster, ...]:
-    """The clusters as they would be; new ones were heard of at ``now``, the instant of the facts."""
+    """The clusters as the overlay supposes them, in their order, new ones last: these were heard of at ``now``, the
+    instant of the facts."""
     known = {each.metadata.name: each for each in clusters}
     kept = [_changed(each, overlay.change.get(name)) for name, each in known.items() if name not in overlay.gone]
     return (*kept, *(_joined(each, known, now) for each in overlay.new))

@@ -42,6 +42,7 @@ class Difference:
     overcome: ClusterBlocker | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
+        """Plain data; None for ``refusal`` and ``overcome`` where there is none."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -71,10 +72,12 @@ class Differences:
 
     @property
     def gained(self) -> tuple[str, ...]:
+        """The clusters that gain the placement, by name."""
         return self.named(GAINED)
 
     @property
     def lost(self) -> tuple[str, ...]:
+        """The clusters that lose the placement, by name."""
         return self.named(LOST)
 
     @property
@@ -100,6 +103,7 @@ class Differences:
         return f"{said}."
 
     def as_dict(self) -> dict[str, t.Any]:
+        """Plain data: the sentence, names of clusters, both values of ``fulfilled``, rows and findings."""
         return {
             "placement": self.placement,
             "sentence": self.sentence,
@@ -120,8 +124,9 @@ def what_if(
     bindings: t.Iterable[ClusterResourceBinding],
     overlay: Overlay,
 ) -> Differences:
-    """Decide over the fleet as it is and as ``overlay`` supposes it, as a plan does. FleetError
-    ``not-for-placement-type`` if N is given and it is not PickN."""
+    """What would become of the placement if the fleet were as ``overlay`` supposes: decided over the fleet as it is and
+    over that, as a plan does. FleetError ``not-for-placement-type`` if N is given and it is not PickN, and as of
+    ``schedule``."""
     recorded = tuple(bindings)
     wanted = _with_number(placement, overlay.number_of_clusters)
     supposed = FleetIndex(overlaid(index.clusters, overlay, index.now), index.now)

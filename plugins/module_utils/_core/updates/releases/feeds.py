@@ -32,7 +32,8 @@ def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesReleas
     """Every full version of the feed, by version. What is out of support at ``now`` is deprecated, what is no release
     a preview.
 
-    FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version that is none; ``where`` names the feed.
+    FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version that cannot be read; ``where`` names the
+    feed.
     """
     read = next((reader for fits, reader in _READERS if fits(feed)), None)
     if read is None:
@@ -59,8 +60,8 @@ def _words(error: Exception) -> str:
 def with_versions(
     before: t.Sequence[CatalogLocation], name: str, told: t.Iterable[KubernetesRelease], exact: bool
 ) -> tuple[CatalogLocation, ...]:
-    """The locations with these versions in the one of that name, or added under it. Versions known before stay,
-    unless told otherwise or ``exact``; images stay."""
+    """The locations of a catalogue with these versions in the one of that name, or added under it. Versions known
+    before stay, unless told otherwise or ``exact``; images stay."""
     old = next((each for each in before if each.name == name), CatalogLocation(name=name))
     versions = {} if exact else {KubeVersion.parse(each.version): each for each in old.versions}
     versions |= {KubeVersion.parse(each.version): each for each in told}
@@ -71,7 +72,7 @@ def with_versions(
 
 
 def plain(versions: t.Iterable[str]) -> tuple[KubernetesRelease, ...]:
-    """Versions without dates as releases that are generally available."""
+    """Versions of a list without dates, as releases that are generally available."""
     return tuple(KubernetesRelease(version=each) for each in versions)
 
 

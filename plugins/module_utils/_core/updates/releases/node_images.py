@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which node image a pool gets: the newest in its region, the newest common to all, or a named one (Azure Fleet).
+"""Which node image a pool gets: the newest in its region, the newest common to all, or a named one (Azure Fleet);
+members as these choices see them.
 
 No image is ever replaced by an older one.
 """
@@ -72,7 +73,7 @@ class Choice:
 
 
 def cluster_of(member: FleetMember) -> Cluster:
-    """A member as it was read last."""
+    """A FleetMember as choices of versions and images see it, as it was read last."""
     return Cluster(
         name=member.name,
         provider=member.spec.provider,

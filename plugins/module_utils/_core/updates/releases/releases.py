@@ -46,6 +46,7 @@ class Release:
 
     @property
     def minor(self) -> Minor:
+        """Major and minor number."""
         return self.version.major, self.version.minor
 
     def offered(self, now: datetime) -> bool:
@@ -79,6 +80,7 @@ class Image:
 
     @property
     def name(self) -> str:
+        """``<family>-<version>``."""
         return f"{self.family}-{self.version}"
 
     def chosen(self, now: datetime) -> bool:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a member has to do in a run: ordered steps, or why it is skipped, fails, or waits (Azure Fleet's update runs).
+"""The goal of an update run with its fixed images, and what a member has to do for it: ordered steps, or why it is
+skipped, fails, or waits.
 
 The control plane goes first, then the pools one after another; nothing goes back. The distance rules are those of the
 version skew policy of Kubernetes.
@@ -101,7 +102,8 @@ class UpgradeWork:
 
 
 def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
-    """What the member has to do at ``now``, to be asked when its turn comes. ValueError for a malformed version."""
+    """What the member has to do for the target at ``now``, to be asked when its turn comes. ValueError for a malformed
+    version."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
     skip = next((each.skip for _pool, each in choices if each.skip), None)
@@ -129,7 +131,8 @@ def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
 def fixed_images(
     run: UpdateRun, clusters: t.Iterable[Cluster], known: Releases, now: datetime
 ) -> NodeImageSelectionStatus | None:
-    """The images of a run with selection Consistent or Custom; None for Latest, which fixes none.
+    """The images of a run with selection Consistent or Custom; None for Latest, which fixes none, and where the
+    control plane alone is upgraded.
 
     To be recorded as a preview when the run is created, and for good when it is first started.
     """

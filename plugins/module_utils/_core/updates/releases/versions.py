@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a control plane may go from one version to another: never back, one minor at a time (version skew policy).
+"""Two versions of Kubernetes compared for an upgrade: reached, ahead, too far (one minor at a time), kubelets too old
+(version skew policy).
 
 Kubelets may be older than the API server by three minors, those before 1.25 by two, and never newer.
 """
@@ -71,7 +72,7 @@ def step_refused(version: str, target: str, chain: bool = False) -> MemberBlocke
 
 
 def minors_between(version: KubeVersion, target: KubeVersion) -> tuple[str, ...]:
-    """The minors that lie between, such as ``v1.34``."""
+    """The minors that lie between two versions, without theirs, such as ``v1.34``."""
     return tuple(f"v{version.major}.{minor}" for minor in range(version.minor + 1, target.minor))
 
 
@@ -85,7 +86,8 @@ def too_old_for(kubelet: str, server: str) -> bool:
 def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
     """Why an API server of that version may not be there yet: the first pool with kubelets that are too old for it.
 
-    ``kubelets`` are the oldest versions by pool; what is no version tells nothing. ValueError if ``server`` is none.
+    ``kubelets`` are the oldest versions by pool; what is no version tells nothing. ValueError if ``server`` is no
+    version.
     """
     for pool, kubelet in kubelets.items():
         if is_version(kubelet) and too_old_for(kubelet, server):
@@ -111,7 +113,7 @@ def view_at_version(
 
 
 def is_version(text: str) -> bool:
-    """Whether it can be read as a version of Kubernetes."""
+    """Whether a text can be read as a version of Kubernetes."""
     try:
         KubeVersion.parse(text)
     except ValueError:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a ready definition of the driver ``command`` is made of."""
+"""What a ready definition of the driver ``command`` is made of; names of images by minor and release, and what a
+platform works on."""
 
 from __future__ import annotations
 

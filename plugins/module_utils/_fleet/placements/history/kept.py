@@ -18,7 +18,7 @@ from ..recorded import INDEX, REVISION, ROLLED_BACK, Document, RecordedPlacement
 
 def snapshot_rows(session: Session, names: t.Iterable[str]) -> tuple[SnapshotRow, ...]:
     """A row for each snapshot of these placements, in the order of ``names``, then of indices. ``age`` is in
-    seconds."""
+    seconds, None where it is not known when it was made."""
     return tuple(
         row for name in names for row in _rows(recorded_placement(session.records, name), name, session.clock())
     )

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rolling back: the content of an earlier resource snapshot, to be planned and applied like any other.
+"""Rolling back: the content of an earlier resource snapshot, Secrets read again from Git, to be planned and applied
+like any other.
 
 Records hold no content of Secrets. That is read again, from the Git revision that it came from.
 """
@@ -48,7 +49,8 @@ class RollBack:
 
 def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack) -> tuple[LoadedPlacement, ...]:
     """The recorded placements, each with the content that it is rolled back to. FleetError with every problem of all of
-    them."""
+    them: ``no-such-placement``, ``placement-deleting``, ``no-such-snapshot``, ``snapshot-not-whole``, and those of
+    ``content_of``."""
     found, problems = [], list[Problem]()
     for name in names:
         try:
@@ -215,7 +217,8 @@ def _read_again(
 
 
 def add_by_key(found: dict[t.Any, list[Manifest]], document: Manifest) -> None:
-    """Adds the manifest under its key, and those that it holds if it is an envelope."""
+    """Adds the manifest, cleaned, under its key to ``found``, and those that it holds if it is an envelope; what has no
+    identity is passed over."""
     inner = document.get("data")
     if is_envelope(document) and isinstance(inner, dict):
         for each in inner.values():

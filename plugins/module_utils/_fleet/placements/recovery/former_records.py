@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Placements that members hold from other records than ours: which of them a recovery may take over, and under which
-names, since both records may have called different things alike."""
+names of snapshots."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def mirrored(
     hide: t.Callable[[str], t.Callable[[str], str]],
 ) -> Mirrored:
     """Copies the status of objects from the member to the hub, where that is asked for and all is applied on the
-    member. ``hide`` gives, by cluster, what takes its credentials out of a text. Writes nothing where nothing
-    differs."""
+    member. ``from_hub`` is whether the objects were selected there; ``hide`` gives, by cluster, what takes its
+    credentials out of a text. Writes nothing where nothing differs; what fails is in ``problems``, not raised."""
     if hub is None or plan.deleting or not wants_mirror(plan.placement) or not_mirrored(plan.placement, from_hub):
         return Mirrored()
     written: list[ObjectId] = []

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Approval requests of staged update runs: asked for by the run, answered by people, bound to what the run does."""
+"""Approval requests of staged update runs in the records: listed, made, approved, judged by what the run does,
+accepted, or deleted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an apply leaves to staged update runs (strategy ``External``): what is wanted is recorded, no member written."""
+"""What an apply leaves to staged update runs (strategy ``External``): which clusters wait for one, which are looked at,
+and what is recorded."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
 def hand_over(
     writer: Writer, placement: Document, keeper: Keeper, outcomes: Outcomes, now: datetime
 ) -> PlacementStatus:
-    """Records which clusters are picked and which are to lose it, as the next run finds them, and the status."""
+    """Records which clusters are picked and which are to lose it, as the next run finds them, and the status,
+    which it gives. FleetError ``lease-lost``."""
     plan = writer.plan
     journal = BindingJournal(writer.records, writer.lease, keeper.check_leases, plan, writer.recorded.bindings)
     journal.store(journal.state, in_flight=False)

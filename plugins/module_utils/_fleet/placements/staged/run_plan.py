@@ -51,7 +51,8 @@ def planned(
     """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something.
 
     FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``, ``secret-gone``),
-    and where an override cannot be carried out.
+    where it holds what a member is reached with by now (``fleet-credentials``), and where an override cannot be carried
+    out.
     """
     placement, policy = ground.placement, ground.policy
     if placement is None or policy is None:

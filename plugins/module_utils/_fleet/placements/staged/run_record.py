@@ -48,6 +48,7 @@ class StagedBook:
         return self._epoch
 
     def gone(self) -> FleetError:
+        """``run-deleted``, to be raised."""
         message = "the run was deleted while it was carried out; what was given to clusters stays there"
         return FleetError("run-deleted", message, self._key.title)
 
@@ -60,6 +61,7 @@ class HeldJournal(Journal[StagedState]):
         super().__init__(records, book, lease)
 
     def renew(self) -> None:
+        """Only checks the lease. FleetError ``lease-lost``."""
         self._check()
 
 

@@ -135,6 +135,7 @@ class StagedSteering:
         self._queue = {each.cluster: REMOVE for each in self.bindings.state.bindings if each.deleting} if begun else {}
 
     def see(self, state: StagedState, now: datetime) -> ObservedState:
+        """What is true now, with the bindings as they are here."""
         return self._see(state, self.bindings.state.bindings, now)
 
     def decide(self, state: StagedState, seen: ObservedState, now: datetime) -> Decision[StagedState, Action]:
@@ -160,6 +161,7 @@ class StagedSteering:
         return None
 
     def before_store(self, decision: Decision[StagedState, Action]) -> StagedState:
+        """Nothing that could not be found out later."""
         return decision.state
 
     def stored(self, state: StagedState, lease: Lease) -> None:
@@ -225,9 +227,11 @@ class StagedSteering:
             self._looks |= {name for name in waited if waited[name] != DELETE_STAGE and not self._failed(name)}
 
     def settled(self, state: StagedState) -> bool:
+        """Whether the run has ended, or stands until somebody starts it again."""
         return machine.settled(state)
 
     def next_look(self) -> datetime | None:
+        """When clusters that are waited for are looked at again; None where none is."""
         return self._look_at
 
     def wait(self, seconds: float) -> None:

@@ -40,7 +40,8 @@ def run_lines(
     outcomes: t.Mapping[str, MemberOutcome],
     ends: datetime | None = None,
 ) -> list[str]:
-    """Who waits for whom and what, now. ``ends`` is when a wait after a stage is over."""
+    """Who waits for whom and what, now; nothing of a run that has ended. ``ends`` is when a wait after a stage is over,
+    None where none counts."""
     state = StagedState(run=run)
     if state_of(run) in (SUCCEEDED, FAILED):
         return []

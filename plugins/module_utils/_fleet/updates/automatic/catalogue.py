@@ -67,7 +67,7 @@ def catalogued(
 ) -> Catalogued:
     """Records the catalogues that are given, and the one that is made of ``asked``.
 
-    FleetError ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
+    FleetError ``nothing-asked``, ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
     ``duplicate-location``, and those of reading what was made.
     """
     wanted = dict(given.catalogues)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One node pool upgraded by the command of the user that does so, and seen on the member afterwards."""
+"""One node pool upgraded by the driver of its member (``command`` or ``cluster_api``), and seen on the member
+afterwards."""
 
 from __future__ import annotations
 
@@ -46,9 +47,11 @@ class PoolSubject:
         return Observation(version=words)
 
     def begin(self, work: Work) -> str:
+        """As the driver begins it."""
         return self.driver.begin(work)
 
     def poll(self, work: Work) -> OperationProgress:
+        """As the driver tells."""
         return self.driver.poll(work)
 
     def reached(self, _version: str, _target: str) -> bool:
