@@ -34,7 +34,8 @@ def silent(_line: str) -> None:
 class Session:
     """``hub`` is the API server that keeps the records, None where a file does. ``holder`` is the name under which
     leases are taken; ``clock`` gives the present as aware UTC; ``say`` tells people a line of what goes on; ``environ``
-    is the environment of the task, which may say other things than that of this process.
+    is the environment of the task, which may say other things than that of this process. ``once`` keeps what is asked
+    or told once only.
     """
 
     records: Records
@@ -43,6 +44,7 @@ class Session:
     clock: Clock = present
     say: Say = silent
     environ: t.Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    once: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __enter__(self) -> Session:
         return self

@@ -134,6 +134,19 @@ PROFILE = (
     Column("Message", ".status.lastTriggerMessage", wide=True),
     _AGE,
 )
+AUDIT = (
+    Column("At", ".spec.at"),
+    Column("By", ".spec.by"),
+    Column("Action", ".spec.action"),
+    Column("Phase", ".spec.phase"),
+    Column("Kind", ".spec.object.kind", wide=True),
+    Column("Object", ".spec.object.name"),
+    Column("Outcome", ".spec.outcome"),
+    Column("Approved", ".spec.approvedDigest", wide=True),
+    Column("Reason", ".spec.reason", wide=True),
+    Column("Revision", ".spec.revision", wide=True),
+    Column("Message", ".spec.message", wide=True),
+)
 _SNAPSHOT_LABEL = r".metadata.labels.kubernetes-fleet\.io/{}"
 _LATEST = Column("Latest", _SNAPSHOT_LABEL.format("is-latest-snapshot"))
 _OF_PLACEMENT = Column("Placement", _SNAPSHOT_LABEL.format("parent-CRP"))

@@ -19,6 +19,7 @@ from .api_groups import (
     UPSTREAM_STORED,
     UPSTREAM_VERSIONS,
 )
+from .audit.audit_entry import ENTRY_FORM, ENTRY_NAME, AuditEntry
 from .clusters.fleet_maintenance import FleetMaintenance
 from .clusters.fleet_member import FleetMember
 from .clusters.member_cluster import MemberCluster
@@ -37,15 +38,7 @@ from .staged.approval import ApprovalRequest, ClusterApprovalRequest
 from .staged.strategy import ClusterStagedUpdateStrategy, StagedUpdateStrategy
 from .staged.update_run import ClusterStagedUpdateRun, StagedUpdateRun
 from .updates.auto_upgrade_profile import AutoUpgradeProfile
-from .updates.forms import (
-    GUID,
-    GUID_FORM,
-    NAME,
-    NAME_FORM,
-    NAME_LENGTH,
-    RUN_RULES,
-    Rules,
-)
+from .updates.forms import GUID, GUID_FORM, NAME, NAME_FORM, NAME_LENGTH, RUN_RULES, Rules
 from .updates.gate import Gate
 from .updates.release_catalog import ReleaseCatalog
 from .updates.strategy import UpdateStrategy
@@ -82,6 +75,7 @@ AnyObject = (
     | StagedUpdateRun
     | ClusterApprovalRequest
     | ApprovalRequest
+    | AuditEntry
 )
 
 
@@ -388,6 +382,15 @@ KINDS: tuple[Kind, ...] = (
         name_limit=NAME_LENGTH,
         name_pattern=NAME,
         name_form=NAME_FORM,
+    ),
+    _ours(
+        AuditEntry,
+        "auditentries",
+        ("ae",),
+        columns.AUDIT,
+        "Who did what, when and why; written once.",
+        name_pattern=ENTRY_NAME,
+        name_form=ENTRY_FORM,
     ),
 )
 KIND_OF: t.Mapping[str, Kind] = {each.kind: each for each in KINDS}

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rights (RBAC) of people and pipelines on the hub, where update runs are recorded: only for their part in a run."""
+"""Rights (RBAC) of people and pipelines on the hub, only for their part in a run; and in the namespace where roles run
+as Jobs."""
 
 from __future__ import annotations
 
@@ -21,6 +22,8 @@ READ, WRITE, UPDATE = ("get", "list"), ("get", "list", "create", "update"), ("up
 ALL = (*WRITE, "delete")
 
 _VOUCHED = Grant(ADMISSION, POLICIES, ("get",))
+# Entries are added by whoever changes something, and neither changed nor deleted by anyone who works with the fleet.
+_TESTIFIES = Grant(FLEET_GROUP, ("auditentries",), ("get", "list", "create"))
 _MEMBERS = (Grant(FLEET_GROUP, ("fleetmembers",), READ), Grant(CLUSTER_GROUP, ("memberclusters",), READ))
 _CONDUCTOR = (
     # Rotations are of node pools, as long as these are upgraded.
@@ -33,6 +36,7 @@ _CONDUCTOR = (
     ),
     *_MEMBERS,
     _VOUCHED,
+    _TESTIFIES,
 )
 # It tells these records from others, on the Leases of members; joining makes it.
 _OWN_ID = Grant("", ("secrets",), ("get",), (ID_SECRET,))
@@ -60,7 +64,7 @@ PARTS: t.Mapping[str, tuple[tuple[Grant, ...], t.Mapping[str, tuple[Grant, ...]]
         (
             Grant(
                 FLEET_GROUP,
-                ("updateruns", "gates", "fleetmaintenances", "releasecatalogs", "autoupgradeprofiles"),
+                ("updateruns", "gates", "fleetmaintenances", "releasecatalogs", "autoupgradeprofiles", "auditentries"),
                 READ,
             ),
             *_MEMBERS,
@@ -71,6 +75,7 @@ PARTS: t.Mapping[str, tuple[tuple[Grant, ...], t.Mapping[str, tuple[Grant, ...]]
         (
             Grant(FLEET_GROUP, ("updateruns", "gates"), ("get",)),
             Grant(FLEET_GROUP, ("gates/status",), UPDATE),
+            Grant(FLEET_GROUP, ("auditentries",), ("create",)),
             _VOUCHED,
         ),
         {},
@@ -80,6 +85,7 @@ PARTS: t.Mapping[str, tuple[tuple[Grant, ...], t.Mapping[str, tuple[Grant, ...]]
             Grant(PLACEMENT_GROUP, _STAGED, READ),
             Grant(PLACEMENT_GROUP, tuple(f"{KIND_OF[each.approval].plural}/status" for each in RUN_KINDS), UPDATE),
             Grant(CLUSTER_GROUP, ("memberclusters",), READ),
+            Grant(FLEET_GROUP, ("auditentries",), ("create",)),
             _VOUCHED,
         ),
         {},

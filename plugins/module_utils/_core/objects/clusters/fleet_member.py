@@ -86,11 +86,20 @@ class NodePoolStatus:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CertificateEnds:
+    """When certificates end; None where there is none, or it was not checked."""
+
+    server: datetime | None = prop("End of the serving certificate of the API server.", default=None)
+    client: datetime | None = prop("End of the client certificate in the kubeconfig.", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
 class FleetMemberStatus:
     version: str = prop("Kubernetes version of the API server.", default="")
     node_pools: tuple[NodePoolStatus, ...] = prop("Node pools by name.", default=())
     operation: str = prop("Operation in flight on the member.", default="")
     maintenance: ClusterMaintenance | None = prop("Windows that live on the cluster itself.", default=None)
+    certificates: CertificateEnds | None = prop("Until when its certificates are valid.", default=None)
     last_read: datetime | None = prop("Instant of the last successful read.", default=None)
     conditions: tuple[Condition, ...] = prop("Reachable.", default=())
 

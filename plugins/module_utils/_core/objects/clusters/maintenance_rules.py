@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of FleetMaintenance over several fields."""
+"""Rules of FleetMaintenance over several fields, and of windows and freezes wherever they stand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import date
 
 from ...schema.finding import Finding
 from ...schema.rules import Found
-from ...values.cron import load_zone
+from ...values.schedules.cron import load_zone
 from ..updates.strategy_rules import check_member_selector
 from .fleet_maintenance import (
     ClusterMaintenance,
@@ -30,7 +30,8 @@ _FORMS = ("daily", "weekly", "absoluteMonthly", "relativeMonthly")
 
 
 def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
-    """What is wrong with windows, freezes and budgets: names used twice, selectors, clocks and spans."""
+    """What is wrong with the windows, freezes and budgets of a FleetMaintenance: names used twice, selectors, clocks
+    and spans."""
     yield from check_windows(obj.spec, "spec")
     yield from _check_names(obj.spec.budgets, "spec.budgets")
     for index, budget in enumerate(obj.spec.budgets):
@@ -54,16 +55,16 @@ def check_windows(given: FleetMaintenanceSpec | ClusterMaintenance, path: str) -
 
 
 def warn_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Finding]:
-    """Windows of which the day that intervals are counted from is not given."""
+    """Windows of a FleetMaintenance of which the day that intervals are counted from is not given."""
     for index, each in enumerate(obj.spec.windows):
         window = each.maintenance_window
-        if window and not window.start_date and interval(window.schedule) > 1:
+        if window and not window.start_date and _interval(window.schedule) > 1:
             path = f"spec.windows[{index}].maintenanceWindow.startDate"
             reason = "intervals are counted from the day on which the object was made; say from which they are meant"
             yield Finding("start-date-missing", path, path, "", "", reason)
 
 
-def interval(schedule: MaintenanceSchedule) -> int:
+def _interval(schedule: MaintenanceSchedule) -> int:
     """Every how many days, weeks or months the schedule comes, in the unit of its form; 0 if it says nothing."""
     forms = schedule.daily, schedule.weekly, schedule.absolute_monthly, schedule.relative_monthly
     days, weeks, *months = forms

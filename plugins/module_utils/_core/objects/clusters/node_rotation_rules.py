@@ -9,7 +9,7 @@ import typing as t
 from datetime import datetime
 
 from ...schema.rules import Found
-from ...values.cron import CronSchedule, parse_utc
+from ...values.schedules.cron import CronSchedule, parse_utc
 from ...values.selector_text import parse_selector
 from ..updates.strategy_rules import check_member_selector
 from .node_rotation import NodeRotation, RotationBudget
@@ -18,7 +18,7 @@ _LONG_AGO = datetime(2000, 1, 1)
 
 
 def check_node_rotation(obj: NodeRotation) -> t.Iterator[Found]:
-    """What is wrong with the selectors of members and of nodes, and with each budget."""
+    """What is wrong with a NodeRotation: the selectors of members and of nodes, and each budget."""
     yield from check_member_selector(obj.spec.member_selector, "spec.memberSelector.byLabel")
     if obj.spec.nodes is not None:
         try:

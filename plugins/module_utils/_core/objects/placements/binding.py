@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourceBinding`` and ``ResourceBinding``: the record that one placement holds one cluster."""
+"""``ClusterResourceBinding`` and ``ResourceBinding``: the record that one placement holds one cluster, and which
+objects it lacks there."""
 
 from __future__ import annotations
 
@@ -24,6 +25,8 @@ HELD_BEFORE = "gitops.fleet/held-before"
 REMOVING = "gitops.fleet/removing"
 # What of the snapshot that the cluster holds is left out there by overrides; ours.
 LEFT_OUT = "gitops.fleet/left-out"
+# The evacuated cluster that keeps what it holds until this binding's cluster has it; ours.
+INSTEAD_OF = "gitops.fleet/instead-of"
 SCHEDULER_FINALIZER = "kubernetes-fleet.io/scheduler-binding-cleanup"
 
 

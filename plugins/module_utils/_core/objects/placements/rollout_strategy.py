@@ -1,11 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``spec.strategy`` of a placement: how resources reach the picked clusters (KubeFleet ``RolloutStrategy``)."""
+"""``spec.strategy`` of a placement: how resources reach the picked clusters (KubeFleet ``RolloutStrategy``), its apply
+strategy with defaults."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...schema.prop import MAX_INT32, prop
 from .cel import APPLY_RULES, REPORT_BACK_RULES
@@ -65,3 +66,12 @@ class RolloutStrategy:
     report_back_strategy: ReportBackStrategy | None = prop(
         "Mirroring of status to the hub.", default=None, rules=REPORT_BACK_RULES
     )
+
+
+def defaulted(strategy: ApplyStrategy | None) -> ApplyStrategy:
+    """The apply strategy with the defaults that the API server cannot fill in: the usual one where there is none, and
+    ``serverSideApplyConfig`` beside ServerSideApply."""
+    strategy = strategy or ApplyStrategy()
+    if strategy.type == "ServerSideApply" and strategy.server_side_apply_config is None:
+        return replace(strategy, server_side_apply_config=ServerSideApplyConfig())
+    return strategy

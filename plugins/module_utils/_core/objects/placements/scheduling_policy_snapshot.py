@@ -18,7 +18,7 @@ from .policy import PlacementPolicy
 @dataclass(frozen=True, kw_only=True)
 class PolicySnapshotSpec:
     policy: PlacementPolicy | None = prop("The policy without numberOfClusters.", default=None)
-    policy_hash: str = prop("Hash of that policy, base64.")
+    policy_hash: str = prop("Hash of that policy; ours is SHA-256 in hex.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,6 +78,7 @@ def test_d4_01_names():
         "NodeRotation": ("nr",),
         "ReleaseCatalog": ("rc",),
         "AutoUpgradeProfile": ("aup",),
+        "AuditEntry": ("ae",),
     }
     for kind in KINDS:
         assert definition(kind)["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "gitops.fleet"}

@@ -40,13 +40,19 @@ def writes(purpose: str) -> set[str]:
 
 def test_who_writes_what() -> None:
     assert writes(READER) == set()
-    assert writes(APPROVER) == {"gates/status"}
-    assert writes(STAGED_APPROVER) == {"approvalrequests/status", "clusterapprovalrequests/status"}
+    assert writes(APPROVER) == {"gates/status", "auditentries"}
+    assert writes(STAGED_APPROVER) == {"approvalrequests/status", "clusterapprovalrequests/status", "auditentries"}
     assert writes(SCHEDULER) - writes(CONDUCTOR) == {
         "autoupgradeprofiles",
         "autoupgradeprofiles/status",
     }
     assert granted(CONDUCTOR) < granted(SCHEDULER)
+
+
+@pytest.mark.parametrize("purpose", PARTS)
+def test_evidence_is_added_to_and_neither_changed_nor_deleted(purpose: str) -> None:
+    allowed = {verb for _namespace, resource, verb in granted(purpose) if resource == "auditentries"}
+    assert allowed <= {"get", "list", "create"}
 
 
 @pytest.mark.parametrize("purpose", PARTS)

@@ -1,0 +1,191 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who did what, when and why: entries of an audit put together with what other records tell, filtered and in order."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from ..errors import FleetError
+from ..objects.audit.audit_entry import BEGUN, ENDED, AuditEntry, AuditEntrySpec
+from ..values.instants import later, parse_time, write_time
+
+ENTRY, RECORD, JOURNAL = "entry", "record", "journal"
+NOT_ENDED, GOING_ON = "not ended (killed, or still going on)", "going on"
+_SPAN = re.compile(r"([0-9]{1,6})(w|d|h|m|s)")
+_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryFilter:
+    """Which rows are wanted; what is empty, or None, matches all. ``about`` is a kind, a name (``namespace/name`` for
+    one in a namespace), or both as ``kind/name``. Instants are aware."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    about: str = ""
+    member: str = ""
+    by: str = ""
+    action: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryRow:
+    """One act. ``name`` is the object's as records have it; ``ended`` is None for an act of a single write, and for one
+    of which no end is known. ``source`` says what tells of it: an entry, another record, or the journal. ``marks`` are
+    words by which an entry is known to tell the same as another record."""
+
+    at: datetime
+    by: str
+    action: str
+    kind: str = ""
+    name: str = ""
+    holder: str = ""
+    ended: datetime | None = None
+    members: tuple[str, ...] = ()
+    member_count: int = 0
+    digest: str = ""
+    approved_digest: str = ""
+    reason: str = ""
+    revision: str = ""
+    outcome: str = ""
+    message: str = ""
+    source: str = ENTRY
+    entry: str = ""
+    marks: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it, instants in RFC 3339."""
+        return {
+            "at": write_time(self.at),
+            "ended": write_time(self.ended) if self.ended else "",
+            "by": self.by,
+            "holder": self.holder,
+            "action": self.action,
+            "kind": self.kind,
+            "object": self.name,
+            "members": list(self.members),
+            "member_count": self.member_count,
+            "digest": self.digest,
+            "approved_digest": self.approved_digest,
+            "reason": self.reason,
+            "revision": self.revision,
+            "outcome": self.outcome,
+            "message": self.message,
+            "source": self.source,
+            "entry": self.entry,
+        }
+
+
+def instant_of(text: str, option: str, now: datetime) -> datetime | None:
+    """An instant in RFC 3339, a day of UTC, or a span before ``now`` such as ``30d`` or ``12h``; None for no text.
+    FleetError ``bad-option``."""
+    text = text.strip()
+    if not text:
+        return None
+    span = _SPAN.fullmatch(text)
+    try:
+        if span:
+            found = later(now, -timedelta(**{_UNITS[span[2]]: int(span[1])}))
+            return found or datetime.min.replace(tzinfo=UTC)
+        return parse_time(text if len(text) > len("2026-11-25") else f"{text}T00:00:00Z")
+    except (ValueError, OverflowError):
+        hint = "such as 2026-11-25T20:00:00Z, 2026-11-25, or a span such as 30d, 12h or 45m"
+        raise FleetError("bad-option", f"{text!r:.80} is no instant and no span", option, hint) from None
+
+
+def history(
+    entries: t.Iterable[AuditEntry], told: t.Iterable[HistoryRow], wanted: HistoryFilter, holders: t.Container[str]
+) -> tuple[HistoryRow, ...]:
+    """The acts that are wanted, the newest last. ``told`` is what other records tell, which counts where no entry tells
+    the same; ``holders`` are those who have a lease now, so that what they have begun goes on."""
+    rows = _paired(sorted(entries, key=lambda each: each.name), holders)
+    rows += [each for each in told if not _is_known(each, rows)]
+    return tuple(sorted(filter(_taken(wanted), rows), key=lambda row: (row.at, row.source != RECORD, row.entry)))
+
+
+def _paired(entries: t.Sequence[AuditEntry], holders: t.Container[str]) -> list[HistoryRow]:
+    """One row for an act by steps, where both its entries are there. What ends without a beginning is a row, too."""
+    ends = {each.spec.entry: each for each in entries if each.spec.phase == ENDED and each.spec.entry}
+    begun = {each.name for each in entries if each.spec.phase == BEGUN}
+    rows = []
+    for each in entries:
+        if each.spec.phase == ENDED and each.spec.entry in begun:
+            continue
+        row, end = _row(each), ends.get(each.name)
+        if each.spec.phase == BEGUN:
+            row = _ended(row, end.spec) if end else _open(row, each.spec.holder in holders)
+        rows.append(row)
+    return rows
+
+
+def _row(entry: AuditEntry) -> HistoryRow:
+    spec, about = entry.spec, entry.spec.object
+    name = f"{about.namespace}/{about.name}" if about and about.namespace else about.name if about else ""
+    return HistoryRow(
+        at=spec.at,
+        by=spec.by,
+        action=spec.action,
+        kind=about.kind if about else "",
+        name=name,
+        holder=spec.holder,
+        members=spec.members,
+        member_count=max(spec.member_count, len(spec.members)),
+        digest=spec.digest,
+        approved_digest=spec.approved_digest,
+        reason=spec.reason,
+        revision=spec.revision,
+        outcome=spec.outcome,
+        message=spec.message,
+        entry=entry.name,
+        marks=(spec.message,),
+    )
+
+
+def _ended(row: HistoryRow, end: AuditEntrySpec) -> HistoryRow:
+    """With what it came to; what was meant is told before it."""
+    told = replace(row, members=end.members, member_count=end.member_count) if end.members else row
+    message = "; ".join(filter(None, (row.message, end.message)))
+    return replace(told, ended=end.at, outcome=end.outcome, message=message)
+
+
+def _open(row: HistoryRow, held: bool) -> HistoryRow:
+    return replace(row, outcome=GOING_ON if held else NOT_ENDED)
+
+
+def _is_known(told: HistoryRow, rows: t.Iterable[HistoryRow]) -> bool:
+    """Whether an entry tells the same: of the same object, with one of the marks as a word of its own, or, for what has
+    no mark, the same action."""
+    return any((row.kind, row.name) == (told.kind, told.name) and _same(told, row) for row in rows)
+
+
+def _same(told: HistoryRow, row: HistoryRow) -> bool:
+    if not told.marks:
+        return row.action == told.action
+    words = {word.strip(",;:") for text in row.marks for word in text.split()}
+    return bool(words.intersection(told.marks))
+
+
+def _taken(wanted: HistoryFilter) -> t.Callable[[HistoryRow], bool]:
+    def takes(row: HistoryRow) -> bool:
+        in_time = (wanted.until is None or row.at <= wanted.until) and (
+            wanted.since is None or (row.ended or row.at) >= wanted.since
+        )
+        return (
+            in_time
+            and (not wanted.about or wanted.about in (row.kind, row.name, f"{row.kind}/{row.name}"))
+            and (not wanted.member or _names(row, wanted.member))
+            and (not wanted.by or row.by == wanted.by)
+            and (not wanted.action or row.action == wanted.action)
+        )
+
+    return takes
+
+
+def _names(row: HistoryRow, member: str) -> bool:
+    """Whether the member is named; one of more members than are named may be among the others."""
+    return member in row.members or (row.kind == "MemberCluster" and row.name == member)

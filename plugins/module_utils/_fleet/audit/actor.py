@@ -1,0 +1,26 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who acts: the account as the hub sees it, or the user of this machine."""
+
+from __future__ import annotations
+
+import os
+import pwd
+
+from ..._kube.access import who_am_i
+from ..session import Session
+
+
+def user(session: Session) -> str:
+    """Who we are, as the hub sees us; without a hub whoever the environment says, or the account of this process."""
+    if session.hub is not None:
+        return who_am_i(session.hub).name
+    return session.environ.get("USER") or session.environ.get("LOGNAME") or _account()
+
+
+def _account() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"

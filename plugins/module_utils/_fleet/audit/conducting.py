@@ -1,0 +1,58 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evidence of what a conductor carries on: written once something begins, so that one that only waits leaves none."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ..._core.objects.audit.audit_entry import WAITING
+from ..conductor.loop import Telling
+from .evidence import Testimony
+
+S = t.TypeVar("S")
+
+
+@dataclass
+class AttestedTelling(t.Generic[S]):
+    """A telling that testifies, too: that it begins, as soon as the stored state has acts in flight, which are begun
+    only then; and when the conductor ends, to what it came. ``acts`` gives those in flight, ``members`` those it is
+    done on, ``outcome`` what a settled state came to and a sentence about it."""
+
+    telling: Telling[S]
+    testimony: Testimony
+    acts: t.Callable[[S], t.Collection[t.Any]]
+    members: t.Callable[[S], t.Sequence[str]]
+    outcome: t.Callable[[S], tuple[str, str]]
+    _first: S | None = field(default=None, init=False)
+
+    def say(self, text: str, /) -> None:
+        self.telling.say(text)
+
+    def begin(self, state: S, now: datetime) -> None:
+        self._first = state
+        self.telling.begin(state, now)
+
+    def stored(self, state: S, now: datetime) -> None:
+        if self.acts(state):
+            self._begin(state)
+        self.telling.stored(state, now)
+
+    def waiting(self, state: S, until: datetime | None, now: datetime) -> None:
+        self.telling.waiting(state, until, now)
+
+    def end(self, state: S, why: str, now: datetime) -> None:
+        self.telling.end(state, why, now)
+        outcome, message = self.outcome(state) if why == "settled" else (WAITING, why)
+        if why == "settled" and state != self._first:
+            self._begin(state)
+        self.testimony.end(outcome, message)
+
+    def _begin(self, state: S) -> None:
+        testimony = self.testimony
+        if not testimony.begun:
+            testimony.deed = replace(testimony.deed, members=self.members(state))
+            testimony.begin()

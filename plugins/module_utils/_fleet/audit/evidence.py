@@ -1,0 +1,176 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Lasting evidence of what is done: one AuditEntry before an act begins and one when it has ended, or one for an act of
+a single write. It is for people; nothing is decided by it, and what cannot be written stops nothing, but is told."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+import typing as t
+import uuid
+from dataclasses import dataclass, field, replace
+
+from ..._core.errors import FleetError
+from ..._core.foreign import in_line
+from ..._core.objects.api_groups import FLEET_API
+from ..._core.objects.audit.audit_entry import (
+    BEGUN,
+    DIGEST,
+    DONE,
+    ENDED,
+    FAILED,
+    MOST_MEMBERS,
+    MOST_TEXT,
+    REVISION,
+)
+from ..._core.values.instants import SECONDS, write_compact, write_time
+from ..._kube.login.known_secrets import SHOWN
+from ..session import Session
+from .actor import user
+
+KIND = "AuditEntry"
+UNKNOWN = "unknown"
+# Those of one process that stand in one second keep their order.
+_NUMBERS = itertools.count(1)
+_CUT = 40
+_DIGEST, _REVISION = re.compile(DIGEST), re.compile(REVISION)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deed:
+    """What is done, to what. ``name`` is the object's as records have it, ``namespace/name`` for one in a namespace;
+    empty where ``members`` name several. ``approved`` is the digest that had been approved, ``reason`` what people
+    said, ``revision`` the commit that it came from; each is empty where there is none."""
+
+    action: str
+    kind: str = ""
+    name: str = ""
+    members: t.Sequence[str] = ()
+    digest: str = ""
+    approved: str = ""
+    reason: str = ""
+    revision: str = ""
+    message: str = ""
+
+
+def testify(session: Session, deed: Deed, outcome: str = DONE) -> None:
+    """Writes the entry of an act of a single write, which has been done."""
+    _written(session, deed, outcome=outcome)
+
+
+@dataclass
+class Testimony:
+    """The evidence of one act by steps: ``begin`` before it begins, ``end`` when it has ended. Each is written once;
+    without a beginning there is no end. ``deed`` may be made more exact until then."""
+
+    session: Session
+    deed: Deed
+    begun: bool = False
+    _entry: str = field(default="", init=False)
+    _ended: bool = field(default=False, init=False)
+
+    def begin(self) -> None:
+        """Says that it begins."""
+        if not self.begun:
+            self.begun = True
+            self._entry = _written(self.session, self.deed, phase=BEGUN)
+
+    def end(self, outcome: str = DONE, message: str = "", members: t.Sequence[str] | None = None) -> None:
+        """Says that it has ended, and what it came to; ``members`` are those that it was done on in the end, where that
+        is known better than before."""
+        if self.begun and not self._ended:
+            self._ended = True
+            deed = replace(self.deed, message=message, members=self.deed.members if members is None else members)
+            _written(self.session, deed, phase=ENDED, entry=self._entry, outcome=outcome)
+
+
+@contextlib.contextmanager
+def attested(session: Session, deed: Deed, *, write: bool = True) -> t.Iterator[Testimony]:
+    """The testimony of an act that begins now, if anything is to ``write``. One that fails has ended as failed; what
+    has ended without a word of its own is done."""
+    testimony = Testimony(session, deed)
+    if write:
+        testimony.begin()
+    with failing(testimony):
+        yield testimony
+    testimony.end()
+
+
+@contextlib.contextmanager
+def failing(testimony: Testimony) -> t.Iterator[None]:
+    """While entered, a FleetError ends what has begun as failed, and is raised on."""
+    try:
+        yield
+    except FleetError as error:
+        testimony.end(FAILED, str(error.problems[0]) if error.problems else error.message)
+        raise
+
+
+def _written(session: Session, deed: Deed, *, outcome: str = "", phase: str = "", entry: str = "") -> str:
+    """The name of the entry; empty if it could not be written, which is told."""
+    try:
+        at = session.clock()
+        name = f"{write_compact(at)}-{next(_NUMBERS) % 10000:04d}-{uuid.uuid4().hex[:8]}"
+        spec = _spec(session, deed) | {
+            "at": write_time(at, SECONDS),
+            "outcome": outcome,
+            "phase": phase,
+            "entry": entry,
+        }
+        session.records.create(
+            {
+                "apiVersion": FLEET_API,
+                "kind": KIND,
+                "metadata": {"name": name},
+                "spec": {key: each for key, each in spec.items() if each},
+            }
+        )
+        return name
+    except FleetError as error:
+        text = f"no evidence of this is kept (AuditEntry {deed.action}): {error.message}"
+        if session.once.setdefault("no evidence", text) is text:
+            session.say(f"warning: {text}")
+        return ""
+
+
+def _spec(session: Session, deed: Deed) -> dict[str, t.Any]:
+    namespace, _slash, name = deed.name.rpartition("/")
+    about = {"kind": deed.kind, "name": _text(name, 253), "namespace": _text(namespace, 63)}
+    return {
+        "by": _text(_who(session), 512) or UNKNOWN,
+        "holder": _text(session.holder, 512),
+        "action": deed.action,
+        "object": {key: each for key, each in about.items() if each},
+        "members": [_text(each, 253) for each in deed.members[:MOST_MEMBERS]],
+        "memberCount": len(deed.members),
+        "digest": _digest(deed.digest),
+        "approvedDigest": _digest(deed.approved),
+        "reason": _text(deed.reason, MOST_TEXT),
+        "revision": deed.revision if _REVISION.match(deed.revision) else "",
+        "message": _text(deed.message, MOST_TEXT),
+    }
+
+
+def _who(session: Session) -> str:
+    """Asked for once in a session. A hub that does not say who we are, or refuses to, keeps no entry from being
+    written."""
+    if "who" not in session.once:
+        try:
+            session.once["who"] = user(session)
+        except FleetError:
+            return UNKNOWN
+    return session.once["who"]
+
+
+def _text(text: str, most: int) -> str:
+    """As part of a line, without secrets, not longer than the field."""
+    found = in_line(SHOWN.taken_out(text), most - _CUT if len(text) > most else most)
+    return found if len(found) <= most else found[:most]
+
+
+def _digest(text: str) -> str:
+    found = text.strip().lower()
+    return found if _DIGEST.match(found) else ""

@@ -1,0 +1,84 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The history of a fleet out of its records: entries, what older records tell, and the journal. Nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.audit.audit_entry import AuditEntry
+from ..._core.overview.history import JOURNAL, HistoryFilter, HistoryRow, history, instant_of
+from ..recorded import recorded
+from ..session import Session
+from .evidence import KIND
+from .told import told_by_records
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryRequest:
+    """What is asked for; ``since`` and ``until`` are texts as of ``instant_of``, the others as of ``HistoryFilter``.
+    With ``journal`` lines of the journal are wanted, too, of the objects that the rows are about."""
+
+    since: str = ""
+    until: str = ""
+    about: str = ""
+    member: str = ""
+    by: str = ""
+    action: str = ""
+    journal: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetHistory:
+    """The acts, the newest last, and what is wrong with records that are left out."""
+
+    rows: tuple[HistoryRow, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
+    """Who did what, when and why. FleetError ``bad-option``, and where the entries cannot be read."""
+    records, now = session.records, session.clock()
+    wanted = HistoryFilter(
+        since=instant_of(asked.since, "since", now),
+        until=instant_of(asked.until, "until", now),
+        about=asked.about,
+        member=asked.member,
+        by=asked.by,
+        action=asked.action,
+    )
+    entries, problems = [], list[Problem]()
+    for document in records.list(KIND):
+        try:
+            entries.append(recorded(AuditEntry, document))
+        except FleetError as error:
+            problems += error.problems
+    told, wrong = told_by_records(session)
+    holders = {each.holder for each in records.leases() if not each.expired(now)}
+    rows = history(entries, told, wanted, holders)
+    if asked.journal:
+        rows, more = _with_journal(session, rows, wanted)
+        problems += more
+    return FleetHistory(rows=rows, problems=tuple(dict.fromkeys((*problems, *wrong))))
+
+
+def _with_journal(
+    session: Session, rows: tuple[HistoryRow, ...], wanted: HistoryFilter
+) -> tuple[tuple[HistoryRow, ...], list[Problem]]:
+    found, problems = list(rows), list[Problem]()
+    for kind, name in dict.fromkeys((row.kind, row.name) for row in rows if row.kind and row.name):
+        try:
+            lines = session.records.events(kind, name)
+        except FleetError as error:
+            problems += error.problems
+            continue
+        found += [
+            HistoryRow(
+                at=each.at, by="", action=each.reason, kind=kind, name=name, message=each.message, source=JOURNAL
+            )
+            for each in lines
+            if (wanted.since is None or each.at >= wanted.since) and (wanted.until is None or each.at <= wanted.until)
+        ]
+    return tuple(sorted(found, key=lambda row: row.at)), problems

@@ -1,0 +1,87 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evidence of a placement that is carried out: before its record is written, and when its lease is given back."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+
+from ..._core.errors import Problem
+from ..._core.objects.audit.audit_entry import (
+    APPLIED,
+    DONE,
+    FAILED,
+    PARTIAL,
+    REMOVED,
+    ROLLED_BACK,
+    WAITING,
+)
+from ..._core.plan.document import KEPT, PlacementPlan
+from ..placements.look import Outcomes
+from ..placements.rollout_words import Waiting, plan_counts
+from ..placements.write_records import Writer
+from ..session import Session
+from .evidence import Deed, Testimony
+
+
+class ApplyCourse(t.Protocol):
+    """What became of placements so far, by name; ``leases`` are closed when nothing more is done."""
+
+    leases: contextlib.ExitStack
+    outcomes: dict[str, Outcomes]
+    waits: dict[str, Waiting]
+    problems: list[Problem]
+
+
+def attest(session: Session, writer: Writer, looked: Outcomes, course: ApplyCourse) -> None:
+    """Testifies that the placement is carried out now, by whom and under which digest; and once the leases of its
+    course are given back, to what it came."""
+    plan, back = writer.plan, writer.plan.rolled_back
+    deed = Deed(
+        action=REMOVED if plan.deleting else ROLLED_BACK if back else APPLIED,
+        kind=plan.key.kinds.placement,
+        name=plan.name,
+        members=_due(plan, looked),
+        digest=plan.digest,
+        approved=writer.approved,
+        revision=back.revision if back else "" if plan.deleting else writer.source.revision,
+        message=f"{plan_counts(plan)}; content {plan.resource_snapshot}{f', as of index {back.index}' if back else ''}",
+    )
+    testimony = Testimony(session, deed)
+    testimony.begin()
+    course.leases.callback(_end, testimony, plan, course)
+
+
+def _due(plan: PlacementPlan, looked: Outcomes) -> list[str]:
+    """The clusters on which something is to be done."""
+    if plan.by_run:
+        return []
+    changing = {each.cluster for each in plan.clusters if each.change != KEPT or each.decides_change}
+    changing |= {name for name, each in looked.items() if each.changes}
+    return [each.cluster for each in plan.clusters if each.cluster in changing]
+
+
+def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse) -> None:
+    found = course.outcomes.get(plan.name, {})
+    if plan.by_run and not course.problems:
+        testimony.end(message="recorded; staged update runs bring it to its clusters")
+        return
+    done = [name for name, each in found.items() if each.applied]
+    wrote = [name for name, each in found.items() if each.wrote]
+    problems = [
+        *(f"{name}: {each.error or each.failures[0].message}" for name, each in found.items() if _failed(each)),
+        *map(str, course.problems),
+    ]
+    said = f"{len(done)} of {len(found)} clusters done"
+    if problems:
+        testimony.end(PARTIAL if wrote or done else FAILED, f"{said}; {problems[0]}", wrote)
+    elif plan.name in course.waits:
+        testimony.end(WAITING, f"{said}; {course.waits[plan.name].why}", wrote)
+    else:
+        testimony.end(DONE, said, wrote or None)
+
+
+def _failed(outcome: t.Any) -> bool:
+    return outcome.error is not None or bool(outcome.failures)

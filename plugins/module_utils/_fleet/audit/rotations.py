@@ -1,0 +1,46 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evidence of what is done to rotations of nodes: conducted, stopped, deleted."""
+
+from __future__ import annotations
+
+from ..._core.disruption.rotation.decide import acts_in_flight
+from ..._core.disruption.rotation.input import cluster_in_name
+from ..._core.disruption.rotation.state import GIVEN_UP, ROTATED, RotationState
+from ..._core.objects.audit.audit_entry import DONE, FAILED, PARTIAL, ROTATION_CONDUCTED, ROTATION_DELETED
+from ..._core.objects.clusters.node_rotation import NodeRotation
+from ..nodes.rotation_words import RotationTelling
+from ..nodes.sources import KIND
+from ..session import Session
+from .conducting import AttestedTelling
+from .evidence import Deed, Testimony, testify
+
+
+def commanded(session: Session, action: str, name: str, changed: bool) -> bool:
+    """Whether something changed, of which there is evidence then."""
+    if changed:
+        testify(session, Deed(action=action, kind=KIND, name=name))
+    return changed
+
+
+def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
+    """Whether the rotation is gone now, of which there is evidence then."""
+    return commanded(session, ROTATION_DELETED, name, gone) if write else gone
+
+
+def conducting(session: Session, telling: RotationTelling, rotation: NodeRotation) -> AttestedTelling[RotationState]:
+    """What the conductor of the rotation tells, with evidence of it as soon as a node begins."""
+    testimony = Testimony(session, Deed(action=ROTATION_CONDUCTED, kind=KIND, name=rotation.name))
+    return AttestedTelling(telling, testimony, acts_in_flight, _members, _outcome)
+
+
+def _members(state: RotationState) -> list[str]:
+    return sorted({cluster_in_name(each.name) for each in state.nodes if not each.ended})
+
+
+def _outcome(state: RotationState) -> tuple[str, str]:
+    counts = ", ".join(f"{number} {phase}" for phase, number in state.counts.items())
+    if all(each.phase == ROTATED for each in state.nodes):
+        return DONE, counts
+    return (PARTIAL if state.count(ROTATED) else FAILED if state.count(GIVEN_UP) else DONE), counts

@@ -1,0 +1,72 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evidence of what is done to staged update runs: defined, started, stopped, carried on, deleted."""
+
+from __future__ import annotations
+
+from ..._core.objects.audit.audit_entry import (
+    DONE,
+    FAILED,
+    RUN_CONDUCTED,
+    RUN_DEFINED,
+    RUN_DELETED,
+    RUN_STARTED,
+    RUN_STOPPED,
+    WAITING,
+)
+from ..._core.objects.staged.key import RunKey
+from ..._core.objects.staged.update_run import RUN, STOP, ClusterStagedUpdateRun
+from ..._core.rollout.staged.decide import StagedState, acts_in_flight
+from ..._core.rollout.staged.standing import FAILED as STAGED_FAILED
+from ..._core.rollout.staged.standing import SUCCEEDED, message_of, state_of
+from ..placements.staged.words import StagedTelling
+from ..session import Session
+from .conducting import AttestedTelling
+from .evidence import Deed, Testimony, testify
+
+_TOLD = {RUN: RUN_STARTED, STOP: RUN_STOPPED}
+
+
+def commanded(run: ClusterStagedUpdateRun, new: bool, approved: str) -> Deed:
+    """What was done by recording the run: it is new, or told to run or to stop."""
+    return Deed(
+        action=RUN_DEFINED if new else _TOLD.get(run.spec.state, RUN_DEFINED),
+        kind=run.key.kinds.run,
+        name=str(run.key),
+        approved=approved,
+        message=f"of placement {run.placement_key}; state {run.spec.state}",
+    )
+
+
+def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
+    """Whether the run is gone now, of which there is evidence then."""
+    if gone and write:
+        testify(session, Deed(action=RUN_DELETED, kind=RunKey.of(name).kinds.run, name=name))
+    return gone
+
+
+def conducting(
+    session: Session, telling: StagedTelling, run: ClusterStagedUpdateRun, digest: str, approved: str
+) -> AttestedTelling[StagedState]:
+    """What the conductor of the run tells, with evidence of it as soon as a cluster begins, or the run ends."""
+    deed = Deed(
+        action=RUN_CONDUCTED,
+        kind=run.key.kinds.run,
+        name=str(run.key),
+        digest=digest,
+        approved=approved,
+        message=f"of placement {run.placement_key}",
+    )
+    return AttestedTelling(telling, Testimony(session, deed), acts_in_flight, _members, _outcome)
+
+
+def _members(state: StagedState) -> list[str]:
+    return [each.cluster_name for stage in state.run.status.stages_status for each in stage.clusters]
+
+
+def _outcome(state: StagedState) -> tuple[str, str]:
+    run = state.run
+    word = state_of(run)
+    outcome = {SUCCEEDED: DONE, STAGED_FAILED: FAILED}.get(word, WAITING)
+    return outcome, f"{word}: {message_of(run)}"

@@ -1,0 +1,136 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evidence of what is done to update runs: defined, commanded, conducted."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.objects.audit.audit_entry import (
+    DONE,
+    FAILED,
+    GATE_APPROVED,
+    GATE_REFUSED,
+    PARTIAL,
+    RUN_CONDUCTED,
+    RUN_DEFINED,
+    RUN_DELETED,
+    WAITING,
+)
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.updates.decide import acts_in_flight
+from ..._core.updates.record.run_state import run_of
+from ..._core.updates.run import RunState
+from ..._core.updates.status import derive
+from ..._core.values import update_states
+from ..._core.values.listed import listed
+from ..._store.revision import source_revision
+from ..session import Session
+from ..updates.claims import KIND
+from ..updates.defining import Outcome
+from ..updates.gate_completion import REFUSED, Completed
+from ..updates.progress import RunProgress, counted
+from .conducting import AttestedTelling
+from .evidence import Deed, Testimony, testify
+
+NAMED = 10
+
+
+def revision_of(session: Session, src: t.Sequence[str] | None) -> str:
+    """The commit of the folder that manifests were read from; empty where none were, or it is not known."""
+    return source_revision(src[0], session.environ) if src else ""
+
+
+def commanded(
+    session: Session, action: str, outcome: Outcome, write: bool, message: str = "", members: t.Sequence[str] = ()
+) -> Outcome:
+    """The outcome of a command, of which there is evidence if it changed the run."""
+    if write and outcome.changed:
+        run = outcome.run
+        deed = Deed(action=action, kind=KIND, name=run.name, digest=run.status.digest, message=message, members=members)
+        testify(session, deed)
+    return outcome
+
+
+def defined(
+    session: Session, outcome: Outcome, write: bool, src: t.Sequence[str] | None = None, approved: str = ""
+) -> Outcome:
+    """The outcome of a definition, of which there is evidence if it made the run, or made it another one."""
+    if write and outcome.changed:
+        run = outcome.run
+        names = [row.name for row in run_of(run).members]
+        deed = Deed(
+            action=RUN_DEFINED,
+            kind=KIND,
+            name=run.name,
+            members=names,
+            digest=run.status.digest,
+            approved=approved,
+            revision=revision_of(session, src),
+            message=f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}",
+        )
+        testify(session, deed)
+    return outcome
+
+
+def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
+    """Whether the run is gone now, of which there is evidence then."""
+    if gone and write:
+        testify(session, Deed(action=RUN_DELETED, kind=KIND, name=name))
+    return gone
+
+
+def answered(session: Session, done: Completed, reason: str, write: bool) -> Completed:
+    """A gate that was approved or refused, of which there is evidence if this call did it."""
+    if write and done.changed:
+        gate = done.gate
+        doubt = "" if done.verified else "; nobody vouches for the name"
+        own = "; who did it made or started the run" if done.own else ""
+        deed = Deed(
+            action=GATE_REFUSED if done.state == REFUSED else GATE_APPROVED,
+            kind=KIND,
+            name=done.run,
+            digest=done.digest,
+            approved="" if done.state == REFUSED else done.digest,
+            reason=reason,
+            message=f"gate {gate.gate.id}, {gate.position}{doubt}{own}",
+        )
+        testify(session, deed)
+    return done
+
+
+def conducting(
+    session: Session,
+    run: UpdateRun,
+    progress: RunProgress,
+    approved: str,
+    src: t.Sequence[str],
+) -> AttestedTelling[RunState]:
+    """What the conductor of the run tells, with evidence of it as soon as an upgrade begins, or the run ends."""
+    deed = Deed(
+        action=RUN_CONDUCTED,
+        kind=KIND,
+        name=run.name,
+        digest=run.status.digest,
+        approved=approved,
+        revision=revision_of(session, src),
+        message=f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}",
+    )
+    return AttestedTelling(progress, Testimony(session, deed), acts_in_flight, _members, _outcome)
+
+
+def _members(state: RunState) -> list[str]:
+    """Those that were unfinished when it began, but for one that is settled by then."""
+    return sorted(state.unfinished) or [row.name for row in state.members]
+
+
+def _outcome(state: RunState) -> tuple[str, str]:
+    status = derive(state)
+    failed = [row.name for row in state.members if row.state == update_states.FAILED]
+    message = f"{status.state}: {counted(state)}{f'; failed: {listed(failed, NAMED)}' if failed else ''}"
+    if status.state == update_states.FAILED:
+        return FAILED, message
+    if status.state == update_states.STOPPED:
+        return WAITING, message
+    return (PARTIAL if failed else DONE), message

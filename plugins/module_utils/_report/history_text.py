@@ -1,0 +1,126 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The history of a fleet as text, and as the content of a file: CSV, JSON or Markdown. The newest row is the last."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import typing as t
+
+from .._core.foreign import in_line
+from .._core.overview.history import JOURNAL, RECORD, HistoryRow
+from .._core.values.instants import SECONDS, write_time
+from .._core.values.listed import listed
+from .markdown import escaped
+from .text import columns
+from .widths import columns_of, padded, wrapped
+
+NAMED, SHORT = 6, 12
+BELOW = " " * 4
+# Columns of instant, who, and what; the object has the rest.
+WHEN, WHO, WHAT = 20, 16, 18
+FIELDS = (
+    *("at", "ended", "by", "action", "kind", "object", "members", "member_count", "outcome", "reason"),
+    *("digest", "approved_digest", "revision", "message", "holder", "source", "entry"),
+)
+# A spreadsheet takes a cell that begins so for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_SOURCES = {RECORD: "told by another record: there is no entry", JOURNAL: "journal"}
+
+
+def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
+    """A line for each act, with when, who, what and to what, and what is to be said of it below."""
+    if not rows:
+        return ["nothing is recorded of that"]
+    header = _line("WHEN", "WHO", "WHAT", "TO")
+    return [*header, *(line for row in rows for line in _lines(row))]
+
+
+def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
+    """The content of a file with this suffix: ``.csv``, ``.json`` or ``.md``."""
+    return {".csv": _csv, ".json": _json, ".md": _markdown}[suffix](rows)
+
+
+SUFFIXES = (".csv", ".json", ".md")
+
+
+def _lines(row: HistoryRow) -> list[str]:
+    about = f"{row.kind}/{row.name}" if row.name else f"{row.member_count} {row.kind}" if row.kind else ""
+    told = "; ".join(filter(None, _parts(row)))
+    below = wrapped(in_line(told, 4_000), columns(), BELOW, BELOW) if told else []
+    return [*_line(write_time(row.at, SECONDS), row.by, row.action, about), *below]
+
+
+def _parts(row: HistoryRow) -> t.Iterator[str]:
+    outcome = f"{row.outcome} at {write_time(row.ended, SECONDS)}" if row.ended else row.outcome
+    yield f"{outcome}: {row.message}" if outcome and row.message else outcome or row.message
+    yield f"reason: {row.reason}" if row.reason else ""
+    if row.members and row.members != (row.name,):
+        more = row.member_count - len(row.members)
+        yield f"on {listed(row.members, NAMED)}{f' ({more} are not named)' if more > 0 else ''}"
+    yield f"approved digest {_short(row.approved_digest)}" if row.approved_digest else ""
+    yield f"digest {_short(row.digest)}" if row.digest and row.digest != row.approved_digest else ""
+    yield f"revision {row.revision[:SHORT]}" if row.revision else ""
+    yield f"as {row.holder}" if row.holder else ""
+    yield _SOURCES.get(row.source, "")
+
+
+def _short(digest: str) -> str:
+    return digest.removeprefix("sha256:")[:SHORT]
+
+
+def _line(when: str, who: str, what: str, about: str) -> list[str]:
+    """The cells beside each other; one that is too long, and the object that has no room, begin a line below."""
+    lines, line = list[str](), ""
+    for cell, width in ((when, WHEN), (who, WHO), (what, WHAT), (about, columns() - WHEN - WHO - WHAT - 6)):
+        cell = in_line(cell, 400)
+        if columns_of(cell) > width and line:
+            lines += [line.rstrip()]
+            line = BELOW
+            parts = wrapped(cell, columns(), BELOW, BELOW)
+            lines += parts[:-1]
+            line = f"{parts[-1]}  " if parts else line
+        else:
+            line += padded(cell, width) + "  "
+    return [each for each in (*lines, line.rstrip()) if each.strip()]
+
+
+def _rows(rows: t.Iterable[HistoryRow]) -> t.Iterator[list[str]]:
+    for row in rows:
+        found = row.as_dict() | {"members": " ".join(row.members), "member_count": row.member_count or ""}
+        yield [in_line(str(found[name]), 4_000) for name in FIELDS]
+
+
+def _csv(rows: t.Sequence[HistoryRow]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(FIELDS)
+    writer.writerows([_cell(cell) for cell in row] for row in _rows(rows))
+    return out.getvalue()
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+def _json(rows: t.Sequence[HistoryRow]) -> str:
+    return json.dumps({"entries": [row.as_dict() for row in rows]}, indent=1, sort_keys=True) + "\n"
+
+
+def _markdown(rows: t.Sequence[HistoryRow]) -> str:
+    shown = tuple(
+        (
+            write_time(row.at, SECONDS),
+            row.by,
+            row.action,
+            f"{row.kind}/{row.name}" if row.name else row.kind,
+            "; ".join(filter(None, _parts(row))),
+        )
+        for row in rows
+    )
+    head = ["| when | who | what | to | told |", "|" + " --- |" * 5] if shown else ["Nothing is recorded of that."]
+    lines = [f"| {' | '.join(map(escaped, row))} |" for row in shown]
+    return "\n".join(["## History of the fleet", "", *head, *lines]) + "\n"
