@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import threading
 import typing as t
+from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import NO_PRICES
@@ -15,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes imp
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.explaining import Question, explanations
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import plan_text
@@ -120,19 +123,34 @@ def _while_it_is_down(fleet: Fleet, lost: str) -> None:
     assert "evacuated" in why["sentence"]
 
 
-def test_members_that_answer_are_cleaned_when_others_have_it(regions: Fleet) -> None:
-    """The new home first: nothing goes while the others are not available."""
-    fleet = regions
+ONE = {"placementType": "PickN", "numberOfClusters": 1, "tolerations": [{"operator": "Exists"}]}
+PATIENT = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(minutes=5)))
+
+
+def _with_a_deployment(fleet: Fleet, policy: Document, **rolling: t.Any) -> None:
+    """The placement, available everywhere where it is."""
     fleet.resources(fleet.deployment("web:1"), fleet.configmap())
-    fleet.place(ANYTHING, rolling={"maxUnavailable": 0, "maxSurge": 1})
+    fleet.place(policy, rolling=rolling)
     fleet.apply()
     fleet.available(*fleet.holders())
     assert not fleet.apply().waits
+
+
+def test_members_that_answer_are_cleaned_when_others_have_it(regions: Fleet) -> None:
+    """The new home first: nothing goes while it is not available there, whatever the budget says."""
+    fleet = regions
+    _with_a_deployment(fleet, ANYTHING, maxUnavailable=3)
     (old,) = set(fleet.holders()) & set(REGIONS["west"])
+    shown = fleet.look(evacuate=WEST)
+    (new,) = {name for name, change in changes(shown, fleet.name).items() if change == "gained"}
+    assert shown.waves[fleet.name] == [[new], [old]] and f"what it holds goes once {new} has it" in text(shown)
     report = fleet.apply(evacuate=WEST)
-    assert causes(report)[old] == "evacuated" and fleet.name in report.waits
-    (new,) = {name for name, change in changes(report, fleet.name).items() if change == "gained"}
+    assert causes(report)[old] == "evacuated" and changes(report, fleet.name)[new] == "gained"
+    (line,) = report.waits[fleet.name].lines
+    assert line.startswith(f"{old} waits until what it holds is available in {new}: Deployment"), line
+    assert "empty_first" in line
     assert {old, new} <= set(fleet.holders()), "what leaves stays until the other is available"
+    assert fleet.apply().waits and old in fleet.holders(), "and so in every later run"
     fleet.available(new)
     done = fleet.apply()
     assert not done.waits and old not in fleet.holders() and held_in(fleet)["west"] == 0
@@ -140,6 +158,85 @@ def test_members_that_answer_are_cleaned_when_others_have_it(regions: Fleet) -> 
     join(fleet.session(), [MemberSpec(name="m1", taints=[])], write=True)
     assert [each["key"] for each in taints(fleet, "m1")] == ["gitops.fleet/evacuated"], "lists of taints keep it"
     assert not fleet.apply().changed
+
+
+def test_whoever_watches_finds_it_available_somewhere_at_every_instant(regions: Fleet) -> None:
+    """By the default budget; one run, from the first write to the last. Nobody asks the new home before it comes up."""
+    fleet = regions
+    _with_a_deployment(fleet, ONE)
+    (old,) = fleet.holders()
+    (new,) = {name for name, change in changes(fleet.look(evacuate=old), fleet.name).items() if change == "gained"}
+    seen, ended = list[tuple[bool, bool]](), threading.Event()
+
+    def watch() -> None:
+        """What is missing on the old one and, looked at after that, not available on the new one either was nowhere."""
+        early = 0
+        while not ended.is_set():
+            seen.append((_is_available(fleet, old), _is_available(fleet, new)))
+            early += _deployed(fleet, new) is not None
+            if early == 20:
+                fleet.available(new)
+
+    helper = threading.Thread(target=watch)
+    helper.start()
+    try:
+        report = fleet.apply(evacuate=old, ways=PATIENT)
+    finally:
+        ended.set()
+        helper.join()
+    assert not report.waits and not report.problems and fleet.holders() == [new]
+    assert (True, False) in seen and (True, True) in seen and (False, False) not in seen
+
+
+def test_a_new_home_that_never_has_it_is_waited_for_until_somebody_says_otherwise(regions: Fleet) -> None:
+    fleet = regions
+    _with_a_deployment(fleet, ONE)
+    (old,) = fleet.holders()
+    waits = fleet.apply(evacuate=old).waits[fleet.name].as_dict()
+    (row,) = (each for each in waits["waits"] if each["wants"] == "remove")
+    assert (row["reason"], row["clusters"]) == ("new-home", [old])
+    (new,) = row["for"]
+    planned, lifted = fleet.look(), fleet.look(empty_first=True)
+    assert planned.plan.digest != lifted.plan.digest, "who approves the one has not approved the other"
+    assert not fleet.apply(empty_first=True).problems and fleet.holders() == [new]
+
+
+@pytest.mark.parametrize("point", ["intent", "object", "members"])
+def test_killed_while_it_is_evacuated(regions: Fleet, point: str) -> None:
+    """Once with the new home under way, once with the old one; the next run ends it."""
+    fleet = regions
+    _with_a_deployment(fleet, ONE)
+    (old,) = fleet.holders()
+    fleet.apply(evacuate=old, ways=ApplyOptions(rollout=RolloutOptions(time_limit=timedelta(0))))
+    fleet.killed(point)
+    assert _is_available(fleet, old)
+    fleet.apply()
+    (new,) = set(fleet.holders()) - {old}
+    assert _is_available(fleet, old) and not _is_available(fleet, new)
+    fleet.available(new)
+    fleet.killed(point)
+    assert _is_available(fleet, new)
+    assert not fleet.apply().waits and fleet.holders() == [new]
+
+
+def test_who_takes_no_place_waits_for_nobody_that_could_not_come(regions: Fleet) -> None:
+    """No other cluster may have it: it stays, and the run says so at once."""
+    fleet = regions
+    _with_a_deployment(fleet, {"placementType": "PickFixed", "clusterNames": ["m1", "m3"]})
+    report = fleet.apply(evacuate=WEST, ways=PATIENT)
+    (line,) = report.waits[fleet.name].lines
+    assert "no other cluster can take what it holds, 1 of 2 are found; empty_first: true" in line
+    assert fleet.holders() == ["m1", "m3"] and report.short[0] == "unfulfilled"
+    assert not fleet.apply(empty_first=True).problems and fleet.holders() == ["m3"]
+
+
+def _deployed(fleet: Fleet, name: str) -> Document | None:
+    found: Document | None = fleet.servers[name].get(f"/apis/apps/v1/namespaces/{fleet.namespace}/deployments/web")
+    return found
+
+
+def _is_available(fleet: Fleet, name: str) -> bool:
+    return ((_deployed(fleet, name) or {}).get("status") or {}).get("availableReplicas") == 3
 
 
 def test_a_changed_surge_holds_no_one_back_for_the_dead(regions: Fleet) -> None:

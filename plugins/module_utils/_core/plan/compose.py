@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One placement's plan, composed from specs, records and facts. Pure: the same inputs give the same bytes."""
+"""Composes one placement's plan from specs, records and facts: clusters gained, kept and lost, what leaves each, the
+next policy snapshot, its brakes. Pure: the same inputs give the same bytes."""
 
 from __future__ import annotations
 
@@ -62,6 +63,7 @@ from .document import (
     PlacementPlan,
     Rendered,
 )
+from .losing.evacuated import with_new_homes_told
 from .losing.losses import LOSSES, loss_cause
 from .member import (
     abandons,
@@ -100,6 +102,7 @@ class WantedPlacement:
     ``prune_kinds`` are kinds that are deleted although they may hold more than ours. ``respecified`` says that another
     spec is recorded. ``overrides`` are those attached to the placement, in their order; what they make is sealed by
     ``sealing``, as the objects are. ``rolled_back`` says that the objects are those of an earlier snapshot.
+    ``empty_first`` as of ``PlacementPlan``.
     """
 
     placement: ClusterResourcePlacement
@@ -112,6 +115,7 @@ class WantedPlacement:
     rolled_back: RolledBack | None = None
     overrides: tuple[Override, ...] = ()
     sealing: Sealing = Sealing()
+    empty_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,8 +134,8 @@ class Contents:
 def compose(
     wanted: WantedPlacement, known: RecordedState, facts: Facts, now: datetime, limits: BrakeLimits
 ) -> PlacementPlan:
-    """The plan of ``wanted`` over ``known``; nothing is written. Eligibility is judged at the facts' instant, their age
-    at ``now``, both aware.
+    """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
+    the facts' instant, their age at ``now``, both aware.
 
     Brakes that stop it are told in the plan and not raised. FleetError ``too-many-objects``; where overrides cannot be
     carried out, with all that is wrong with them; and as of ``schedule``.
@@ -154,6 +158,8 @@ def compose(
     )
     apart = renderings(wanted.objects, made.rendered)
     clusters = cluster_rows(wanted, known, facts.index, after, contents, policy.name, outcome.unread if outcome else ())
+    clusters = with_new_homes_told(clusters, after, wanted.empty_first)
+    emptied_first = wanted.empty_first and any(each.cause in (EVACUATED, LEFT_BEHIND) for each in clusters)
     tripped = brakes_of(wanted, known, facts, now, limits, clusters)
     return PlacementPlan(
         placement=placement,
@@ -178,7 +184,9 @@ def compose(
             wanted.objects,
             tripped,
             apart,
+            empty_first=emptied_first,
         ),
+        empty_first=emptied_first,
         respecified=wanted.respecified,
         rebound=[each.spec for each in after] != [each.spec for each in known.bindings],
         rolled_back=wanted.rolled_back,

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digest of a plan: a hash over results alone, so that the same results stay approved."""
+"""Digests of plans: hashes over results alone, so that the same results stay approved; of one plan, of its JSON, of
+several together."""
 
 from __future__ import annotations
 
@@ -29,11 +30,12 @@ def plan_digest(
     objects: t.Sequence[Rendered],
     brakes: t.Sequence[Brake],
     renderings: t.Sequence[Rendering] = (),
+    *,
+    empty_first: bool = False,
 ) -> str:
-    """Hex SHA-256 over the placement and its spec, clusters gained, kept and lost, every object as each cluster gets
-    it, what is deleted and what is released on each cluster, and the brakes lifted. Not covered: facts, scores, live
-    state, our own version.
-    """
+    """The digest of one plan: hex SHA-256 over the placement and its spec, clusters gained, kept and lost, every object
+    as each cluster gets it, what is deleted and what is released on each cluster, and the brakes lifted. Not covered:
+    facts, scores, live state, our own version."""
     apart = _rows(renderings)
     return digest_of(
         {
@@ -45,6 +47,7 @@ def plan_digest(
             **{way: {each.cluster: _texts(each, way) for each in clusters if getattr(each, way)} for way in LEAVING},
             "lifted": sorted(brake.name for brake in brakes if brake.lifted),
             **({"renderings": apart} if apart else {}),
+            **({"emptyFirst": True} if empty_first else {}),
         }
     )
 
@@ -68,6 +71,7 @@ def document_digest(plan: t.Mapping[str, t.Any]) -> str:
             **{way: {row["cluster"]: sorted(map(_shown, row[way])) for row in clusters if row[way]} for way in LEAVING},
             "lifted": sorted(row["name"] for row in plan["brakes"] if row["lifted"]),
             **({"renderings": sorted(apart)} if apart else {}),
+            **({"emptyFirst": True} if plan.get("emptyFirst") else {}),
         }
     )
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The plan of one placement: what would happen, why, and the digest that an approval is bound to."""
+"""The plan of one placement as data and JSON: its clusters with causes, the objects each gets or loses, who is left
+out, how many are picked."""
 
 from __future__ import annotations
 
@@ -148,7 +149,8 @@ class PlacementPlan:
     ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
     for, is None. ``respecified`` says that its spec is not the recorded one, ``rebound`` that a binding's is not.
     ``changes`` are those since the last apply, in objects that stay on clusters that stay. ``rolled_back`` says that
-    the objects are those of an earlier snapshot.
+    the objects are those of an earlier snapshot, ``empty_first`` that evacuated clusters do not keep what they hold
+    until others have it.
     """
 
     placement: ClusterResourcePlacement
@@ -169,6 +171,7 @@ class PlacementPlan:
     respecified: bool = False
     rebound: bool = False
     rolled_back: RolledBack | None = None
+    empty_first: bool = False
     changes: tuple[ClusterChanges, ...] = ()
     overrides: OverridesByCluster = field(default_factory=dict)
     rendered: t.Mapping[str, tuple[Rendered, ...]] = field(default_factory=dict, repr=False)
@@ -250,6 +253,12 @@ class PlacementPlan:
         return self.placement.spec.strategy.type == "External" and not self.deleting
 
     @property
+    def reports_only(self) -> bool:
+        """Whether the placement's apply strategy is ReportDiff: differences are told, and nothing is applied."""
+        strategy = self.placement.spec.strategy.apply_strategy
+        return strategy is not None and strategy.type == "ReportDiff"
+
+    @property
     def decides_change(self) -> bool:
         """Whether the plan differs from what is recorded, members not looked at."""
         if self.by_run:
@@ -272,6 +281,7 @@ class PlacementPlan:
             "resourceSnapshot": self.resource_snapshot,
             "fulfilled": self.fulfilled,
             "wanted": self.wanted,
+            **({"emptyFirst": True} if self.empty_first else {}),
             "objects": [each.as_dict() for each in self.objects],
             "renderings": [each.as_dict() for each in self.renderings],
             "clusters": [each.as_dict() for each in self.clusters],

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far a placement has come on its clusters: applied is not yet available."""
+"""On how many of its clusters all of a placement is applied, and on how many it is available: the one is not yet the
+other."""
 
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ from ..objects.identity import ObjectId
 from ..resources.availability import NOT_YET
 from .document import LOST, PlacementPlan
 from .outcome import MemberOutcome
-from .status import reports_only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Rea
     """How far the clusters are that are to hold the placement, by what was seen of them; None where nobody has looked,
     or nothing is to be applied. One that could not be looked at counts as one that does not hold it."""
     staying = [each.cluster for each in plan.clusters if each.change != LOST]
-    if reports_only(plan) or not staying or not outcomes:
+    if plan.reports_only or not staying or not outcomes:
         return None
     seen = {name: outcomes[name] for name in staying if name in outcomes and outcomes[name].error is None}
     applied = {name: each for name, each in seen.items() if not each.failures and (each.done or not each.changes)}

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects as each cluster gets them: sealed and hashed, and with the overrides that act there."""
+"""Objects as each cluster gets them: cleaned, sealed and hashed, with the overrides that act there, and shown."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from ..objects.selectable import refusal, stopping_webhook_problem
 from ..resources.cleaning import cleaned
 from ..resources.comparison.fields import is_secret
 from ..resources.comparison.left_alone import bad_ignores
-from ..resources.overrides.effect import Acting, acting, effect_name
-from ..resources.overrides.overrides import overridden, reaches
+from ..resources.overrides.effect import effect_name
+from ..resources.overrides.overrides import Acting, acting, overridden, reaches
 from ..resources.sealing import (
     object_hash,
     sealed,
@@ -215,7 +215,8 @@ def _told(troubles: t.Iterable[_Trouble]) -> t.Iterator[Problem]:
 
 
 def renderings(objects: Contents, rendered: t.Mapping[str, Contents]) -> tuple[Rendering, ...]:
-    """How what clusters get differs from ``objects``; clusters that get the same together."""
+    """How what clusters get differs from ``objects``; clusters that get the same together, in order of their first
+    name."""
     groups: dict[tuple[t.Any, ...], list[str]] = {}
     for cluster, contents in sorted(rendered.items()):
         groups.setdefault(tuple((each.id, each.hash) for each in contents), []).append(cluster)
@@ -238,7 +239,11 @@ def _change(new: Rendered, old: Rendered) -> ObjectChange:
 
 
 def shown_on(plan: PlacementPlan, cluster: str) -> dict[str, t.Any]:
-    """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out."""
+    """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out.
+
+    Plain data: ``placement``, ``cluster``, ``overrides`` (names of their effects), ``objects`` (as plan files have
+    them, with ``overridden`` and ``manifest``) and ``leftOut``.
+    """
     names = plan.content.of(cluster).overrides
     base = {each.id: each for each in plan.objects}
     return {

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The placement's status after a run: KubeFleet's conditions for each cluster and for the whole placement."""
+"""Status after a run, by KubeFleet's conditions: of a placement and each of its clusters, of a binding, of a policy
+snapshot."""
 
 from __future__ import annotations
 
@@ -99,14 +100,14 @@ def placement_status(
     now: datetime,
     not_begun: t.Mapping[str, NotBegun] | None = None,
 ) -> PlacementStatus:
-    """Status of a placement that is not being deleted, trimmed to what can be recorded. Transition times change only
-    where a status changes.
+    """Status of a placement after a run, with a row for each cluster; of one that is not being deleted, trimmed to what
+    can be recorded. Transition times change only where a status changes.
 
     ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may have been written by an older release of
     KubeFleet. ``not_begun`` are clusters to which the rollout has not come yet, by name.
     """
     previous = with_todays_conditions(previous)
-    rules = (*RULES[:3], DIFF_RULE) if reports_only(plan) else RULES
+    rules = (*RULES[:3], DIFF_RULE) if plan.reports_only else RULES
     before = {each.cluster_name: each for each in previous.placement_statuses}
     rows = []
     for cluster in plan.clusters:
@@ -134,17 +135,11 @@ def placement_status(
     return trimmed(status, previous, generation, now)
 
 
-def reports_only(plan: PlacementPlan) -> bool:
-    """Whether the placement's apply strategy is ReportDiff."""
-    strategy = plan.placement.spec.strategy.apply_strategy
-    return strategy is not None and strategy.type == "ReportDiff"
-
-
 def binding_status(
     plan: PlacementPlan, held: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> BindingStatus:
-    """Status of a binding after its cluster answered; what is there besides is kept. ``anew`` says that its content was
-    written just now, so that no condition of the cluster dates from before."""
+    """Status of a binding after its cluster answered, trimmed; what is there besides is kept. ``anew`` says that its
+    content was written just now, so that no condition of the cluster dates from before."""
     old, generation, origins = held.binding.status, held.binding.metadata.generation, origins_of(plan)
     rows = (*_rendered_rows(held.content.overrides), *_outcome_rows(plan, outcome))
     told = {*(row[0] for row in rows), *JUDGED}
@@ -245,7 +240,7 @@ def _rendered_rows(overrides: Overrides) -> tuple[Row, ...]:
 
 
 def _outcome_rows(plan: PlacementPlan, outcome: MemberOutcome | None) -> list[Row]:
-    return _diff_rows(outcome) if reports_only(plan) else _applied_rows(outcome)
+    return _diff_rows(outcome) if plan.reports_only else _applied_rows(outcome)
 
 
 def _applied_rows(outcome: MemberOutcome | None) -> list[Row]:

@@ -6,9 +6,14 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
 
+from ..objects.placements.binding import UNSCHEDULED
+from ..resources.snapshots import snapshot_index
 from ..rollout.rolling.budget import limits
+from ..scheduling.picking.new_homes import new_home_of
 from .document import (
+    EVACUATED,
     GAINED,
     KEPT,
     LEFT_BEHIND,
@@ -25,7 +30,8 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     changes, or staged runs alone change it. Clusters that the limits never let change are in none.
 
     As the rolling update decides: clusters that lose the placement and then those that change spend what may be
-    unavailable, in the order of their bindings; clusters that gain it spend the surge. FleetError as of ``limits``.
+    unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
+    those that take their places. FleetError as of ``limits``.
     """
     rows = [each for each in plan.clusters if each.cause not in ("left-the-fleet", LEFT_BEHIND)]
     kept = sum(1 for each in rows if each.change == KEPT)
@@ -40,18 +46,60 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     limit = limits(plan.placement, kept + len(coming), upstream=False)
     spending, holding = [*leaving, *changing], kept + len(leaving)
     gone = set(leaving)
+    emptied = _EmptiedHomes.of(plan, changed, limit.target - kept - len(coming))
+    available = {each.cluster for each in rows if each.change == KEPT}.difference(changing)
     found: list[Wave] = []
     while spending or coming:
         # Where nothing has to stay available, what is to go goes at once.
+        kept_back = emptied.kept_back(spending, available)
         room = max(0, holding - limit.floor)
         free = max(0, limit.target + limit.max_surge - holding)
-        wave, spending = spending[:room], spending[room:]
+        wave = [name for name in spending if name not in kept_back][:room]
+        begun = set(wave)
+        spending = [name for name in spending if name not in begun]
         new, coming = coming[:free], coming[free:]
         if not wave and not new:
             break
+        available |= begun.union(new) - gone
         holding += len(new) - sum(1 for name in wave if name in gone)
         found.append((*wave, *new))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class _EmptiedHomes:
+    """Evacuated clusters in the order of their bindings, of which ``homes`` names those that take their places, and how
+    many of the others stay because the placement is ``short`` of clusters; as ``rollout.rolling.new_home`` decides."""
+
+    names: tuple[str, ...]
+    homes: t.Mapping[str, str]
+    short: int
+
+    @classmethod
+    def of(cls, plan: PlacementPlan, rows: t.Iterable[ClusterPlan], short: int) -> _EmptiedHomes:
+        names = () if plan.empty_first else tuple(each.cluster for each in rows if each.cause == EVACUATED)
+        live = [each for each in plan.bindings if each.spec.state != UNSCHEDULED] if names else []
+        homes = {new_home_of(each): each.spec.target_cluster for each in live}
+        return cls(names if live else (), {at: homes[at] for at in names if at in homes}, max(0, short))
+
+    def kept_back(self, waiting: t.Collection[str], available: t.Collection[str]) -> t.Collection[str]:
+        """Those of ``waiting`` that are not emptied while only ``available`` clusters have it."""
+        left = [name for name in self.names if name in waiting]
+        kept = [name for name in left if name in self.homes and self.homes[name] not in available]
+        without = [name for name in left if name not in self.homes]
+        most = max(0, len(without) - self.short)
+        kept += without[most:]
+        return kept if kept or available else [*kept, *without[:most][-1:]]
+
+
+def reached_at_once(plan: PlacementPlan) -> int:
+    """How many clusters a placement reaches in one wave that was never applied before; 0 for one of a single cluster,
+    one that was applied before, and one that staged runs carry. As upstream, that has nothing to keep available."""
+    first = plan.resource_snapshot_new and snapshot_index(plan.resource_snapshot) == 0
+    if not first or plan.deleting or plan.by_run:
+        return 0
+    found = waves(plan)
+    return len(found[0]) if len(found) == 1 and len(found[0]) > 1 else 0
 
 
 def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[ClusterPlan]:

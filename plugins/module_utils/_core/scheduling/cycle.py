@@ -21,7 +21,7 @@ from ..objects.placements.policy import PICK_FIXED, PICK_N
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from . import bitset
 from .index import FleetIndex
-from .picking.bindings import BindingChange, Bindings
+from .picking.bindings import CREATED, RESTORED, BindingChange, Bindings
 from .picking.decisions import (
     FILTERED,
     SCORED,
@@ -31,6 +31,7 @@ from .picking.decisions import (
     scored,
 )
 from .picking.ending import PickResult
+from .picking.new_homes import with_new_homes
 from .picking.pick_all import pick_all
 from .picking.pick_fixed import pick_fixed
 from .picking.pick_n import CycleFailed, pick_n
@@ -100,7 +101,8 @@ class Scheduled:
 
     @cached_property
     def not_afresh(self) -> t.Mapping[str, ClusterBlocker]:
-        """Holders that today's filters refuse, by name: they stay, and the next edit of the policy removes them."""
+        """Holders that today's filters refuse, by name, with the first refusal: they stay, and the next edit of the
+        policy removes them. None of PickFixed."""
         asked = self.asked
         if asked.policy.placement_type == PICK_FIXED:
             return {}
@@ -149,11 +151,12 @@ def schedule(
 
     The policy is that of the placement; ``policy_snapshot`` names it, and bindings made for another snapshot are
     obsolete; ``index`` has the members, and the instant at which they are judged. ``upstream`` brings back all that
-    KubeFleet does by accident. FleetError if PickN names no number; with ``upstream`` that is the ``error`` of what is
-    returned.
+    KubeFleet does by accident. FleetError ``missing-field`` if PickN names no number; with ``upstream`` that is the
+    ``error`` of what is returned.
     """
     asked = SchedulingRequest(placement, policy_snapshot, index, upstream)
-    book = Bindings(asked, bindings)
+    before = tuple(bindings)
+    book = Bindings(asked, before)
     error, failed_in = None, 0
     try:
         ending = _pick(asked, book)
@@ -166,10 +169,11 @@ def schedule(
             raise
         ending, error, failed_in = NOTHING, failure.problems[0], 1
     decisions = () if error else (*limited(ending.selected, ending.look, upstream=upstream), *ending.unplaced)
+    after, changes = tuple(book.by_name[name] for name in sorted(book.by_name)), book.net_changes()
     return Scheduled(
         asked=asked,
-        bindings=tuple(book.by_name[name] for name in sorted(book.by_name)),
-        changes=book.net_changes(),
+        bindings=after if upstream else _settled_in(asked, before, after, changes),
+        changes=changes,
         decisions=decisions,
         fulfilled=ending.fulfilled,
         count=ending.count,
@@ -180,6 +184,18 @@ def schedule(
         error=error,
         ending=ending,
     )
+
+
+def _settled_in(
+    asked: SchedulingRequest,
+    before: tuple[ClusterResourceBinding, ...],
+    after: tuple[ClusterResourceBinding, ...],
+    changes: t.Iterable[BindingChange],
+) -> tuple[ClusterResourceBinding, ...]:
+    """With the marks of new homes; under PickAll nobody takes another's place."""
+    some = asked.policy.placement_type in (PICK_N, PICK_FIXED)
+    anew = {each.binding for each in changes if each.what in (CREATED, RESTORED)} if some else ()
+    return with_new_homes(before, after, anew)
 
 
 def _pick(asked: SchedulingRequest, book: Bindings) -> PickResult:

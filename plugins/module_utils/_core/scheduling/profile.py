@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The filters of the default scheduler profile that look at one cluster alone, in upstream's order."""
+"""The filters that look at one cluster alone (affinity, eligibility, namespace, taints), one after another in
+upstream's order."""
 
 from __future__ import annotations
 
@@ -18,15 +19,17 @@ from .taint_toleration import TaintToleration
 
 
 class Filter(t.Protocol):
-    """``passing`` are the clusters that pass, as a bit set by position in the index; ``refusal`` says why one does not,
-    as upstream does, or None; ``blockers`` say all of it."""
+    """What all filters have; positions are those of the index."""
 
     @property
-    def passing(self) -> int: ...
+    def passing(self) -> int:
+        """The clusters that pass, as a bit set by position."""
 
-    def refusal(self, position: int) -> ClusterBlocker | None: ...
+    def refusal(self, position: int) -> ClusterBlocker | None:
+        """Why the cluster at a position does not pass, as upstream says it; None if it does."""
 
-    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]: ...
+    def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
+        """All that the filter has against the cluster at a position."""
 
 
 @dataclass(frozen=True)

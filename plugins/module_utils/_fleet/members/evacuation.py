@@ -9,6 +9,8 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.audit.audit_entry import EVACUATED as EVACUATED_MEMBERS
+from ..._core.objects.audit.audit_entry import READMITTED
 from ..._core.objects.clusters.evacuation import EVACUATED, MARK, evacuation_marked, is_evacuated
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.binding import UNSCHEDULED
@@ -17,6 +19,7 @@ from ..._core.schema.codec import encode
 from ..._core.values.selector import matches
 from ..._core.values.selector_text import parse_selector
 from ..._store.records import Record, Records
+from ..audit.evidence import Deed, attested
 from ..leases import acquire
 from ..placements.recorded import all_bindings, binding_of, cluster_of
 from ..recorded import all_decoded, decoded
@@ -27,11 +30,13 @@ LEASE_SECONDS = 120
 
 @dataclass(frozen=True, kw_only=True)
 class Evacuation:
-    """Names of the members that a run evacuates or readmits, and of those of whom that is news."""
+    """Names of the members that a run evacuates or readmits, and of those of whom that is news. ``empty_first``: what
+    they hold is taken off them before others have it."""
 
     evacuated: frozenset[str] = frozenset()
     readmitted: frozenset[str] = frozenset()
     news: frozenset[str] = frozenset()
+    empty_first: bool = False
 
     def of(self, clusters: t.Iterable[MemberCluster]) -> tuple[MemberCluster, ...]:
         """The clusters with the marks set and taken off, in their order; nothing is recorded."""
@@ -44,8 +49,11 @@ class Evacuation:
         return [f"{word}: {', '.join(sorted(names & self.news))}" for word, names in told.items() if names & self.news]
 
 
-def evacuation(evacuate: str, readmit: str, clusters: t.Collection[MemberCluster]) -> Evacuation:
-    """Who is meant by two label selectors or lists of names as texts, either may be empty. FleetError ``bad-option``
+def evacuation(
+    evacuate: str, readmit: str, clusters: t.Collection[MemberCluster], empty_first: bool = False
+) -> Evacuation:
+    """Who is meant by two label selectors or lists of names as texts, either may be empty; ``empty_first`` as of
+    ``Evacuation``. FleetError ``bad-option``
     for a text that is none, ``nothing-selected`` for one that selects nobody, ``nothing-left`` where no cluster would
     be left over."""
     evacuated, readmitted = _selected(evacuate, "evacuate", clusters), _selected(readmit, "readmit", clusters)
@@ -56,19 +64,24 @@ def evacuation(evacuate: str, readmit: str, clusters: t.Collection[MemberCluster
         text = f"{evacuate!r:.80} leaves no cluster of the fleet that placements could go to"
         raise FleetError("nothing-left", text, "evacuate", "select fewer, or readmit others first")
     news = {each.name for each in clusters if each.name in (readmitted if is_evacuated(each) else evacuated)}
-    return Evacuation(evacuated=evacuated, readmitted=readmitted, news=frozenset(news))
+    return Evacuation(evacuated=evacuated, readmitted=readmitted, news=frozenset(news), empty_first=empty_first)
 
 
 def record_marks(session: Session, wanted: Evacuation) -> None:
     """Records the marks that are news, so that every later run decides by them. FleetError ``lease-held`` where
     somebody changes one of these members just now, ``conflict`` where somebody did, ``not-a-member`` where one has
     left, ``record-damaged``."""
-    for name in sorted(wanted.news):
-        lease = acquire(session.records, f"member/{name}", session.holder, LEASE_SECONDS)
-        try:
-            _record_mark(session, name, name in wanted.evacuated)
-        finally:
-            session.records.release(lease)
+    for action, names in ((EVACUATED_MEMBERS, wanted.evacuated), (READMITTED, wanted.readmitted)):
+        news = sorted(wanted.news & names)
+        if not news:
+            continue
+        with attested(session, Deed(action=action, kind="MemberCluster", members=news)):
+            for name in news:
+                lease = acquire(session.records, f"member/{name}", session.holder, LEASE_SECONDS)
+                try:
+                    _record_mark(session, name, name in wanted.evacuated)
+                finally:
+                    session.records.release(lease)
 
 
 def _record_mark(session: Session, name: str, evacuated: bool) -> None:

@@ -13,7 +13,7 @@ from ...errors import Problem
 from ...machine import Decision
 from ...objects.placements.binding import BOUND
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ...objects.placements.rollout_strategy import ApplyStrategy, ServerSideApplyConfig
+from ...objects.placements.rollout_strategy import ApplyStrategy, defaulted
 from ...windows.clocks import shifted
 from ..conditions import status_is
 from ..content import (
@@ -41,6 +41,7 @@ from .candidates import (
     may_hold,
     rollout_candidate,
 )
+from .new_home import HomeWait, kept_for_homes
 from .waiting import BindingWait, waiting
 
 HOLD, MARK_STARTED, PUSH_APPLY_STRATEGY = "hold", "mark-started", "push-apply-strategy"
@@ -70,6 +71,8 @@ class RolloutAct:
 
     @property
     def operation(self) -> str:
+        """The name of the act among all of the rollout: binding, generation, and what is done; removals have no
+        generation."""
         if self.action == REMOVE:
             return f"{self.binding}.{REMOVE}"
         return f"{self.binding}.{self.generation}.{self.action if self.action in RECORDED else 'apply'}"
@@ -102,12 +105,14 @@ class RolloutState:
 class RolloutSeen:
     """With ``applied_only`` a cluster counts as ready once everything is applied and the waiting period is over, even
     if its objects are not available. ``out_of_reach`` are clusters on which nothing is begun now, each with the reason:
-    they spend no budget. ``upstream`` brings back all that KubeFleet does by accident."""
+    they spend no budget. With ``empty_first`` evacuated clusters are emptied before their new homes have it.
+    ``upstream`` brings back all that KubeFleet does by accident."""
 
     placement: ClusterResourcePlacement
     wanted: WantedContent
     applied_only: bool = False
     out_of_reach: t.Mapping[str, str] = field(default_factory=dict)
+    empty_first: bool = False
     upstream: bool = False
 
 
@@ -134,13 +139,12 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
     if not seen.wanted.resource_snapshot:
         return _decision(held, RolloutReport(outcome=NO_CONTENT, findings=block.findings))
     look = ReadinessTerms(unavailable_period(seen.placement), now, seen.applied_only, seen.upstream, seen.out_of_reach)
-    return _rolled(
-        seen.placement, [rollout_candidate(each, seen.wanted, look) for each in held], seen.wanted, block, look
-    )
+    return _rolled(seen, [rollout_candidate(each, seen.wanted, look) for each in held], block, look)
 
 
 def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
-    """Clusters that have not yet told anything of what their binding holds, and bindings that are being removed."""
+    """By name of the binding: an update where the cluster has not yet told anything of what its binding holds, a
+    removal where the binding is being removed."""
     return tuple(act for each in by_name(state.bindings) if (act := _in_flight(each)) is not None)
 
 
@@ -156,21 +160,8 @@ def _in_flight(held: RolloutBinding) -> RolloutAct | None:
     )
 
 
-def defaulted(strategy: ApplyStrategy | None) -> ApplyStrategy:
-    """The strategy with the defaults that the API server cannot fill in."""
-    strategy = strategy or ApplyStrategy()
-    if strategy.type == "ServerSideApply" and strategy.server_side_apply_config is None:
-        return replace(strategy, server_side_apply_config=ServerSideApplyConfig())
-    return strategy
-
-
-def _rolled(
-    placement: ClusterResourcePlacement,
-    rows: list[RolloutCandidate],
-    wanted: WantedContent,
-    block: Barrier,
-    look: ReadinessTerms,
-) -> RolloutDecision:
+def _rolled(seen: RolloutSeen, rows: list[RolloutCandidate], block: Barrier, look: ReadinessTerms) -> RolloutDecision:
+    placement = seen.placement
     picked = sum(1 for each in rows if each.picked)
     calculation = _calculation(rows, target_count(placement, picked), look)
     if not any(each.wants for each in rows):
@@ -192,15 +183,20 @@ def _rolled(
         max_to_remove=calculation.ready - calculation.can_be_unavailable - limit.floor,
         max_to_add=limit.target + limit.max_surge - calculation.can_be_ready,
     )
-    chosen = _chosen(rows, calculation, limit, block, look)
+    homes: dict[str, HomeWait] = {}
+    if not (seen.empty_first or look.upstream):
+        homes = kept_for_homes(rows, limit.target, limit.max_surge, look.out_of_reach)
+    chosen = _chosen([each for each in rows if each.held.name not in homes], calculation, limit, block, look)
     report = RolloutReport(
         outcome=ROLLING,
         calculation=calculation,
-        waits=waiting(rows, frozenset(each.held.name for each in chosen), limit, block.blocked, look.out_of_reach),
+        waits=waiting(
+            rows, frozenset(each.held.name for each in chosen), limit, block.blocked, look.out_of_reach, homes
+        ),
         findings=block.findings,
     )
     wake_at = shifted(look.now, calculation.min_wait) if look.upstream else _wake_at(rows)
-    writes = _Writes(placement, _steps(rows, chosen, wanted, look), look.now)
+    writes = _Writes(placement, _steps(rows, chosen, seen.wanted, look), look.now)
     return _decision([each.held for each in rows], report, writes, wake_at)
 
 

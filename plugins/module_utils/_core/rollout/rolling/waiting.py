@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import types
 import typing as t
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,11 +16,13 @@ from ...values.listed import listed
 from .barrier import CLEANING_UP
 from .budget import Limits
 from .candidates import BIND, RolloutCandidate, may_hold
+from .new_home import HomeWait
 
 MAX_UNAVAILABLE, MAX_SURGE = "max-unavailable", "max-surge"
 LEAVING, FAILED, NOT_READY = "leaving", "failed", "not-ready"
 OUT_OF_REACH = "out-of-reach"
 NAMED = 3
+NOBODY: t.Mapping[str, HomeWait] = types.MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +30,9 @@ class BindingWait:
     """One binding that waits.
 
     ``wants`` is bind, update or remove; empty where it holds what it shall and is not ready yet. ``reason`` is
-    max-unavailable or max-surge (``blockers`` are the clusters that use the budget up), cleaning-up, two-bindings,
-    out-of-reach, leaving, failed or not-ready. ``until`` is when time alone ends the wait; None if it takes an event.
+    max-unavailable or max-surge (``blockers`` are the clusters that use the budget up), new-home (``blockers`` are the
+    clusters that are to have it before), no-new-home, no-room-for-new-home, cleaning-up, two-bindings, out-of-reach,
+    leaving, failed or not-ready. ``until`` is when time alone ends the wait; None if it takes an event.
     """
 
     binding: str
@@ -68,9 +72,11 @@ def waiting(
     limit: Limits | None,
     blocked: t.Mapping[str, str],
     out_of_reach: t.Mapping[str, str],
+    homes: t.Mapping[str, HomeWait] = NOBODY,
 ) -> tuple[BindingWait, ...]:
     """A reason for each binding that wants a change and was not ``chosen`` (names of bindings), and for each that is
-    not ready yet. ``blocked`` and ``out_of_reach`` are reasons by cluster; ``limit`` None: no budget holds any."""
+    not ready yet. ``blocked`` and ``out_of_reach`` are reasons by cluster, ``homes`` by binding; ``limit`` None: no
+    budget holds any."""
     held = may_hold(rows)
     unready = _Spent.by(each for each in held if not each.ready or each.leaving)
     coming = _Spent.by(each for each in held if each.can_be_ready)
@@ -80,6 +86,8 @@ def waiting(
             continue
         if not each.wants:
             waits += _unready(each)
+        elif home := homes.get(each.held.name):
+            waits.append(_wait(each, home.reason, home.message, home.blockers))
         elif each.held.cluster in out_of_reach:
             waits.append(_wait(each, OUT_OF_REACH, out_of_reach[each.held.cluster]))
         elif each.held.cluster in blocked:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from ...errors import Problem
 from ...objects.placements.binding import UNSCHEDULED
 from ...objects.placements.policy import PICK_FIXED, PICK_N, PlacementPolicy
+from ...objects.placements.rollout_strategy import defaulted
 from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ...objects.placements.snapshot_labels import (
     LATEST,
@@ -28,7 +29,6 @@ from ...schema.meta import ObjectMeta
 from ...values.int_or_percent import int64
 from ..conditions import TRUE, status_is
 from ..content import NO_OVERRIDES, by_name
-from ..rolling.decide import defaulted
 from .layout import laid_out, without_approval_waits
 from .marks import INITIALIZED
 from .world import (

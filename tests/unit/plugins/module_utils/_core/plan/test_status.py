@@ -24,7 +24,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.status import (
     decided_status,
     placement_status,
-    reports_only,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.availability import (
     AVAILABLE,
@@ -314,7 +313,7 @@ def report_only() -> PlacementPlan:
 
 def test_reporting_replaces_the_last_two_conditions() -> None:
     made = report_only()
-    assert reports_only(made) and not reports_only(BOTH)
+    assert made.reports_only and not BOTH.reports_only
     steps = (
         MemberStep(id=NAMESPACE, action=DIFFERS, missing=True),
         MemberStep(id=CONFIG, action=DIFFERS, diffs=(FieldDiff("/data/a", "1", None),)),

@@ -9,8 +9,10 @@ from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.evacuation import EVACUATED
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import INSTEAD_OF
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import ClusterPlan
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.waves import waves
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.waves import reached_at_once, waves
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding, WantedContent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import (
     RolloutSeen,
@@ -23,6 +25,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.roll
     OLD,
     READY,
     held,
+    pick_n,
     placement,
 )
 from hypothesis import given
@@ -32,10 +35,11 @@ CHOICES = st.sampled_from([0, 1, 2, 3, "10%", "25%", "50%", "100%"])
 CAUSES = {"lost": "scaled-down", "gained": "picked", "kept": "content-changed", "same": "unchanged"}
 
 
-def carried_out(wanting, bindings):
+def carried_out(wanting, bindings, empty_first=False):
     """The clusters of each wave, all of them available right after it."""
     state = RolloutState(bindings=tuple(bindings))
-    seen = RolloutSeen(placement=wanting, wanted=WantedContent(resource_snapshot=NEW, overrides={}))
+    content = WantedContent(resource_snapshot=NEW, overrides={})
+    seen = RolloutSeen(placement=wanting, wanted=content, empty_first=empty_first)
     found, now = [], NOW
     while True:
         now += timedelta(minutes=5)
@@ -69,12 +73,78 @@ def test_they_are_those_of_the_rolling_update(changes, unavailable, surge):
         for name, change in sorted(changes.items())
     ]
     plan = SimpleNamespace(
-        placement=wanting, deleting=False, by_run=False, clusters=clusters, bindings=[each.binding for each in bindings]
+        placement=wanting,
+        deleting=False,
+        by_run=False,
+        empty_first=False,
+        clusters=clusters,
+        bindings=[each.binding for each in bindings],
     )
     assert [sorted(each) for each in waves(plan)] == carried_out(wanting, bindings)
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdefghij"), st.sampled_from([*CAUSES, "evacuated"]), min_size=1),
+    st.integers(0, 9),
+    CHOICES,
+    CHOICES,
+    st.booleans(),
+)
+def test_evacuated_clusters_go_after_those_that_take_their_places(changes, homes, unavailable, surge, empty_first):
+    """As many of the gained clusters as ``homes`` says take one's place each; the others of them are short of one."""
+    changes = dict(sorted(changes.items()))
+    names = {what: [name for name, each in changes.items() if each == what] for what in (*CAUSES, "evacuated")}
+    places = dict(list(zip(names["gained"], names["evacuated"], strict=False))[:homes])
+    held_after = len(names["gained"]) + len(names["kept"]) + len(names["same"])
+    wanting = placement(pick_n(held_after + homes % 2), maxUnavailable=unavailable, maxSurge=surge)
+    bindings = []
+    for name, change in changes.items():
+        state = {"lost": "Unscheduled", "evacuated": "Unscheduled", "gained": "Scheduled"}.get(change, "Bound")
+        content = {"gained": "", "same": NEW}.get(change, OLD)
+        marks = {EVACUATED: "true"} if change == "evacuated" else {}
+        marks |= {INSTEAD_OF: places[name]} if name in places else {}
+        ready = [] if change == "gained" else [READY]
+        bindings.append(held(name, *ready, state=state, content=content, annotations=marks))
+    rows = {"same": "kept", "evacuated": "lost"}
+    clusters = [
+        ClusterPlan(cluster=name, change=rows.get(each, each), cause=CAUSES.get(each, each), reason="")
+        for name, each in changes.items()
+    ]
+    plan = SimpleNamespace(
+        placement=wanting,
+        deleting=False,
+        by_run=False,
+        empty_first=empty_first,
+        clusters=clusters,
+        bindings=[each.binding for each in bindings],
+    )
+    assert [sorted(each) for each in waves(plan)] == carried_out(wanting, bindings, empty_first)
 
 
 def test_a_placement_that_ends_ends_at_once():
     clusters = [ClusterPlan(cluster=name, change="lost", cause="deleted", reason="") for name in "abcd"]
     plan = SimpleNamespace(placement=placement(None), deleting=True, by_run=False, clusters=clusters, bindings=[])
     assert waves(plan) == (("a", "b", "c", "d"),)
+
+
+def first(clusters, **more):
+    """The plan of a placement that was never applied."""
+    rows = [ClusterPlan(cluster=name, change="gained", cause="picked", reason="") for name in clusters]
+    parts = {
+        "placement": placement(None), "deleting": False, "by_run": False, "empty_first": False, "clusters": rows,
+        "bindings": [], "resource_snapshot": "web-0-snapshot", "resource_snapshot_new": True,
+    }  # fmt: skip
+    return SimpleNamespace(**{**parts, **more})
+
+
+def test_a_first_apply_reaches_all_clusters_at_once():
+    assert reached_at_once(first("abcd")) == 4
+
+
+def test_what_does_not_reach_many_clusters_for_the_first_time_says_nothing_of_it():
+    assert reached_at_once(first("a")) == 0
+    assert reached_at_once(first("abcd", resource_snapshot="web-1-snapshot")) == 0
+    assert reached_at_once(first("abcd", resource_snapshot_new=False)) == 0
+    assert reached_at_once(first("abcd", by_run=True)) == 0
+    assert reached_at_once(first("abcd", deleting=True)) == 0
+    assert reached_at_once(first("")) == 0

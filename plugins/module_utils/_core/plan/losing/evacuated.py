@@ -1,0 +1,35 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is said of an evacuated cluster: who has what it holds before it goes, or that nobody can."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ...objects.placements.binding import UNSCHEDULED, ClusterResourceBinding
+from ...scheduling.picking.new_homes import new_home_of
+from ..document import EVACUATED, ClusterPlan
+
+
+def with_new_homes_told(
+    rows: tuple[ClusterPlan, ...], after: t.Iterable[ClusterResourceBinding], empty_first: bool
+) -> tuple[ClusterPlan, ...]:
+    """The rows of a plan, those that lose the placement by an evacuation with their new homes, by the marks on the
+    bindings that scheduling leaves."""
+    if not any(each.cause == EVACUATED for each in rows):
+        return rows
+    homes = {new_home_of(each): each.spec.target_cluster for each in after if each.spec.state != UNSCHEDULED}
+    return tuple(
+        replace(each, reason=_told(each.reason, homes[each.cluster], empty_first))
+        if each.cause == EVACUATED and each.cluster in homes
+        else each
+        for each in rows
+    )
+
+
+def _told(reason: str, home: str, empty_first: bool) -> str:
+    if empty_first:
+        return f"it was evacuated, and is emptied whether or not {home} has what it holds (empty_first)"
+    return f"it was evacuated; what it holds goes once {home} has it"

@@ -1,0 +1,201 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why a cluster that holds a PickN placement has won: its score against the best that was not picked, term by term."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..objects.placements.binding import ClusterDecision, ClusterScore
+from ..objects.placements.policy import PICK_N
+from .cycle import Scheduled, schedule
+from .picking.bindings import CREATED, REBASED, RESTORED
+from .picking.decisions import MOST_UNSELECTED
+from .preferred_affinity import PreferredAffinity, TermScore
+
+# Where the scores are from: this very decision, the recorded one, or one that is made afresh on the facts of now.
+DECIDED, RECORDED, NOW = "decided", "recorded", "now"
+SPREAD, AFFINITY, NAME, HELD = "spread", "affinity", "name", "held"
+FROM = {
+    DECIDED: "as it is decided now",
+    RECORDED: "as it was recorded with the decision",
+    NOW: "as it would be decided now, since no loser was recorded",
+}
+BY = {
+    SPREAD: "the better spread counts first",
+    AFFINITY: "the higher affinity counts",
+    NAME: "of equal scores the name that sorts last is taken, as KubeFleet does",
+    HELD: "of equal scores the one that held the placement before is taken",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest:
+    """``known`` says where the scores are from. ``rival`` is the best cluster that was not picked, empty where no other
+    passed; ``rule`` is what decided between the two: spread, affinity, name or held, empty where today's scores would
+    not let it win again, or there is no rival. ``terms`` are pairs, of the cluster and its rival, by today's facts."""
+
+    cluster: str
+    known: str
+    score: ClusterScore
+    rival: str = ""
+    rival_score: ClusterScore | None = None
+    rule: str = ""
+    terms: tuple[tuple[TermScore, TermScore | None], ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The same in sentences."""
+        has = f"it has {_words(self.score)}"
+        if not self.rival or self.rival_score is None:
+            return (f"{has}, and no other cluster passes, {FROM[self.known]}.", *self._term_lines)
+        loses = "would be picked before it" if not self.rule else "is the best that was not picked"
+        first = f"{has}; {self.rival} {loses}, with {_words(self.rival_score)}: {FROM[self.known]}."
+        return (first, *([f"{BY[self.rule]}."] if self.rule else []), *self._term_lines)
+
+    @property
+    def _term_lines(self) -> list[str]:
+        lines = [_term_line(self.cluster, own, self.rival, other) for own, other in self.terms]
+        total = sum(own.score for own, _other in self.terms)
+        if self.known == RECORDED and self.terms and total != (self.score.affinity_score or 0):
+            lines.append(f"these terms are of the facts of now, by which it has affinity {total}.")
+        return lines
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """Plain data; ``rival`` and what is of it None where there is none."""
+        return {
+            "known": self.known,
+            "score": _plain(self.score),
+            "rival": self.rival or None,
+            "rivalScore": _plain(self.rival_score) if self.rival_score else None,
+            "decidedBy": self.rule or None,
+            "rivalTerms": [other.as_dict() for _own, other in self.terms if other],
+        }
+
+
+@dataclass(frozen=True)
+class Contests:
+    """The contests of one placement; ``recorded`` are the decisions of its policy snapshot."""
+
+    outcome: Scheduled
+    recorded: tuple[ClusterDecision, ...] = ()
+
+    @cached_property
+    def afresh(self) -> Scheduled:
+        """The placement as it would be decided now if no cluster held it."""
+        asked = self.outcome.asked
+        return schedule(asked.placement, asked.snapshot, asked.index, ())
+
+    def of(self, cluster: str) -> Contest | None:
+        """The contest that gave the placement to the cluster; None for one that does not hold it or could not be read,
+        and for other policies than PickN."""
+        asked, holder = self.outcome.asked, self.outcome.holders.get(cluster)
+        if holder is None or asked.policy.placement_type != PICK_N or cluster in self.outcome.unread:
+            return None
+        change = next((each.what for each in self.outcome.changes if each.cluster == cluster), "")
+        score = holder.spec.cluster_decision.cluster_score
+        if change in (CREATED, RESTORED, REBASED) and score:
+            return self._against(cluster, DECIDED, score, self._best_left(self.outcome), change == REBASED)
+        losers = [each for each in self.recorded if not each.selected]
+        known = any(each.selected and each.cluster_name == cluster for each in self.recorded)
+        if known and losers and score:
+            scored = [(each.cluster_name, each.cluster_score) for each in losers if each.cluster_score]
+            if scored or len(losers) < MOST_UNSELECTED:
+                best = max(scored, key=lambda each: (_rank(each[1]), each[0]), default=None)
+                return self._against(cluster, RECORDED, score, best, True)
+        return self._now(cluster)
+
+    def _now(self, cluster: str) -> Contest | None:
+        """By a decision without any holder; None where the cluster is refused there."""
+        anew = self.afresh
+        winner = anew.holders.get(cluster)
+        if winner and (score := winner.spec.cluster_decision.cluster_score):
+            return self._against(cluster, NOW, score, self._best_left(anew), False)
+        score = anew.judge(anew.asked.index.positions[cluster]).score
+        picked = [
+            (name, one) for name, each in anew.holders.items() if (one := each.spec.cluster_decision.cluster_score)
+        ]
+        if score is None or not picked:
+            return None
+        last = min(picked, key=lambda each: (_rank(each[1]), each[0]))
+        return self._against(cluster, NOW, score, last, False, loses=True)
+
+    def _best_left(self, outcome: Scheduled) -> tuple[str, ClusterScore] | None:
+        look = outcome.ending.look
+        found = look.ranking.best_left(look.spread, 1) if look and look.ranking else []
+        return found[0] if found else None
+
+    def _against(
+        self,
+        cluster: str,
+        known: str,
+        score: ClusterScore,
+        best: tuple[str, ClusterScore] | None,
+        held: bool,
+        loses: bool = False,
+    ) -> Contest:
+        rival, other = best or ("", None)
+        rule = "" if loses or other is None else _rule(cluster, score, rival, other, held)
+        return Contest(
+            cluster=cluster,
+            known=known,
+            score=score,
+            rival=rival,
+            rival_score=other,
+            rule=rule,
+            terms=self._terms(cluster, rival),
+        )
+
+    def _terms(self, cluster: str, rival: str) -> tuple[tuple[TermScore, TermScore | None], ...]:
+        asked = self.outcome.asked
+        at = asked.index.positions
+        if cluster not in at:
+            return ()
+        preferred = PreferredAffinity.of(asked.index, asked.preferred, upstream=False)
+        own = preferred.explained(at[cluster])
+        others: t.Sequence[TermScore | None] = preferred.explained(at[rival]) if rival in at else [None] * len(own)
+        return tuple(zip(own, others, strict=True))
+
+
+def _rule(cluster: str, score: ClusterScore, rival: str, other: ClusterScore, held: bool) -> str:
+    mine, theirs = _rank(score), _rank(other)
+    if mine[0] != theirs[0]:
+        return SPREAD if mine[0] > theirs[0] else ""
+    if mine[1] != theirs[1]:
+        return AFFINITY if mine[1] > theirs[1] else ""
+    return HELD if held and cluster < rival else NAME
+
+
+def _rank(score: ClusterScore | None) -> tuple[int, int]:
+    return ((score.priority_score or 0), (score.affinity_score or 0)) if score else (0, 0)
+
+
+def _words(score: ClusterScore) -> str:
+    spread, affinity = _rank(score)
+    return f"spread {spread} and affinity {affinity}"
+
+
+def _plain(score: ClusterScore) -> dict[str, int]:
+    spread, affinity = _rank(score)
+    return {"spread": spread, "affinity": affinity}
+
+
+def _term_line(cluster: str, own: TermScore, rival: str, other: TermScore | None) -> str:
+    about = f", {own.property} {own.sort_order}" if own.property else ", labels"
+    parts = [_gets(cluster, own), *([_gets(rival, other)] if other else [])]
+    span = ""
+    if own.minimum is not None and own.maximum is not None and own.minimum != own.maximum:
+        span = f"; the fleet has {own.minimum} ({own.minimum_cluster}) to {own.maximum} ({own.maximum_cluster})"
+    return f"term {own.term}, weight {own.weight}{about}: {', '.join(parts)}{span}."
+
+
+def _gets(cluster: str, term: TermScore) -> str:
+    if term.code == "label-mismatch":
+        return f"{cluster} does not have its labels and gets {term.score}"
+    if not term.property:
+        return f"{cluster} gets {term.score}"
+    has = f"{cluster} reports none" if term.observed is None else f"{cluster} has {term.observed}"
+    return f"{has} and gets {term.score}"

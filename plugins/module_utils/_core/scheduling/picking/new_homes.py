@@ -1,0 +1,53 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""New homes: which newly picked cluster takes the place of which evacuated one, as a mark on its binding."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ...objects.clusters.evacuation import EVACUATED
+from ...objects.placements.binding import INSTEAD_OF, UNSCHEDULED, ClusterResourceBinding
+
+
+def with_new_homes(
+    before: t.Iterable[ClusterResourceBinding], after: t.Sequence[ClusterResourceBinding], anew: t.Container[str]
+) -> tuple[ClusterResourceBinding, ...]:
+    """``after`` with a mark on each binding whose cluster takes the place of an evacuated one that has its binding
+    still. Among those that ``anew`` names, which were picked just now, each evacuated cluster without a new home gets
+    one, as far as there are some; first those that are no new homes themselves, all by name. Marks that speak of nobody
+    any more are taken off."""
+    leaving = {each.spec.target_cluster for each in after if _is_evacuated(each)}
+    if not leaving and not any(INSTEAD_OF in each.metadata.annotations for each in after):
+        return tuple(after)
+    # A mark that is older than the evacuation is of another one.
+    since_before = leaving & {each.spec.target_cluster for each in before if _is_evacuated(each)}
+    taken = {each.name: at for each in after if _is_live(each) and (at := new_home_of(each)) in since_before}
+    fallen = {each.spec.target_cluster for each in after if not _is_live(each) and new_home_of(each) in since_before}
+    homeless = sorted(leaving - set(taken.values()), key=lambda name: (name in fallen, name))
+    free = sorted(each.name for each in after if each.name in anew and _is_live(each) and each.name not in taken)
+    taken |= dict(zip(free, homeless, strict=False))
+    return tuple(_marked(each, taken.get(each.name, "")) for each in after)
+
+
+def new_home_of(binding: ClusterResourceBinding) -> str:
+    """The evacuated cluster in whose place the binding's cluster was picked; empty for none."""
+    return binding.metadata.annotations.get(INSTEAD_OF, "")
+
+
+def _is_evacuated(binding: ClusterResourceBinding) -> bool:
+    return binding.spec.state == UNSCHEDULED and EVACUATED in binding.metadata.annotations
+
+
+def _is_live(binding: ClusterResourceBinding) -> bool:
+    return binding.spec.state != UNSCHEDULED and binding.metadata.deletion_timestamp is None
+
+
+def _marked(binding: ClusterResourceBinding, instead_of: str) -> ClusterResourceBinding:
+    if new_home_of(binding) == instead_of:
+        return binding
+    others = {key: value for key, value in binding.metadata.annotations.items() if key != INSTEAD_OF}
+    annotations = {**others, **({INSTEAD_OF: instead_of} if instead_of else {})}
+    return replace(binding, metadata=replace(binding.metadata, annotations=annotations))
