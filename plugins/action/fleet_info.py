@@ -6,7 +6,9 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._fleet.members.evacuation import evacuated_names
+from ..module_utils._fleet.overview.today import gather_today
 from ..module_utils._fleet.placements.recorded import all_placements
+from ..module_utils._report.overview.today_text import today_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 KINDS = {"members": "FleetMember", "clusters": "MemberCluster"}
@@ -31,4 +33,12 @@ class ActionModule(Verb):
                 for each in session.records.leases()
             ]
             data["place"] = session.records.place
+            today = gather_today(session, data["members"], data["clusters"], data["placements"])
+        lines = today_text(today.fleet, data["place"], today.notes)
+        for line in lines:
+            run.say(line)
+        data["overview"] = [each.as_dict() for each in today.fleet.members]
+        data["drift"] = today.fleet.drift.as_dict()
+        data["notes"] = [str(each) for each in today.notes]
+        data["table"] = lines
         return Answer(changed=False, data=data)

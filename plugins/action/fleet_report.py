@@ -7,7 +7,7 @@ import json
 import os
 import typing as t
 
-from ..module_utils._fleet.files import facts_file, refuse_empty, refuse_unwritable, write_file
+from ..module_utils._fleet.files import drift_file, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.overview.gathering import OverviewRequest, gather, with_changes
 from ..module_utils._fleet.showing import plain_json
 from ..module_utils._report.overview.comment import overview_markdown
@@ -31,6 +31,7 @@ class ActionModule(Verb):
             pools=tuple(options["pools"]),
             supposed=options["what_if"],
             forecast=options["forecast"],
+            look=drift_file(options["drift"], run.now) if options["drift"] else None,
         )
         with run.open(options, writes=False) as session:
             document = gather(session, asked).as_dict()

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: fleet_info
-short_description: What the records hold of the fleet
+short_description: What the records hold of the fleet, and its state in one view
 version_added: 0.1.0
 description:
   - Returns members, placements and leases as they are recorded. Asks no member.
+  - Says how the fleet stands, clusters that ask for attention first, and as of when that is known.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -51,6 +52,38 @@ leases:
   returned: success
   type: list
   elements: dict
+overview:
+  description:
+    - One row for each cluster, what asks for attention first, with C(name), C(group), C(state) and C(why),
+      C(heartbeat), and its C(age) in seconds.
+    - C(version) is that of the API server, C(kubelets) have the C(oldest) and the C(newest) version as node pools tell
+      them, how many minors the oldest is C(behind), and whether it is C(tooOld); C(images) are nodes by image, as far
+      as pools tell it.
+    - C(certificate) is the one that ends next, with C(which) (C(server) or C(client)), C(ends) and C(days); null where
+      none is known.
+    - C(placements) tell how many it has (C(held)), and what fails there (C(failing)), by name.
+    - C(drift) has C(objects) that drifted, and as of when (C(seen)); C(objects) is null where nobody looked, and
+      C(words) say since when. Then C(evacuated), and C(runs) in flight.
+    - C(concerns) name what asks for attention, C(silent), C(not-reached), C(not-ready), C(certificate-ended),
+      C(placement-fails), C(certificate-ends) (within 30 days), C(kubelet-too-old), C(drifted), C(never-read),
+      C(evacuated) or C(leaving).
+  returned: success
+  type: list
+  elements: dict
+drift:
+  description: The same of drift in the whole fleet, as C(drift) of a row.
+  returned: success
+  type: dict
+notes:
+  description: Records that could not be read, and are not counted.
+  returned: success
+  type: list
+  elements: str
+table:
+  description: The state of the fleet as text, line by line; of a large fleet others are counted by group.
+  returned: success
+  type: list
+  elements: str
 place:
   description: Where the records are.
   returned: success

@@ -58,6 +58,12 @@ options:
   since:
     description: C(report.json) of an earlier report, to tell what has changed since.
     type: path
+  drift:
+    description:
+      - File that a look for drift has written, which is the O(gitops.fleet.placement#module:result_file) of a task in
+        check mode, as C(gitops.fleet.drift) makes it. With it the report shows what was found, and as of when.
+      - Without it the report has what applies have recorded, and says that nobody has looked since.
+    type: path
   forecast:
     description: Forecast how update runs that are not over go on, which takes some seconds for a thousand members.
     type: bool
@@ -87,6 +93,7 @@ summary:
   description:
     - How many C(clusters) there are and how many of them are C(not ready), how many C(placements), on how many clusters
       placements would be C(gained) and C(lost), how many objects have C(drifted), how many update C(runs) are not over.
+      C(drifted) is null where nothing is known to have drifted and not all was looked at.
   returned: success
   type: dict
 changes:

@@ -27,10 +27,11 @@ options:
     choices: [present, stopped, absent]
     default: present
   clusters:
-    description: The clusters. For V(stopped) and V(absent) only O(clusters[].name) is looked at.
+    description:
+      - The clusters. For V(stopped) and V(absent) only O(clusters[].name) is looked at.
+      - Needed unless O(fleet) says which.
     type: list
     elements: dict
-    required: true
     suboptions:
       name:
         description: At most 40 lower-case letters, digits and C(-).
@@ -125,6 +126,13 @@ options:
             description: Further labels.
             type: dict
             default: {}
+  fleet:
+    description:
+      - Name of what the clusters belong to. New ones are marked as made for it, and one that is there and was made for
+        another, or for none, is refused with C(cluster-of-others).
+      - V(stopped) and V(absent) are then about all clusters that were made for it, and about those of O(clusters)
+        whoever made them. What others made is left as it is, and named.
+    type: str
   root:
     description: Folder of keys, data, logs and kubeconfigs; C(gitops-fleet/local) in the user's state folder if absent.
     type: path
@@ -149,6 +157,11 @@ EXAMPLES = r"""
         profile: fleet
         nodes:
           - count: 3
+
+- name: Remove all that was made for one fleet, and nothing else
+  gitops.fleet.local_cluster:
+    state: absent
+    fleet: demo
 """
 
 RETURN = r"""

@@ -16,7 +16,7 @@ description:
   - A pool is a NodePool of Karpenter, or the nodes that a NodeRotation selects on a member. Members without Karpenter
     have only the latter.
   - What Karpenter allows is what its budgets say. Windows, freezes and budgets of FleetMaintenance objects hold back
-    our own verbs, and are told beside that (C(held)).
+    our own verbs, and are told beside that (C(held)); windows and freezes count in the openings and in the week.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:
@@ -80,7 +80,9 @@ pools:
   description:
     - A row for each pool and reason, with C(member), C(pool), C(kind), C(reason), C(total), C(limit) and C(allowed)
       (null for no limit), C(text) (the sum in words), C(budgets) (each with its arithmetic), C(binding_budgets) (their
-      numbers, from 1), C(blocks), C(held), C(disrupting), C(excluded), C(next_change) and C(openings).
+      numbers, from 1), C(blocks), C(held), C(disrupting), C(excluded), C(next_change) and C(openings), in which
+      our verbs may disrupt nodes; C(budget_openings), those of the budgets alone, which Karpenter goes by; and
+      C(closed_by_fleet), spans that windows and freezes close, each with C(why).
   returned: success
   type: list
   elements: dict

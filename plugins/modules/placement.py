@@ -44,7 +44,7 @@ options:
         clusters, separated by commas.
       - The clusters that it selects count as not available, whatever a placement tolerates; the placements of this run
         that they hold go to other clusters under the same policy, and are taken off them when the others are available,
-        under the budgets of the rollout.
+        under the budgets of the rollout; see O(empty_first).
       - It is recorded as the taint C(gitops.fleet/evacuated) of each C(MemberCluster), so that no later apply moves
         anything back; it holds until O(readmit). M(gitops.fleet.member_cluster) keeps it.
       - A cluster that cannot be reached keeps what it holds, which is told in RV(left_behind); the first apply that it
@@ -58,6 +58,14 @@ options:
       - A label selector, or names, as in O(evacuate); the clusters that it selects are evacuated no longer. What still
         lies there of a placement that is at home elsewhere by now is taken away.
     type: str
+  empty_first:
+    description:
+      - Whether clusters that are evacuated are emptied before others have what they hold, as far as the budgets of the
+        rollout allow. Without it each keeps what it holds until that is available on the cluster that was picked in its
+        place, and longer if there is none; RV(rollouts) says who waits for what.
+      - The digest of a plan that empties a cluster covers it.
+    type: bool
+    default: false
   src:
     description:
       - Files and folders with manifests of placements. Without O(src) and O(definition) those on the hub are taken.
@@ -314,6 +322,12 @@ availability:
     - C(waiting) has the objects that are not available yet, by cluster.
   returned: success
   type: dict
+observed_at:
+  description:
+    - When the look at members began, in check mode; empty for what was applied or only planned. The O(result_file) of
+      such a look is what O(gitops.fleet.fleet_report#module:drift) takes.
+  returned: success
+  type: str
 drifted:
   description: Objects that were changed or deleted on members by others, with field and field manager.
   returned: success

@@ -66,11 +66,12 @@ class KubeClient:
     """One API server as one user.
 
     Reads are tried again after a broken answer or a server error (not after a timeout or a refused connection: one dead
-    member costs one timeout); any request is sent again after 429 or 503 with Retry-After, as long as
-    the waits add up to at most ``timeout.wait`` seconds; after 401 once with renewed credentials. Nothing else is
-    repeated. Every failure is an ApiError, and holds nothing that we have shown to the server. Redirects are not
-    followed, and warnings of the server (header ``Warning``) are not read. ``ahead`` is how far the server's clock is
-    ahead of ours, None as long as it is not known.
+    member costs one timeout); any request is sent again after 429 or 503 with Retry-After, as long as the waits add up
+    to at most ``timeout.wait`` seconds; after 401 once with renewed credentials. Nothing else is repeated. Every
+    failure is an ApiError, and holds nothing that we have shown to the server. Redirects are not followed, and warnings
+    of the server (header ``Warning``) are not read. ``get``, ``post``, ``put`` and ``delete`` are ``request`` with that
+    method. ``ahead`` is how far the server's clock is ahead of ours, ``server_until`` when the certificate that it has
+    shown ends; None as long as that is not known.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class KubeClient:
         self._prefix = urlsplit(connection.server).path.rstrip("/")
         self._secure = connection.server.startswith("https")
         self.ahead: timedelta | None = None
+        self.server_until: datetime | None = None
         self._timed = -_TIMED_AGAIN
         self.discovered: t.Any = None  # kept by discovery.py, as is the lock
         self.definitions = 0  # how often we have written what defines kinds
@@ -146,6 +148,7 @@ class KubeClient:
         return self.request("PUT", path, body, query)
 
     def delete(self, path: str, body: t.Any = None, query: Query | None = None) -> dict[str, t.Any]:
+        """``body`` are the DeleteOptions; ApiError ``not-found`` where there is nothing."""
         return self.request("DELETE", path, body, query)
 
     def request(
@@ -301,6 +304,16 @@ class KubeClient:
         self.ahead, self._timed = clocks.ahead(answer.date, asked, datetime.now(UTC)), time.monotonic()
         USES.note(self.connection, clocks.told(self.ahead))
 
+    def _met(self, ends: datetime) -> None:
+        """Several servers may stand behind one address."""
+        self.server_until = ends if self.server_until is None else min(self.server_until, ends)
+
+    @property
+    def client_until(self) -> datetime | None:
+        """When the client certificate of the kubeconfig ends; None without one. One that a plugin hands out is renewed
+        by it, and does not count."""
+        return certificate_ends(self.connection.client_cert)
+
     def _left(self) -> float:
         """Seconds that the next answer may take."""
         end = None if getattr(self._mine, "unhurried", False) else self._end
@@ -319,7 +332,7 @@ class KubeClient:
             if self._pool is None or self._pool_cert != cert:
                 key = credential.client_key if credential.client_cert else self.connection.client_key
                 context = tls_context(self.connection, cert, key) if self._secure else None
-                self._pool = transport.pool(self.connection, context, self._threads)
+                self._pool = transport.pool(self.connection, context, self._threads, self._met)
                 self._pool_cert = cert
             return self._pool
 

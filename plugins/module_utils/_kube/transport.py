@@ -10,12 +10,14 @@ import io
 import ssl
 import time
 import typing as t
+from datetime import datetime
 from urllib.parse import unquote, urlsplit
 
 from .._core.errors import FleetError
 from .errors import ApiError
 from .login.connection import Connection, without_userinfo
 from .login.connection_notes import USES
+from .login.expiry import shown_until
 
 try:
     import urllib3
@@ -27,9 +29,15 @@ except ImportError:
 _EXPIRED, _NOT_YET_VALID, _OTHER_HOST, _OTHER_ADDRESS = 10, 9, 62, 64
 
 
-def pool(connection: Connection, context: ssl.SSLContext | None, size: int) -> t.Any:
+def pool(
+    connection: Connection,
+    context: ssl.SSLContext | None,
+    size: int,
+    met: t.Callable[[datetime], None] = lambda _ends: None,
+) -> t.Any:
     """A pool of connections to one server, safe for many threads, that keeps ``size`` of them alive; more at once are
-    opened and not kept. Nothing is tried again. ``context`` is None for plain HTTP.
+    opened and not kept. Nothing is tried again. ``context`` is None for plain HTTP. ``met`` is told when the server's
+    certificate ends, at each new connection on which it was checked.
 
     What people are to be told of the connection goes to ``USES``; an insecure one silences urllib3's own warning in
     this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too.
@@ -46,8 +54,23 @@ def pool(connection: Connection, context: ssl.SSLContext | None, size: int) -> t
             options["server_hostname"] = connection.tls_server_name
     make = _proxied if connection.proxy else _direct
     made = make(connection, options)
-    made.ConnectionCls = type("TimedConnection", (made.ConnectionCls,), {"response_class": _TimedResponse})
+    parts: dict[str, t.Any] = {"response_class": _TimedResponse}
+    if context is not None and not connection.insecure:
+        parts["connect"] = _telling(made.ConnectionCls.connect, met)
+    made.ConnectionCls = type("TimedConnection", (made.ConnectionCls,), parts)
     return made
+
+
+def _telling(connect: t.Callable[[t.Any], None], met: t.Callable[[datetime], None]) -> t.Callable[[t.Any], None]:
+    """``connect`` of a connection, that tells ``met`` afterwards."""
+
+    def connected(self: t.Any) -> None:
+        connect(self)
+        ends = shown_until(self.sock)
+        if ends is not None:
+            met(ends)
+
+    return connected
 
 
 def _direct(connection: Connection, options: dict[str, t.Any]) -> t.Any:

@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -34,8 +35,25 @@ class CallbackModule(CallbackBase):
     def v2_runner_on_ok(self, result):
         self.found[result._task.get_name()] = result._result
 
+    def v2_runner_on_failed(self, result, ignore_errors=False):
+        self.v2_runner_on_ok(result)
+
     def v2_playbook_on_stats(self, stats):
         self._display.display(json.dumps(self.found))
+"""
+
+
+RESCUED = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - block:
+        - gitops.fleet.lint:
+            src: ["{{ manifests }}"]
+          register: own
+      rescue:
+        - ansible.builtin.debug:
+            msg: "rescued, with {{ [own, ansible_failed_result] | map(attribute='table') | map('length') | unique }}"
 """
 
 
@@ -84,6 +102,32 @@ def test_what_a_callback_writes_for_machines_stays_so(play: Player):
     found = json.loads(done.stdout)["Read them"]
     assert found["counts"]["error"] >= 3 and len(found["table"]) > 3
     assert [line for line in found["table"] if line not in done.stderr] == [], "people read it beside"
+
+
+def test_a_failure_ends_with_why_and_not_with_the_whole_result(play: Player):
+    """The result is in ``result_file``, and printed where more was asked for."""
+    variables = {"manifests": str(play.folder / "manifests")}
+    findings(play.folder, 20)
+    file = play.folder / "result.json"
+    short = play("gitops.fleet.lint", **variables, result_file=str(file))
+    assert short.code == 2 and '"table"' not in short.output and '"remarks"' not in short.output
+    (fatal,) = [line for line in short.output.splitlines() if line.startswith("fatal: [localhost]: FAILED! => ")]
+    told = json.loads(fatal.partition(" => ")[2])
+    assert sorted(told) == ["changed", "fleet", "msg"] and told["fleet"]["outcome"] == "failed"
+    assert told["msg"] in " ".join(short.output.partition("[ERROR]")[2].split())
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    assert kept["counts"]["error"] >= 20 and kept["failed"] and kept["msg"].startswith(told["msg"])
+    whole = play("gitops.fleet.lint", "-v", **variables)
+    assert whole.code == 2 and '"table"' in whole.output
+
+
+def test_who_calls_a_verb_has_its_whole_result_for_a_rescue(play: Player):
+    """In a play of a user, nothing is left out, nor printed in another way."""
+    findings(play.folder, 2)
+    playbook = play.folder / "own.yml"
+    playbook.write_text(RESCUED)
+    done = play(playbook, manifests=str(play.folder / "manifests"))
+    assert done.code == 0 and re.search(r"rescued, with \[\d+\]", done.output)
 
 
 def test_tables_are_as_wide_as_the_terminal(play: Player):

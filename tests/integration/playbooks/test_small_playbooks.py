@@ -175,19 +175,34 @@ def test_a_run_is_looked_at_a_part_of_it_left_out_and_stopped(play: Player, driv
 
 
 def test_a_local_fleet_of_any_size_comes_and_goes(play: Player, fleet: Fleet):
-    """The members are those that were made; none outlives the fleet."""
+    """The members are those that were made; none outlives the fleet. What others made in the same folder is named, and
+    stays until it is named back."""
     values = {"local_root": str(play.folder / "local"), "ports": fleet.ports}
     try:
         made = play("gitops.fleet.local_up", **values, members=3, nodes=1).clean()
         assert made.changed == 1 and (play.folder / "local" / "member-3").is_dir()
-        assert play("gitops.fleet.local_down", "--check", **values).clean().changed == 2
+        (play.folder / "local" / "member-4").mkdir()
+        would = play("gitops.fleet.local_down", "--check", **values).clean()
+        assert would.changed == 1 and "would be removed: hub, member-1, member-2, member-3" in would.output
+        refused = play("gitops.fleet.local_up", **values | {"local_root": str(others(play.folder / "others"))})
+        assert refused.code == 2 and "cluster-of-others" in refused.output
     finally:
         down = play("gitops.fleet.local_down", **values)
-    assert down.clean().changed == 2
-    assert [
-        each.name for each in (play.folder / "local").iterdir() if not each.name.startswith(".") and each.is_dir()
-    ] == []
+    assert down.clean().changed == 1 and "left as they are, for others made them: member-4" in down.output
+    assert folders(play.folder / "local") == ["member-4"]
     assert play("gitops.fleet.local_down", **values).clean().changed == 0
+    assert play("gitops.fleet.local_down", **values, clusters="member-4").clean().changed == 1
+    assert folders(play.folder / "local") == []
+
+
+def others(root: Path) -> Path:
+    """A folder with a hub that others made."""
+    (root / "hub" / "pki").mkdir(parents=True)
+    return root
+
+
+def folders(root: Path) -> list[str]:
+    return sorted(each.name for each in root.iterdir() if not each.name.startswith(".") and each.is_dir())
 
 
 def test_a_staged_run_of_a_namespace_goes_by_its_name(play: Player, fleet: Fleet):

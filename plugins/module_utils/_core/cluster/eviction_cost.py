@@ -1,31 +1,23 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What disrupting a node costs (Karpenter, ``pkg/utils/disruption``): costs of pods and nodes, and the saving."""
+"""What disrupting a node costs (Karpenter, ``pkg/utils/disruption``): costs of pods and nodes, emptiness, what is left
+of a lifetime, and the price for the cost."""
 
 from __future__ import annotations
 
 import math
-import re
 import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
 from ..values.duration import SECOND
+from ..values.go_float import parse_float
 from ..values.int_or_percent import INT64
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 LOWEST, PLAIN, HIGHEST = -10.0, 1.0, 10.0
 DELETION_COST_UNIT, PRIORITY_UNIT = 2.0**27, 2.0**25
-
-# Numbers as Go's strconv.ParseFloat reads them: no spaces around, ASCII only, single underscores between digits.
-_DECIMAL = re.compile(
-    r"[+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?"
-)
-_HEXADECIMAL = re.compile(
-    r"[+-]?0[xX](?:_?[0-9a-fA-F])*(?:\.[0-9a-fA-F]*(?:_[0-9a-fA-F]+)*)?[pP][+-]?[0-9]+(?:_[0-9]+)*"
-)
-_WORD = re.compile(r"([+-]?)(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +30,8 @@ class PodCost:
 
 
 def eviction_cost(pod: PodCost) -> float:
-    """From -10 to 10, and 1 for a plain pod. An annotation that is no number is ignored; NaN stays NaN."""
+    """What evicting a pod costs, from -10 to 10, and 1 for a plain pod. An annotation that is no number is ignored; NaN
+    stays NaN."""
     cost = PLAIN
     given = None if pod.deletion_cost is None else parse_float(pod.deletion_cost)
     if given is not None:
@@ -49,7 +42,8 @@ def eviction_cost(pod: PodCost) -> float:
 
 
 def node_cost(pods: t.Iterable[PodCost]) -> float:
-    """1 and the positive costs of the pods that would have to go elsewhere; those of DaemonSets cost nothing."""
+    """What disrupting a node costs: 1 and the positive costs of the pods that would have to go elsewhere; those of
+    DaemonSets cost nothing."""
     total = 1.0
     for pod in pods:
         cost = 0.0 if pod.daemon_set else eviction_cost(pod)
@@ -63,7 +57,8 @@ def is_empty(cost: float) -> bool:
 
 
 def savings_ratio(price: float, cost: float) -> float:
-    """The price of a node, an hour, divided by what disrupting it costs: the higher, the earlier it is tried."""
+    """The price of a node, an hour, divided by what disrupting it costs (1 or more, as of ``node_cost``): the higher,
+    the earlier it is tried."""
     return price / cost
 
 
@@ -79,20 +74,3 @@ def lifetime_remaining(created: datetime, now: datetime, expire_after: int | Non
     if lifetime == 0:
         return math.nan if left == 0 else float(left > 0)
     return max(0.0, min(1.0, left / lifetime))
-
-
-def parse_float(text: str) -> float | None:
-    """A Go float; None where Go reports an error, which includes numbers too large for 64 bits."""
-    word = _WORD.fullmatch(text)
-    if word is not None:
-        return float(text)
-    try:
-        if _DECIMAL.fullmatch(text):
-            number = float(text)
-        elif _HEXADECIMAL.fullmatch(text):
-            number = float.fromhex(text.replace("_", ""))
-        else:
-            return None
-    except (ValueError, OverflowError):
-        return None
-    return None if math.isinf(number) else number

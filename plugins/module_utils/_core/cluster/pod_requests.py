@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one pod takes of its node, as the kube-scheduler counts it (k8s.io/component-helpers, ``PodRequests``).
+"""What pods take of nodes, one by its containers or many together, as the kube-scheduler counts it
+(k8s.io/component-helpers, ``PodRequests``).
 
 Amounts are in 10^-9 of each resource's unit, by the name of the resource.
 """
@@ -11,8 +12,9 @@ from __future__ import annotations
 import typing as t
 
 from ..values.parts import mapping, rows
-from ..values.quantity import parse_quantity
+from ..values.quantity import NANO, parse_quantity
 from .facts.node import AsWritten, as_written, read_amounts
+from .pod import Pod
 
 Amounts = dict[str, int]
 STAYS = "Always"
@@ -26,7 +28,7 @@ def pod_requests(
     pod: Amounts,
     overhead: Amounts,
 ) -> Amounts:
-    """The most that runs at any time, by resource.
+    """What one pod requests of its node: the most that runs at any time, by resource.
 
     ``init_containers`` are pairs of restart policy and requests, in the order of the manifest: they run one after the
     other, beside those before them that stay (sidecars, ``restartPolicy: Always``), and those stay beside
@@ -47,7 +49,8 @@ def pod_requests(
 
 
 def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
-    """What core/v1 Pods as a member sent them take together, whatever their phase; they are not counted as ``pods``.
+    """What core/v1 Pods as a member sent them (manifests) take together, whatever their phase; they are not counted as
+    ``pods``.
     ValueError if a part of one is of another type than a Pod's.
 
     Most pods of a cluster are replicas: those that ask for the same are counted, and read once.
@@ -60,6 +63,14 @@ def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
     for asking, count in alike.items():
         total = added(total, {name: amount * count for name, amount in _requests(asking).items()})
     return total
+
+
+def summed_requests(pods: t.Sequence[Pod]) -> Amounts:
+    """What ``Pod`` objects take together, whatever their phase, each counted as one of ``pods``; empty for none."""
+    total: Amounts = {}
+    for each in pods:
+        total = added(total, dict(each.requests))
+    return total | {"pods": len(pods) * NANO} if pods else total
 
 
 class _Asking(t.NamedTuple):
@@ -91,7 +102,7 @@ def _requests(asking: _Asking) -> Amounts:
 
 
 def added(one: Amounts, other: Amounts) -> Amounts:
-    """The sum, by resource; one of the arguments itself if the other is empty."""
+    """The sum of two amounts, by resource; one of the arguments itself if the other is empty."""
     if not one or not other:
         return one or other
     return {**one, **{name: one.get(name, 0) + amount for name, amount in other.items()}}

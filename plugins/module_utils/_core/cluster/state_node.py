@@ -1,13 +1,15 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes as decisions about disruption see them: Node, NodeClaim and pods together (Karpenter, ``state.StateNode``)."""
+"""Nodes as decisions about disruption see them: Node, NodeClaim and pods together, read from manifests, with their age
+and what is free (Karpenter, ``state.StateNode``).
+"""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from ..errors import FleetError
@@ -22,6 +24,7 @@ from ..schema.meta import (
 from ..schema.prop import prop
 from ..values.duration import parse_duration, parse_or_never
 from .counted_node import CountedNode
+from .facts.node import simulated_age
 from .pod import DISRUPTED, Pod
 from .pod_reading import amounts, read_as
 
@@ -101,6 +104,7 @@ class StateNode:
 
     @property
     def pool(self) -> str:
+        """The NodePool that its labels name; empty if they name none."""
         return self.labels.get(POOL, "")
 
     @property
@@ -119,10 +123,12 @@ class StateNode:
 
     @property
     def terminating(self) -> bool:
+        """Whether its NodeClaim says that the machine ends."""
         return self.claim is not None and self.claim.holds("InstanceTerminating")
 
     @property
     def claim_deleting(self) -> bool:
+        """Whether its NodeClaim is being deleted; False without one."""
         return self.claim is not None and self.claim.metadata.deletion_timestamp is not None
 
     @property
@@ -162,7 +168,7 @@ class StateNode:
         return {**told, **{name: amount for name, amount in (own or {}).items() if amount or name not in told}}
 
     def counted(self) -> CountedNode:
-        """The node as the budgets count it."""
+        """What budgets count of the node."""
         return CountedNode(
             name=self.name,
             pool=self.pool,
@@ -174,6 +180,15 @@ class StateNode:
             node_claim_deleting=self.claim_deleting,
             instance_terminating=self.terminating,
         )
+
+
+def age(node: Node, now: datetime) -> timedelta | None:
+    """How old a node is at an aware instant; one of a local cluster is as old as it pretends to be. None where nobody
+    said; ``timedelta.max`` where more cannot be told."""
+    if node.created_at is None:
+        return None
+    lived, pretended = now - node.created_at, simulated_age(node.annotations)
+    return timedelta.max if pretended > timedelta.max - abs(lived) else lived + pretended
 
 
 def free_of(allocatable: t.Mapping[str, int], pods: t.Iterable[Pod]) -> dict[str, int]:

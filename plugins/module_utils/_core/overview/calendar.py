@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..disruption.budgets.budgets import allowed, limit_or_none
@@ -15,6 +15,7 @@ from ..disruption.budgets.timeline import timeline
 from ..disruption.lint_pool import lint_node_pool
 from ..objects.karpenter.node_pool import REASONS, Budget
 from ..objects.karpenter.reading import examine
+from ..updates.timing.maintenance import NamedFreeze
 from ..values.instants import SECONDS, write_time
 
 YEAR = timedelta(days=366)
@@ -43,6 +44,26 @@ class PoolReason:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PoolFreeze:
+    """A freeze of the fleet, in words, on those ``clusters``: our own verbs begin nothing there from ``start`` to
+    ``end``, whatever budgets say. Karpenter knows nothing of it."""
+
+    what: str
+    start: datetime
+    end: datetime
+    clusters: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The freeze as reports have it."""
+        return {
+            "what": self.what,
+            "start": write_time(self.start, SECONDS),
+            "end": write_time(self.end, SECONDS),
+            "clusters": list(self.clusters),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
 class PoolCalendar:
     """A pool with so many ``nodes``, on the clusters that have it with that many (none: it is assumed).
 
@@ -59,6 +80,7 @@ class PoolCalendar:
     reasons: tuple[PoolReason, ...] = ()
     findings: tuple[Lint, ...] = ()
     problems: tuple[str, ...] = ()
+    freezes: tuple[PoolFreeze, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
         """The calendar as reports have it: of each change the minutes since ``start``, the limit, and which budgets
@@ -77,6 +99,7 @@ class PoolCalendar:
             ],
             "findings": [{"level": each.level, "path": each.path, "message": each.message} for each in self.findings],
             "problems": list(self.problems),
+            "freezes": [each.as_dict() for each in self.freezes],
         }
 
 
@@ -117,6 +140,19 @@ def pool_calendar(
         reasons=tuple(PoolReason(reasons=tuple(names), changes=changes) for changes, names in kinds.items()),
         findings=lint_node_pool(document, start, nodes),
     )
+
+
+def frozen(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFreeze]]) -> PoolCalendar:
+    """The calendar with those freezes of its clusters that meet it, by start; ``freezes`` are those of each cluster. Of
+    a pool that is on none those of all clusters."""
+    shared: dict[tuple[datetime, datetime, str], list[str]] = {}
+    for name in found.clusters or sorted(freezes):
+        for each in freezes.get(name, ()):
+            if each.span[0] < found.until and each.span[1] > found.start:
+                shared.setdefault((*each.span, each.words), []).append(name)
+    rows = sorted(shared.items())
+    told = (PoolFreeze(what=what, start=start, end=end, clusters=tuple(names)) for (start, end, what), names in rows)
+    return replace(found, freezes=tuple(told))
 
 
 def sentence(budget: Budget) -> str:

@@ -18,6 +18,8 @@ from ..scheduling.explain import Verdict, verdicts
 from ..scheduling.picking.bindings import CREATED, DROPPED, RESTORED
 
 HOLDS, GAINS, LOSES, NOT_PICKED, UNDECIDED = "holds", "gains", "loses", "not picked", "undecided"
+# That these do not hold is no fault: a rollout has not come to the cluster, or something else is left as it is.
+_LATER = ("RolloutStarted", "Synchronized")
 OF_PLAN = {KEPT: HOLDS, GAINED: GAINS, LOST: LOSES}
 
 
@@ -146,6 +148,16 @@ def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
             found[each.cluster_name] = (f"{word} {lacking.type}", lacking.message)
         elif drifts:
             found[each.cluster_name] = ("drifted", f"{drifts} objects are not as they were placed")
+    return found
+
+
+def failing(status: PlacementStatus) -> dict[str, str]:
+    """By cluster, what is recorded to have failed there; what only has its turn later has not."""
+    found: dict[str, str] = {}
+    for each in status.placement_statuses:
+        wrong = next((one for one in each.conditions if one.status == "False" and one.type not in _LATER), None)
+        if each.cluster_name and wrong is not None:
+            found[each.cluster_name] = ": ".join(filter(None, (f"not {wrong.type}", wrong.message)))
     return found
 
 

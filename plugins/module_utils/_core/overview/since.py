@@ -70,9 +70,11 @@ def changes(old: Report, new: Report) -> t.Iterator[Change]:
         for name, before, after in _pairs(*of_kind):
             yield from (Change("run" if kind == UPDATE_RUN else kind, name, text) for text in _run(before, after))
     drifted, drifts = ({_field(each): each for each in of["drift"]} for of in (old, new))
+    looked = {each["name"]: each.get("drift") or {} for each in new["clusters"]}
     for key in sorted({*drifted, *drifts}):
         if key not in drifts:
-            yield Change("drift", key[0], f"{key[2]} of {key[1]}: {key[3] or 'it'} is as placed again")
+            again = "is as placed again" if _known_of(key[0], drifted[key], looked) else "has not been looked at since"
+            yield Change("drift", key[0], f"{key[2]} of {key[1]}: {key[3] or 'it'} {again}")
         elif key not in drifted:
             row = drifts[key]
             text = f"{key[2]} of {key[1]}: {key[3] or 'it'} is {row['live'] or 'missing'}, placed {row['placed']}"
@@ -123,6 +125,13 @@ def _pairs(old: t.Iterable[Report], new: t.Iterable[Report]) -> t.Iterator[tuple
     before, after = ({each["name"]: each for each in rows} for rows in (old, new))
     for name in sorted({*before, *after}):
         yield name, before.get(name), after.get(name)
+
+
+def _known_of(cluster: str, row: Report, looked: t.Mapping[str, Report]) -> bool:
+    """Whether the new report can know that a row is gone: an apply has recorded it, and so does it record its end; what
+    a look has found, another look has to miss."""
+    now = looked.get(cluster, {})
+    return row.get("looked") is not True or now.get("looked", 0) == now.get("places", 0)
 
 
 def _field(row: Report) -> tuple[str, str, str, str]:

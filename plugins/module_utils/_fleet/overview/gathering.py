@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An overview of a fleet, from its records or from facts and manifests alone. Asks no member and writes nothing."""
+"""An overview of a fleet, from its records or from facts and manifests alone; what has changed since an earlier report.
+Asks no member and writes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementStatus
 from ..._core.overview.clusters import ClusterRow, cluster_row
-from ..._core.overview.document import DriftRow, Overview, drift_rows
+from ..._core.overview.document import Overview
+from ..._core.overview.drift import (
+    DriftLook,
+    FleetDrift,
+    applied_at,
+    drift_known,
+    drift_rows,
+)
 from ..._core.overview.matrix import PlacementColumn, decided_column, undecided_column
 from ..._core.overview.since import changes, checked_report
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
@@ -34,7 +42,7 @@ from .runs import rotation_charts, run_charts, staged_charts
 class OverviewRequest:
     """``src`` has placements that are not recorded, ``resources`` what they place; with both they are planned too.
     ``facts`` stand for those recorded. ``pools`` are files with NodePools, ``supposed`` a fleet as ``read_overlay``
-    takes it. ``forecast`` is whether runs that are not over are forecast."""
+    takes it. ``forecast`` is whether runs that are not over are forecast. ``look`` is what a look for drift found."""
 
     title: str = "Fleet"
     src: tuple[str, ...] = ()
@@ -43,6 +51,7 @@ class OverviewRequest:
     pools: tuple[str, ...] = ()
     supposed: t.Mapping[str, t.Any] | None = None
     forecast: bool = True
+    look: DriftLook | None = None
 
 
 def gather(session: Session, asked: OverviewRequest) -> Overview:
@@ -55,6 +64,7 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
     plans, told = _plans(session, asked, ground.index)
     charts = (run_charts(session, asked.forecast), staged_charts(session.records), rotation_charts(session.records))
     damaged = (problem for _found, problems in charts for problem in problems)
+    pools, unread = pool_calendars(session.records, (*asked.pools, *asked.resources), members, asked.facts, now)
     return Overview(
         title=asked.title,
         made_at=now,
@@ -63,10 +73,12 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
         clusters=tuple(_clusters(ground.index, members, asked.facts)),
         placements=tuple(_columns(ground, statuses, plans)),
         runs=tuple(chart for found, _problems in charts for chart in found),
-        pools=pool_calendars((*asked.pools, *asked.resources), members, asked.facts, now),
-        drift=tuple(_drift(statuses)),
+        pools=pools,
+        drift=_drift(ground, statuses, asked.look),
         supposed=_supposed(session, asked),
-        notes=tuple(dict.fromkeys((*ground.told, *told, *damaged))),
+        notes=tuple(
+            dict.fromkeys((*ground.told, *told, *damaged, *unread, *_of_others(asked.look, session.records.place)))
+        ),
     )
 
 
@@ -133,6 +145,17 @@ def _supposed(session: Session, asked: OverviewRequest) -> tuple[Differences, ..
     return tuple(each.differences for each in found)
 
 
-def _drift(statuses: t.Mapping[str, PlacementStatus]) -> t.Iterator[DriftRow]:
-    for name, status in sorted(statuses.items()):
-        yield from drift_rows(name, status)
+def _drift(ground: Ground, statuses: t.Mapping[str, PlacementStatus], look: DriftLook | None) -> FleetDrift:
+    recorded = (row for name, status in sorted(statuses.items()) for row in drift_rows(name, status))
+    applied = {
+        (name, cluster): at
+        for name, (_placement, known) in ground.known.items()
+        for cluster, at in applied_at(known.bindings, statuses.get(name, PlacementStatus())).items()
+    }
+    return drift_known(recorded, applied, look)
+
+
+def _of_others(look: DriftLook | None, place: str) -> t.Iterator[Problem]:
+    if look is not None and look.place and look.place != place:
+        message = f"who looked for drift went by the records {look.place}, and this report by {place}"
+        yield Problem("other-records", message, "drift", "look again with the records of this report")

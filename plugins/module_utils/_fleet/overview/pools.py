@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""NodePools from files, each with the numbers of nodes that clusters have of it."""
+"""Calendars of NodePools from files, one for each number of nodes that clusters have of the pool."""
 
 from __future__ import annotations
 
@@ -10,15 +10,24 @@ from collections import Counter
 from datetime import datetime
 
 from ..._core.cluster.facts.snapshot import FactsSnapshot
+from ..._core.errors import FleetError, Problem
 from ..._core.objects.karpenter.node_pool import KIND
-from ..._core.overview.calendar import PoolCalendar, pool_calendar
+from ..._core.objects.updates.update_run import NODE_IMAGE_ONLY
+from ..._core.overview.calendar import PoolCalendar, frozen, pool_calendar
+from ..._core.updates.timing.maintenance import NamedFreeze
 from ..._store.manifests import read_manifests
+from ..._store.records import Records
 from ..members.members import Member
+from ..updates.constraints import StartConstraints
 
 
 def pool_calendars(
-    src: t.Sequence[str], members: t.Mapping[str, Member], facts: FactsSnapshot | None, now: datetime
-) -> tuple[PoolCalendar, ...]:
+    records: Records,
+    src: t.Sequence[str],
+    members: t.Mapping[str, Member],
+    facts: FactsSnapshot | None,
+    now: datetime,
+) -> tuple[tuple[PoolCalendar, ...], tuple[Problem, ...]]:
     """One for each pool and each number of nodes; FleetError with all that is wrong with the files."""
     pools = [each for each in read_manifests(dict.fromkeys(src)) if each.document.get("kind") == KIND] if src else []
     sizes = _sizes(members, facts) if pools else {}
@@ -30,7 +39,17 @@ def pool_calendars(
         found += [pool_calendar(each.document, each.where, start, nodes, clusters) for nodes, clusters in known]
         if not known:
             found.append(pool_calendar(each.document, each.where, start, None))
-    return tuple(found)
+    freezes, problems = _freezes(records, now) if found else ({}, ())
+    return tuple(frozen(each, freezes) for each in found), problems
+
+
+def _freezes(records: Records, now: datetime) -> tuple[t.Mapping[str, t.Sequence[NamedFreeze]], tuple[Problem, ...]]:
+    """Those of each member, and what is wrong with records that do not tell."""
+    try:
+        times = StartConstraints(records, NODE_IMAGE_ONLY, "").times(records.list("FleetMember"), now)
+    except FleetError as error:
+        return {}, tuple(error.problems)
+    return {name: each.freezes for name, each in times.items()}, ()
 
 
 def _sizes(members: t.Mapping[str, Member], facts: FactsSnapshot | None) -> dict[str, dict[int, list[str]]]:

@@ -1,13 +1,15 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a credential ends: asked only after a server refused it, to say why."""
+"""When a credential ends, or what a server shows of itself."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import json
+import ssl
+import typing as t
 from datetime import UTC, datetime
 
 try:
@@ -35,4 +37,13 @@ def token_ends(authorization: str) -> datetime | None:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
         return datetime.fromtimestamp(claims["exp"], tz=UTC)
     except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, OSError, RecursionError):
+        return None
+
+
+def shown_until(sock: t.Any) -> datetime | None:
+    """``notAfter`` of the certificate that a server has shown on a TLS connection and that was checked; None if there
+    is none, or it is not known."""
+    try:
+        return datetime.fromtimestamp(ssl.cert_time_to_seconds(sock.getpeercert()["notAfter"]), tz=UTC)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError):
         return None

@@ -15,16 +15,14 @@ from ..markdown import (
     notes_markdown,
     size_of,
 )
-from .summary import WORDS, Report, overview_counts
+from .summary import Report, counted
 
 
 def overview_markdown(report: Report) -> str:
     """An overview's JSON data as Markdown: summary first, then a folded section for each page, as many as keep below
     the size that code hosts accept."""
     lines = [f"## {escaped(report['title'])}", "", f"Made {report['madeAt']}, judged at {report['factsAt']}.", ""]
-    lines += markdown_table(
-        ("how many", "what"), [(f"{number:,}", WORDS[name]) for name, number in overview_counts(report).items()]
-    )
+    lines += markdown_table(("how many", "what"), [(number, words) for _name, number, words in counted(report)])
     lines += notes_markdown(report["notes"], LIMIT // 4)
     room = LIMIT - size_of(lines)
     for title, section in _sections(report):
@@ -60,16 +58,16 @@ def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
         header = ("pool", "nodes", "clusters", "budgets", "remarks")
         yield "Disruption", markdown_table(header, [_pool(each) for each in report["pools"]])
     if report["drift"]:
-        header = ("placement", "cluster", "object", "field", "is", "was placed")
-        rows = _picked(report["drift"], "placement", "cluster", "object", "path", "live", "placed")
-        yield "Drift", markdown_table(header, rows)
+        header = ("placement", "cluster", "object", "field", "is", "was placed", "seen")
+        rows = _picked(report["drift"], "placement", "cluster", "object", "path", "live", "placed", "seen")
+        yield "Drift", [escaped(report["driftKnown"]["words"]), "", *markdown_table(header, rows)]
     moved = [each for each in report["whatIf"] or () if each["gained"] or each["lost"]]
     if moved:
         yield "What if", [f"- {escaped(each['sentence'])}" for each in moved[:SHOWN]]
 
 
 def _picked(rows: t.Iterable[Report], *names: str) -> list[tuple[str, ...]]:
-    return [tuple(each[name] for name in names) for each in rows]
+    return [tuple(each[name] or "" for name in names) for each in rows]
 
 
 def _placement(each: Report) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ except ImportError:  # both come with ansible-core
     jinja2 = None  # type: ignore[assignment]
 
 from ..markdown import SHOWN
-from .summary import WORDS, Report, overview_counts
+from .summary import UNKNOWN, Report, counted
 
 FOLDER = Path(__file__).resolve().parent / "files"
 VENDOR = FOLDER / "vendor" / "echarts.min.js.gz"
@@ -51,8 +51,8 @@ def report_page(report: Report) -> str:
 
 def _cards(report: Report) -> t.Iterator[dict[str, t.Any]]:
     marks = {"not ready": "bad", "lost": "bad", "drifted": "warn"}
-    for name, number in overview_counts(report).items():
-        yield {"number": f"{number:,}", "words": WORDS[name], "mark": marks.get(name, "") if number else ""}
+    for name, number, words in counted(report):
+        yield {"number": number, "words": words, "mark": marks.get(name, "") if number not in ("0", UNKNOWN) else ""}
 
 
 def _tabs(report: Report) -> t.Iterator[dict[str, t.Any]]:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From what was read on a member to the status that KubeFleet's member agent would report.
+"""From what was read on a member, or could not be, to the status that KubeFleet's member agent would report, and to
+node pools and version for its FleetMember.
 
 Properties and usage are those of KubeFleet's default property provider and of its Azure provider for prices; a read
 that failed leaves the last known facts as they are and makes the member unhealthy, it never empties them.
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...errors import Problem
-from ...objects.clusters.fleet_member import FleetMemberStatus, NodePoolStatus
+from ...objects.clusters.fleet_member import CertificateEnds, FleetMemberStatus, NodePoolStatus
 from ...objects.clusters.member_cluster import (
     AgentStatus,
     MemberClusterStatus,
@@ -33,6 +34,8 @@ NODE_COUNT = "kubernetes-fleet.io/node-count"
 VERSION = "k8s.io/k8s-version"
 ENTRYPOINT = "k8s.io/cluster-entrypoint"
 AGENT = "MemberAgent"
+# The reason of a member's health that answers, and says so itself; any other says why it could not be read.
+NOT_READY = "NotReady"
 NODES, PODS, NAMESPACES, MAINTENANCE = "nodes", "pods", "namespaces", "maintenance windows"
 COLLECTED = "NamespaceCollectionSucceeded"
 # As many as KubeFleet keeps: a longer list says nothing of those that it lacks.
@@ -55,17 +58,17 @@ class MemberReading:
     missing: t.Mapping[str, Problem] = field(default_factory=dict)
     namespaces: tuple[str, ...] | None = None
     prices: t.Mapping[str, float] = field(default_factory=dict)
+    certificates: CertificateEnds | None = None
 
 
 def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
-    """The member's status after a read. What could not be read stays as it was, with the time of its last read."""
+    """The member's status after a read. What could not be read stays as it was, with the time of its last read; of more
+    than 200 namespaces the first by name are kept."""
     values = {VERSION: reading.version, ENTRYPOINT: reading.server}
     if reading.nodes is not None:
         values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}
     health = (
-        ("True", "Ready", "/readyz answers ok")
-        if reading.ready
-        else ("False", "NotReady", "/readyz does not answer ok")
+        ("True", "Ready", "/readyz answers ok") if reading.ready else ("False", NOT_READY, "/readyz does not answer ok")
     )
     return replace(
         previous,
@@ -95,20 +98,24 @@ def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str)
     last = next((each.last_received_heartbeat for each in previous.agent_status if each.type == AGENT), None)
     if last is None:
         return previous
-    return replace(previous, agent_status=_agent(previous, at, ("False", _reason(code), message), heartbeat=last))
+    return replace(previous, agent_status=_agent(previous, at, ("False", health_reason(code), message), heartbeat=last))
 
 
 def pools(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
-    """The FleetMember's status after a read: its version, the instant, and node pools as of ``pools_of``, or those that
-    were there ``before`` if nodes could not be read."""
-    if reading.nodes is None:
-        return FleetMemberStatus(version=reading.version, node_pools=tuple(before), last_read=reading.at)
-    return FleetMemberStatus(version=reading.version, node_pools=pools_of(reading.nodes), last_read=reading.at)
+    """The FleetMember's status after a read: its version, the instant, its certificates, and node pools as of
+    ``pools_of``, or those that were there ``before`` if nodes could not be read."""
+    return FleetMemberStatus(
+        version=reading.version,
+        node_pools=tuple(before) if reading.nodes is None else pools_of(reading.nodes),
+        certificates=reading.certificates,
+        last_read=reading.at,
+    )
 
 
 def pools_of(nodes: t.Iterable[NodeFacts]) -> tuple[NodePoolStatus, ...]:
     """The pools of these nodes by name; nodes without a pool are one without a name. Version and image are the oldest
-    of a pool: what has to be done follows from them."""
+    of a pool, since what has to be done follows from them, and empty where none can be read or compared; ``mode`` is
+    empty where nodes differ."""
     by_pool: dict[str, list[NodeFacts]] = {}
     for node in nodes:
         by_pool.setdefault(node.pool, []).append(node)
@@ -206,5 +213,6 @@ def _costs(nodes: t.Sequence[NodeFacts], prices: t.Mapping[str, float]) -> dict[
     return costs
 
 
-def _reason(code: str) -> str:
+def health_reason(code: str) -> str:
+    """The code of an error as the reason of a condition: ``credentials-expired`` is ``CredentialsExpired``."""
     return "".join(part.capitalize() for part in code.split("-")) or "Unreachable"

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The facts snapshot: everything a plan needs to know of the fleet, in one file, with the instant of its capture."""
+"""The facts snapshot, written, read and hashed: everything a plan needs to know of the fleet, in one file, with the
+instant of its capture."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ...errors import FleetError, Problem
+from ...objects.clusters.fleet_member import CertificateEnds
 from ...objects.clusters.member_cluster import MemberCluster
 from ...schema.codec import decode, encode
 from ...schema.metadata_rules import name_problem
@@ -35,7 +37,8 @@ class FactsSnapshot:
     its older facts still stand. ``missing`` says the same of parts (``nodes``, ``pods``), by member and part.
 
     ``prices`` is where the costs of those that were read come from; None if no price list was given. ``held`` is what
-    was recorded of placements at that time; None if that is not known.
+    was recorded of placements at that time; None if that is not known. ``certificates`` are those of members that were
+    read, where any is known.
     """
 
     captured_at: datetime
@@ -45,6 +48,7 @@ class FactsSnapshot:
     prices: PriceSource | None = None
     missing: t.Mapping[str, t.Mapping[str, t.Mapping[str, str]]] = field(default_factory=dict)
     held: Holdings | None = None
+    certificates: t.Mapping[str, CertificateEnds] = field(default_factory=dict)
 
     def costs(self, member: MemberCluster) -> tuple[Cost, ...]:
         """The costs that are known of the member; without ``origin`` where its facts are older than the snapshot, since
@@ -63,7 +67,8 @@ class FactsSnapshot:
 
 
 def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
-    """The snapshot as JSON data, members and nodes in name order."""
+    """The snapshot as JSON data, members in name order, each with its nodes in the order given and without their
+    ``mode``; the instant is cut to whole seconds."""
     document: dict[str, t.Any] = {
         "schema": FACTS_ALONE if snapshot.held is None else SCHEMA,
         "capturedAt": write_time(snapshot.captured_at, SECONDS),
@@ -76,6 +81,8 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
             name: {part: dict(why) for part, why in sorted(parts.items())}
             for name, parts in sorted(snapshot.missing.items())
         }
+    if snapshot.certificates:
+        document["certificates"] = {name: encode(ends) for name, ends in sorted(snapshot.certificates.items())}
     if snapshot.held is not None:
         document |= write_holdings(snapshot.held)
     return document | ({"prices": snapshot.prices.as_dict()} if snapshot.prices else {})
@@ -107,12 +114,20 @@ def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> F
             name: {part: {key: text({key: why[key]}, key) for key in WHY} for part, why in parts.items()}
             for name, parts in _by_name(document, "missing").items()
         }
+        ends = {name: decode(CertificateEnds, each) for name, each in _by_name(document, "certificates").items()}
         prices = PriceSource(**texts(document, "prices")) if document.get("prices") else None
         held = read_holdings(document) if schema > FACTS_ALONE and document.get("held") is not None else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
     found = FactsSnapshot(
-        captured_at=captured_at, members=members, nodes=nodes, failed=failed, prices=prices, missing=missing, held=held
+        captured_at=captured_at,
+        members=members,
+        nodes=nodes,
+        failed=failed,
+        prices=prices,
+        missing=missing,
+        held=held,
+        certificates=ends,
     )
     problems = [*_name_problems(found, where), *_time_problems(captured_at, now, where)]
     if problems:
@@ -129,8 +144,8 @@ def _name_problems(snapshot: FactsSnapshot, where: str) -> t.Iterator[Problem]:
             yield Problem("facts-invalid", f"members: {wrong}", where, hint)
         elif count > 1:
             yield Problem("facts-invalid", f"members: {name} stands there {count} times", where, hint)
-    for part, rows in (("nodes", snapshot.nodes), ("failed", snapshot.failed), ("missing", snapshot.missing)):
-        for name in sorted(rows.keys() - set(names)):
+    for part in ("nodes", "failed", "missing", "certificates"):
+        for name in sorted(getattr(snapshot, part).keys() - set(names)):
             yield Problem("facts-invalid", f"{part}: {name!r:.80} is none of the members", where, hint)
 
 
@@ -142,7 +157,7 @@ def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t
 
 
 def snapshot_digest(snapshot: FactsSnapshot) -> str:
-    """The hash by which an approved plan names its facts."""
+    """The hash by which an approved plan names its facts: hex SHA-256 of what ``write_snapshot`` writes."""
     return digest_of(write_snapshot(snapshot))
 
 

@@ -178,7 +178,7 @@ def test_a_members_objects_tell_drift_difference_and_failure() -> None:
         "  a: repair ConfigMap test/test-1",
         "      drift: .data.a is '2', placed '1', set by kubectl-edit",
         "  a: create Deployment test/web",
-        "      drift: it was deleted on the member",
+        "      drift: it is missing; it was deleted, or an apply did not bring it there",
         "  a: differs Deployment test/web",
         "      differs: it is missing on the member",
         "  a: refused Deployment test/web: exists",

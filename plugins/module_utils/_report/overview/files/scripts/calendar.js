@@ -65,6 +65,11 @@ function poolBelow(report, pool, changes) {
     const rows = openings.slice(0, 10).map((each) => [written(each.start), written(each.end), lasting(each.end - each.start), allowedWords(each.limit)]);
     found.push(element("h3", {}, "Next openings"), plainTable(`the first ${rows.length} of ${openings.length.toLocaleString("en")}`, ["From", "To", "Long", "At once"], rows));
   }
+  if (pool.freezes.length) {
+    const rows = pool.freezes.slice(0, 20).map((each) => [instant(each.start), instant(each.end), each.what, listed(each.clusters, 8)]);
+    found.push(element("h3", {}, "Freezes of the fleet"), element("p", {}, "Our own verbs disrupt no node then, whatever budgets say. Karpenter knows nothing of it."),
+      plainTable(`${counted(pool.freezes.length, "freeze")} until ${instant(pool.until)}`, ["From", "To", "Freeze", "Clusters"], rows));
+  }
   if (pool.findings.length) {
     found.push(element("h3", {}, "What is wrong with it"), element("ul", {}, ...pool.findings.map((each) => element("li", {}, element("span", { class: `state ${each.level === "error" ? "bad" : each.level === "warning" ? "warn" : "none"}` }, each.level), " ", element("code", {}, each.path), ` ${each.message}`))));
   }

@@ -1,9 +1,9 @@
 // What is not as it was placed, by field; and another fleet beside this one.
 function driftPage(report, host) {
-  if (!report.drift.length) {
-    host.append(element("p", {}, "No drift is recorded: the last apply left everything as it was placed. What has changed since is found by ansible-playbook gitops.fleet.drift."));
-    return () => {};
-  }
+  const known = report.driftKnown;
+  const how = known.looked < known.places ? " What has changed since is found by ansible-playbook gitops.fleet.drift; its result_file is what the option drift of a report takes." : "";
+  host.append(element("p", { class: "as-of" }, `In short: ${known.words}.${how}`));
+  if (!report.drift.length) return () => {};
   const rows = report.drift.map((row) => ({ ...row, text: Object.values(row).join(" ").toLowerCase() }));
   const detail = element("div", { class: "detail", role: "region", "aria-live": "polite", "aria-label": "The field chosen", tabindex: 0 }, element("p", { class: "muted" }, "Choose a line to see both values whole."));
   const grid = new Grid({
@@ -16,11 +16,11 @@ function driftPage(report, host) {
       { title: "Field", width: 190, grow: 2, value: (row) => row.path, draw: (row) => row.path || "(missing)" },
       { title: "Is", width: 110, grow: 1, value: (row) => row.live, draw: (row) => row.live },
       { title: "Was placed", width: 118, grow: 1, value: (row) => row.placed, draw: (row) => row.placed },
-      { title: "Since (UTC)", width: 168, value: (row) => row.since, draw: (row) => minute(row.since) },
+      { title: "Seen (UTC)", width: 150, value: (row) => row.seen, draw: (row) => minute(row.seen) || "?" },
     ],
     opened: (row) => detail.replaceChildren(
       element("h3", {}, `${row.object} on ${row.cluster}`),
-      facts([["Placement", row.placement], ["Field", element("code", {}, row.path || "(missing)")], ["Is", element("code", {}, row.live)], ["Was placed", element("code", {}, row.placed)], ["First seen", instant(row.since)], ["Kind", row.differs ? "it stood there before and is in the way" : "somebody changed it after it was placed"]]),
+      facts([["Placement", row.placement], ["Field", element("code", {}, row.path || "(missing)")], ["Is", element("code", {}, row.live)], ["Was placed", element("code", {}, row.placed)], ["First seen", instant(row.since)], ["Seen last", instant(row.seen)], ["Seen by", row.looked ? "a look for drift" : "an apply"], ["Kind", row.differs ? "it stood there before and is in the way" : "somebody changed it after it was placed"]]),
     ),
   });
   const count = told(counted(rows.length, "field"));

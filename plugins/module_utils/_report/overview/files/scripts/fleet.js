@@ -1,10 +1,9 @@
 // The fleet: every cluster, and two charts of it.
 function fleetPage(report, host) {
-  const beside = new Map(report.clusters.map((each) => [each.name, { holds: 0, drift: 0 }]));
+  const beside = new Map(report.clusters.map((each) => [each.name, { holds: 0 }]));
   for (const placement of report.placements) {
     report.clusters.forEach((cluster, at) => { if ("hg".includes(placement.cells[at])) beside.get(cluster.name).holds += 1; });
   }
-  for (const row of report.drift) if (beside.has(row.cluster)) beside.get(row.cluster).drift += 1;
   const now = Date.parse(report.factsAt);
   const rows = report.clusters.map((cluster) => ({
     ...cluster,
@@ -26,7 +25,7 @@ function fleetPage(report, host) {
       { title: "CPU free", width: 90, number: true, value: (row) => row.cpuFree, draw: (row) => percent(row.cpuFree) || "?" },
       { title: "Mem. free", about: "share of memory that is free", width: 98, number: true, value: (row) => row.memoryFree, draw: (row) => percent(row.memoryFree) || "?" },
       { title: "Placements", width: 118, number: true, value: (row) => row.holds, draw: (row) => row.holds },
-      { title: "Drift", width: 66, number: true, value: (row) => row.drift, draw: (row) => row.drift },
+      { title: "Drift", about: "objects that drifted; ? where nobody looked", width: 66, number: true, value: (row) => row.drift.objects, draw: (row) => row.drift.objects ?? (row.drift.places ? "?" : "") },
       { title: "Heartbeat", width: 134, number: true, value: (row) => row.age, draw: (row) => (row.age === null ? "never" : row.age < 60000 ? "just now" : `${lasting(row.age)} ago`) },
       { title: "Group", width: 84, grow: 1, value: (row) => row.group, draw: (row) => row.group },
       { title: "Location", width: 100, grow: 1, value: (row) => row.location, draw: (row) => row.location },
@@ -59,7 +58,7 @@ function clusterFacts(row) {
       ["Version", row.version], ["Nodes", row.nodes], ["Group", row.group], ["Location", row.location],
       ["CPU", row.cpu[1] === null ? "" : `${cores(row.cpu[0]) || "?"} of ${cores(row.cpu[1])} cores free`],
       ["Memory", row.memory[1] === null ? "" : `${bytes(row.memory[0]) || "?"} of ${bytes(row.memory[1])} free`],
-      ["Heartbeat", instant(row.heartbeat)], ["Operation", row.operation], ["Taints", row.taints.join(", ")],
+      ["Heartbeat", instant(row.heartbeat)], ["Drift", row.drift.words], ["Operation", row.operation], ["Taints", row.taints.join(", ")],
       ["Labels", Object.entries(row.labels).map((each) => each.join("=")).join(", ")],
     ]),
   ].filter(Boolean);

@@ -10,9 +10,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.calendar import (
     ASSUMED_NODES,
     YEAR,
+    frozen,
     pool_calendar,
     sentence,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.maintenance import NamedFreeze
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)  # a Monday
 
@@ -49,6 +51,21 @@ def test_a_pool_that_never_opens_is_told():
     found = pool_calendar(pool({"nodes": "0"}), "p.yml:1", START, 20)
     assert [(each.limit, each.budgets) for each in found.reasons[0].changes] == [(0, (0,))]
     assert "budget-never-permits" in {each.code for each in found.findings}
+
+
+def test_freezes_of_its_clusters_stand_beside_the_budgets():
+    """One row for all clusters that share one; past ones and those of other clusters are left out."""
+    days = (START + timedelta(days=10), START + timedelta(days=12))
+    here = NamedFreeze("freeze sales of FleetMaintenance x", days)
+    past = NamedFreeze("freeze past", (START - timedelta(days=9), START))
+    freezes = {"c-1": (past, here), "c-2": (here,), "c-3": (NamedFreeze("freeze other", days),)}
+    found = frozen(pool_calendar(pool({"nodes": "10%"}), "p.yml:1", START, 20, ["c-1", "c-2"]), freezes)
+    assert found.as_dict()["freezes"] == [
+        {"what": "freeze sales of FleetMaintenance x", "start": "2026-03-12T09:00:00Z",
+         "end": "2026-03-14T09:00:00Z", "clusters": ["c-1", "c-2"]}
+    ]  # fmt: skip
+    nowhere = frozen(pool_calendar(pool({"nodes": "10%"}), "p.yml:1", START, None), freezes)
+    assert [each.clusters for each in nowhere.freezes] == [("c-3",), ("c-1", "c-2")]
 
 
 def test_what_cannot_be_read_says_why():

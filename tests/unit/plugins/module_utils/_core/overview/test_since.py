@@ -65,6 +65,19 @@ def test_runs_and_drift():
     assert told(after, report(runs=done)) == [("drift", "a", "Deployment web of web: /x is as placed again")]
 
 
+def test_what_a_look_has_found_is_gone_only_if_another_look_misses_it():
+    row = {"placement": "web", "cluster": "a", "object": "Deployment web", "path": "/x", "live": "1", "placed": "3",
+           "looked": True}  # fmt: skip
+    places = [{**cluster(name), "drift": {"places": 1, "looked": 0}} for name in "abc"]
+    looked = [{**each, "drift": {"places": 1, "looked": 1}} for each in places]
+    before = report(drift=[row])
+    recorded = report(drift=[{**row, "looked": False}])
+    field = "Deployment web of web: /x"
+    assert told(before, report(clusters=places)) == [("drift", "a", f"{field} has not been looked at since")]
+    assert told(before, report(clusters=looked)) == [("drift", "a", f"{field} is as placed again")]
+    assert told(recorded, report(clusters=places)) == [("drift", "a", f"{field} is as placed again")]
+
+
 def test_runs_of_different_kinds_may_have_one_name():
     """In an older report every run is an update run."""
     rows = [{"kind": kind, "name": "r", "state": "Running", "progress": "1/3", "outcome": ""}

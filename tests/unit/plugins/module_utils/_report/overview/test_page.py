@@ -26,7 +26,7 @@ def report(clusters: int = 2, text: str = "no etcd") -> dict[str, Any]:
     rows = [
         {"name": f"c-{at}", "state": "not ready" if at == 0 else "ready", "why": text, "group": "", "location": text,
          "version": "v1.35.0", "nodes": 3, "cpu": [1, 2], "memory": [None, None], "heartbeat": None, "labels": {},
-         "taints": [], "operation": ""}
+         "taints": [], "operation": "", "drift": {"words": "never looked"}}
         for at in range(clusters)
     ]  # fmt: skip
     placement = {
@@ -35,12 +35,16 @@ def report(clusters: int = 2, text: str = "no etcd") -> dict[str, Any]:
         "stops": ["max_removals: too many"], "notes": [],
     }  # fmt: skip
     drift = {"placement": "web", "cluster": "c-0", "object": "Deployment web", "path": "/spec", "live": text,
-             "placed": "3", "since": None, "differs": False}  # fmt: skip
+             "placed": "3", "since": None, "differs": False, "seen": "2026-03-02T08:00:00Z",
+             "looked": True}  # fmt: skip
+    known = {"places": 1, "looked": 1, "objects": 1, "asOf": "looked at 2026-03-02T08:00:00Z",
+             "words": "1 object drifted, looked at 2026-03-02T08:00:00Z"}  # fmt: skip
     return {
         "schema": 1, "title": f"Fleet {text}", "madeAt": "2026-03-02T09:00:00Z", "factsAt": "2026-03-02T09:00:00Z",
         "place": "records.db", "clusters": rows, "letters": {"h": "holds", "g": "gains", "n": "not picked"},
         "reasons": ["keeps it.", f"is picked {text}", "is not picked."], "placements": [placement], "runs": [],
-        "pools": [], "drift": [drift], "whatIf": None, "since": None, "changes": [], "notes": [f"note {text}"],
+        "pools": [], "drift": [drift], "driftKnown": known, "whatIf": None, "since": None, "changes": [],
+        "notes": [f"note {text}"],
     }  # fmt: skip
 
 
@@ -77,6 +81,23 @@ def test_the_numbers():
     lines = overview_text(report(), "report/report.html")
     assert "1         places to be gained" in lines and lines[-1] == "written to report/report.html"
     assert overview_text(report(), "")[-1].strip() == "note: note no etcd"
+
+
+def test_where_nobody_looked_no_number_is_told():
+    unseen = "not looked since the last apply at 2026-03-01T08:00:00Z"
+    known = {"places": 3, "looked": 0, "objects": None, "words": unseen, "asOf": unseen}
+    data = {**report(), "drift": [], "driftKnown": known}
+    assert overview_counts(data)["drifted"] is None
+    words = f"objects drifted, {unseen}"
+    assert words in " ".join(" ".join(overview_text(data, "")).split())
+    assert f"<strong>?</strong>{words}" in report_page(data)
+    assert "not looked since the last apply" in overview_markdown(data)
+
+
+def test_what_was_looked_at_is_told_as_of_when():
+    page, comment = report_page(report()), overview_markdown(report())
+    assert "<strong>1</strong>objects drifted, looked at 2026-03-02T08:00:00Z" in page
+    assert "1 object drifted, looked at 2026-03-02T08" in comment and "| seen |" in comment
 
 
 def test_markdown_is_text_and_stays_below_what_code_hosts_accept():

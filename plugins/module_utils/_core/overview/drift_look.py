@@ -1,0 +1,118 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The result that a look for drift has written to a file, judged as what others wrote."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from datetime import datetime
+
+from ..errors import FleetError, Problem
+from ..foreign import in_line, written
+from ..objects.placements.key import PlacementKey
+from ..schema.metadata_rules import name_problem
+from ..values.clock_skew import CLOCK_SKEW
+from ..values.instants import parse_time
+from ..values.parts import name, rows, text
+from .drift import DriftLook, DriftRow, Place
+
+INVALID = "drift-invalid"
+HINT = "ansible-playbook gitops.fleet.drift -e result_file=FILE writes it"
+_VALUE = 1_000
+
+
+def read_look(document: t.Any, where: str, now: datetime) -> DriftLook:
+    """What the look has found. FleetError ``drift-invalid`` with all that is wrong: no result of a look, one that came
+    to nothing, one from the future (but for clocks that differ a little), parts of other types."""
+    if not isinstance(document, dict) or not isinstance(document.get("members"), dict):
+        raise FleetError(INVALID, f"this is no result of a look for drift{_refused(document)}", where, HINT)
+    problems: list[Problem] = []
+
+    def wrong(message: str, hint: str = HINT) -> None:
+        problems.append(Problem(INVALID, message, where, hint))
+
+    at, place = _instant(document, now, wrong), document.get("place")
+    looked: set[Place] = set()
+    found: list[DriftRow] = []
+    for placement, outcomes in document["members"].items():
+        wrong_name = _placement_problem(placement)
+        if wrong_name or not isinstance(outcomes, dict):
+            wrong(f"members: {wrong_name or f'{placement} has no map of clusters'}")
+            continue
+        for cluster, outcome in outcomes.items():
+            try:
+                if told := name_problem(cluster):
+                    raise ValueError(told)
+                if not isinstance(outcome, dict):
+                    raise ValueError("is no map")
+                mine = [] if outcome.get("error") else list(_rows(placement, cluster, outcome, at))
+            except ValueError as error:
+                wrong(f"members of {placement}, {cluster!r:.80}: {error}")
+                continue
+            found += mine
+            if not outcome.get("error"):
+                looked.add((placement, cluster))
+    if problems or at is None:
+        raise FleetError.of(problems)
+    told = in_line(place) if isinstance(place, str) else ""
+    return DriftLook(at=at, place=told, looked=frozenset(looked), rows=tuple(found))
+
+
+def _refused(document: t.Any) -> str:
+    """What became of a look that failed before it began."""
+    fleet = document.get("fleet") if isinstance(document, dict) else None
+    code = fleet.get("code") if isinstance(fleet, dict) else None
+    return f": it failed with {in_line(code, 80)}" if isinstance(code, str) and code else ""
+
+
+def _instant(document: t.Mapping[str, t.Any], now: datetime, wrong: t.Callable[..., None]) -> datetime | None:
+    told = document.get("observed_at")
+    if told == "":
+        wrong("this is the result of an apply, which has repaired what it found")
+        return None
+    try:
+        at = parse_time(told) if isinstance(told, str) else None
+    except ValueError:
+        at = None
+    if at is None:
+        wrong(f"observed_at is no instant, but {written(told)}", f"look again: {HINT}")
+    elif at > now + CLOCK_SKEW:
+        ahead = int((at - now).total_seconds())
+        wrong(f"observed_at is {ahead} s ahead of this machine's clock", "set the clocks right, then look again")
+    return at
+
+
+def _placement_problem(placement: str) -> str:
+    key = PlacementKey.of(placement)
+    return (name_problem(key.namespace) if key.namespace else "") or name_problem(key.name) or ""
+
+
+def _rows(placement: str, cluster: str, outcome: t.Mapping[str, t.Any], at: datetime | None) -> t.Iterator[DriftRow]:
+    """ValueError for a part of another type."""
+    for step in rows(outcome, "steps"):
+        of, missing, differs = in_line(name(step, "object")), step.get("missing") is True, _is_differing(step)
+        fields = [(each, False) for each in rows(step, "drifts")] + [(each, True) for each in rows(step, "diffs")]
+        for each, other in fields or ([({}, differs)] if missing else []):
+            yield DriftRow(
+                placement=placement,
+                cluster=cluster,
+                object=of,
+                path=in_line(text(each, "path")),
+                live=_value(each.get("valueInMember")),
+                placed=_value(each.get("valueInHub")),
+                differs=other,
+                seen=at,
+                looked=True,
+            )
+
+
+def _is_differing(step: t.Mapping[str, t.Any]) -> bool:
+    return text(step, "action") == "differs"
+
+
+def _value(value: t.Any) -> str:
+    """As in the status of a placement: what is no text is written as JSON, and nothing is empty."""
+    told = value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)
+    return in_line(told, _VALUE)

@@ -1,0 +1,194 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""When a member may be touched: whether work may begin on it now, what is against it, and when it may next.
+
+Nothing is decided here: that is what update runs go by when a member's turn comes (``updates/timing``). Windows and
+freezes hold for upgrades and for the disruption of nodes; placements know neither, and leave evacuated members.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from ..forecast.appointments import FREEZE, OPEN, Appointment
+from ..objects.updates.update_run import CONTROL_PLANE_ONLY, NODE_IMAGE_ONLY
+from ..updates.run import MemberView
+from ..updates.timing.maintenance import NamedFreeze, Side
+from ..updates.timing.member_order import NEVER, changes_at, closed_until
+from ..updates.timing.obstacles import obstacle
+from ..values.instants import write_local, write_time
+from ..values.update_states import WINDOW_CLOSED
+from ..windows.spans import meeting
+
+UPGRADE, NODES = "upgrade", "nodes"
+RUN_TYPES: t.Mapping[str, str] = {UPGRADE: CONTROL_PLANE_ONLY, NODES: NODE_IMAGE_ONLY}
+"""By the work, the type of run whose windows hold for it."""
+IS_OPEN, CLOSED, HELD, UNKNOWN = "open", "closed", "held", "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberTimes:
+    """A member as runs of one type see it, and who says so. ``horizon`` is as far as the windows of ``view`` are worked
+    out."""
+
+    view: MemberView
+    horizon: datetime
+    sides: tuple[Side, ...] = ()
+    freezes: tuple[NamedFreeze, ...] = ()
+
+    @property
+    def clock(self) -> tzinfo:
+        """That of its windows, the first of several; without any, that of its freezes; else UTC."""
+        clocks = [clock for side in self.sides for clock in side.clocks] + [each.clock for each in self.freezes]
+        return clocks[0] if clocks else UTC
+
+
+@dataclass(frozen=True, order=True)
+class OpenSpan:
+    """From ``start`` on work may begin; ``end`` None: nothing is known to end that."""
+
+    start: datetime
+    end: datetime | None
+
+    def as_dict(self, clock: tzinfo) -> dict[str, str | None]:
+        """As results have it: in RFC 3339, and by the clock of the windows."""
+        return {
+            "start": write_time(self.start),
+            "end": write_time(self.end) if self.end else None,
+            "local_start": write_local(self.start, clock),
+            "local_end": write_local(self.end, clock) if self.end else None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permission:
+    """One kind of work on one member. ``why`` says what is against it now, or what permits it.
+
+    ``next`` is the opening that is now, or the next one; None if none is known. One that is HELD may be in it by the
+    windows. ``openings`` are those that meet the days asked for.
+    """
+
+    state: str
+    why: tuple[str, ...]
+    next: OpenSpan | None
+    openings: tuple[OpenSpan, ...]
+    clock: tzinfo
+
+    @property
+    def open(self) -> bool:
+        """Whether it may begin now."""
+        return self.state == IS_OPEN
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        return {
+            "open": self.open,
+            "state": self.state,
+            "why": list(self.why),
+            "next": self.next.as_dict(self.clock) if self.next else None,
+            "openings": [each.as_dict(self.clock) for each in self.openings],
+            "time_zone": str(self.clock),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOpenings:
+    """A member of the fleet. ``operation`` is the upgrade in flight there, empty for none; ``read`` is when its own
+    windows were read last."""
+
+    name: str
+    permissions: t.Mapping[str, Permission]
+    evacuated: bool = False
+    operation: str = ""
+    read: datetime | None = None
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it."""
+        away = ["it is evacuated: placements leave it, and none come"] if self.evacuated else []
+        return {
+            "name": self.name,
+            **{work: each.as_dict() for work, each in self.permissions.items()},
+            "placements": {"open": not self.evacuated, "why": away},
+            "operation": self.operation,
+            "read": write_time(self.read) if self.read else None,
+        }
+
+
+def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission:
+    """Whether the work may begin on the member at ``now``, and its openings that meet the span from then to ``until``;
+    those that reach further are told whole."""
+    view = times.view
+    blocker, opens = obstacle(view, now), closed_until(view, now)
+    held = tuple(each.message for each in view.obstacles if each.until is None)
+    unknown = any(each.reason == WINDOW_CLOSED and each.until is None for each in view.obstacles)
+    if unknown:
+        return Permission(state=UNKNOWN, why=held, next=None, openings=(), clock=times.clock)
+    if blocker is None:
+        state, why = IS_OPEN, _permits(times)
+    else:
+        state, why = (HELD if opens is None else CLOSED), (*_shut(times, now), *held)
+    found = _spans(times, now, until)
+    return Permission(state=state, why=why, next=_next(times, now, opens), openings=found, clock=times.clock)
+
+
+def entries(
+    found: t.Mapping[str, t.Mapping[str, MemberTimes]], now: datetime, until: datetime
+) -> dict[str, tuple[Appointment, ...]]:
+    """By the work the entries of a calendar, for members by name: openings and freezes that meet the span, one for all
+    members that share it."""
+    return {work: tuple(_entries(members, now, until)) for work, members in found.items()}
+
+
+def _entries(members: t.Mapping[str, MemberTimes], now: datetime, until: datetime) -> t.Iterator[Appointment]:
+    shared: dict[tuple[datetime, str, str, datetime | None], list[str]] = {}
+    for name, times in members.items():
+        words = "window" if times.sides else "any time"
+        for each in permission(times, now, until).openings:
+            if each == OpenSpan(now, None):  # always: nothing to put into a calendar
+                continue
+            shared.setdefault((each.start, OPEN, words, each.end), []).append(name)
+        for freeze in times.freezes:
+            if freeze.span[0] < until and freeze.span[1] > now:
+                shared.setdefault((freeze.span[0], FREEZE, freeze.words, freeze.span[1]), []).append(name)
+    for (start, kind, what, end), names in sorted(shared.items(), key=lambda each: (*each[0][:3], each[1])):
+        yield Appointment(kind=kind, what=what, start=start, end=end, members=tuple(names))
+
+
+def _permits(times: MemberTimes) -> tuple[str, ...]:
+    if times.sides:
+        return (f"in the windows of {' and of '.join(each.words for each in times.sides)}",)
+    return ("no window holds for it, and no freeze now" if times.freezes else "neither window nor freeze holds for it",)
+
+
+def _shut(times: MemberTimes, now: datetime) -> t.Iterator[str]:
+    """The freezes that hold now, then those whose windows are closed."""
+    for each in times.freezes:
+        if each.span[0] <= now < each.span[1]:
+            yield f"{each.words}, until {write_local(each.span[1], each.clock)}"
+    closed = [each.words for each in times.sides if not each.open]
+    if closed:
+        yield f"outside the windows of {' and of '.join(closed)}"
+
+
+def _next(times: MemberTimes, now: datetime, opens: datetime | None) -> OpenSpan | None:
+    """``opens`` as of ``closed_until``."""
+    if opens == NEVER:
+        return None
+    start = now if opens is None else opens
+    return OpenSpan(start, _end(times, changes_at(times.view, start)))
+
+
+def _spans(times: MemberTimes, now: datetime, until: datetime) -> tuple[OpenSpan, ...]:
+    if times.view.windows is None:
+        return (OpenSpan(now, None),)
+    met = meeting(times.view.windows, now, until)
+    # Without windows it is open since nobody knows when.
+    return tuple(OpenSpan(start if times.sides else max(start, now), _end(times, end)) for start, end in met)
+
+
+def _end(times: MemberTimes, end: datetime | None) -> datetime | None:
+    """What lasts as long as is looked ahead is not known to end."""
+    return None if end is None or end >= times.horizon else end

@@ -1,0 +1,330 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The state of the fleet in one view: of each cluster what is recorded of it, and what asks for attention; worst first.
+
+Nothing is asked of a member: everything is as of its last heartbeat.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ..cluster.facts.member import AGENT, health_reason
+from ..cluster.facts.member import NOT_READY as SAID_NOT_READY
+from ..cluster.silence import SILENT as SILENT_CODES
+from ..objects.clusters.evacuation import is_evacuated
+from ..objects.clusters.fleet_member import FleetMember
+from ..objects.clusters.member_cluster import MemberCluster
+from ..schema.meta import find_condition
+from ..updates.releases.versions import too_old_for
+from ..values.instants import SECONDS, write_time
+from ..values.kube_version import KubeVersion
+from .clusters import (
+    LEAVING,
+    NOT_READY,
+    READY,
+    UNREAD,
+    UNREADABLE,
+    cluster_row,
+)
+from .drift import DriftKnown
+
+SILENT = "silent"
+SERVER, CLIENT = "server", "client"
+SOON = timedelta(days=30)
+_SILENT_REASONS = frozenset(map(health_reason, SILENT_CODES))
+# What asks for attention, the worst first; a cluster stands where its worst is.
+(
+    IS_SILENT,
+    IS_UNREADABLE,
+    IS_NOT_READY,
+    CERTIFICATE_ENDED,
+    PLACEMENT_FAILS,
+    CERTIFICATE_ENDS,
+    KUBELET_TOO_OLD,
+    DRIFTED,
+    IS_UNREAD,
+    IS_EVACUATED,
+    IS_LEAVING,
+) = CONCERNS = (
+    "silent",
+    "not-reached",
+    "not-ready",
+    "certificate-ended",
+    "placement-fails",
+    "certificate-ends",
+    "kubelet-too-old",
+    "drifted",
+    "never-read",
+    "evacuated",
+    "leaving",
+)
+_OF_STATE = {
+    SILENT: IS_SILENT,
+    UNREADABLE: IS_UNREADABLE,
+    NOT_READY: IS_NOT_READY,
+    UNREAD: IS_UNREAD,
+    LEAVING: IS_LEAVING,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kubelets:
+    """Versions of a member's kubelets as its pools tell them, each the oldest of its pool; empty where none is known.
+    ``behind`` is how many minors the oldest is behind the API server, None where that is not known, ``too_old`` whether
+    that is more than Kubernetes supports."""
+
+    oldest: str = ""
+    newest: str = ""
+    behind: int | None = None
+    too_old: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateEnd:
+    """The certificate of a member that ends next: ``which`` is that of the API server, or that of the client in the
+    kubeconfig. ``days`` are whole ones that are left, negative once it has ended."""
+
+    which: str
+    at: datetime
+    days: int
+
+    @property
+    def ended(self) -> bool:
+        return self.days < 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementsHeld:
+    """What is recorded of placements on a cluster: how many it ``holds``, and of those where something failed what, by
+    name."""
+
+    holds: int = 0
+    failing: t.Mapping[str, str] = field(default_factory=dict)
+
+
+HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberToday:
+    """One cluster. ``why`` is a sentence about a ``state`` that is not ready; ``images`` are nodes by image, as far as
+    pools tell it; ``runs`` is what is in flight there; ``concerns`` are of ``CONCERNS``, the worst first."""
+
+    name: str
+    group: str
+    state: str
+    why: str
+    heartbeat: datetime | None
+    age: timedelta | None
+    version: str
+    kubelets: Kubelets
+    images: t.Mapping[str, int]
+    certificate: CertificateEnd | None
+    held: PlacementsHeld
+    drift: DriftKnown
+    evacuated: bool
+    runs: tuple[str, ...]
+    concerns: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The row as results have it; instants in RFC 3339, None where there is none."""
+        ends = self.certificate
+        return {
+            "name": self.name,
+            "group": self.group,
+            "state": self.state,
+            "why": self.why,
+            "heartbeat": _time(self.heartbeat),
+            "age": None if self.age is None else int(self.age.total_seconds()),
+            "version": self.version,
+            "kubelets": {
+                "oldest": self.kubelets.oldest,
+                "newest": self.kubelets.newest,
+                "behind": self.kubelets.behind,
+                "tooOld": self.kubelets.too_old,
+            },
+            "images": dict(sorted(self.images.items())),
+            "certificate": {"which": ends.which, "ends": _time(ends.at), "days": ends.days} if ends else None,
+            "placements": {"held": self.held.holds, "failing": dict(sorted(self.held.failing.items()))},
+            "drift": self.drift.as_dict(),
+            "evacuated": self.evacuated,
+            "runs": list(self.runs),
+            "concerns": list(self.concerns),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """Numbers of clusters: by state, by minor of Kubernetes (``1.35``, empty where it is not known), and those with a
+    certificate that has ``ended``, or ``ends`` within 30 days. ``silent_for`` is since when the first of those was
+    silent; ``read`` are the youngest and the oldest heartbeat's ages."""
+
+    clusters: int
+    states: t.Mapping[str, int]
+    versions: t.Mapping[str, int]
+    ended: int = 0
+    ends: int = 0
+    evacuated: int = 0
+    silent_for: timedelta | None = None
+    read: tuple[timedelta, timedelta] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetToday:
+    """All clusters, worst first, and what is known of drift in all of the fleet."""
+
+    members: tuple[MemberToday, ...]
+    drift: DriftKnown = DriftKnown()
+
+    @property
+    def totals(self) -> Totals:
+        """The numbers of the headline."""
+        ages = [each.age for each in self.members if each.age is not None]
+        silent = [each.age for each in self.members if each.state == SILENT and each.age is not None]
+        ends = [each.certificate for each in self.members if each.certificate]
+        return Totals(
+            clusters=len(self.members),
+            states=Counter(each.state for each in self.members),
+            versions=counted_versions(each.version for each in self.members),
+            ended=sum(1 for each in ends if each.ended),
+            ends=sum(1 for each in ends if not each.ended and each.days < SOON.days),
+            evacuated=sum(1 for each in self.members if each.evacuated),
+            silent_for=max(silent, default=None),
+            read=(min(ages), max(ages)) if ages else None,
+        )
+
+
+def fleet_today(rows: t.Iterable[MemberToday], drift: DriftKnown) -> FleetToday:
+    """The clusters in their order: those of the worst concern first, of equal ones by name."""
+    order = {concern: place for place, concern in enumerate(CONCERNS)}
+
+    def rank(row: MemberToday) -> tuple[int, bool, str]:
+        return min((order[each] for each in row.concerns), default=len(order)), not row.runs, row.name
+
+    return FleetToday(members=tuple(sorted(rows, key=rank)), drift=drift)
+
+
+def member_today(
+    cluster: MemberCluster,
+    member: FleetMember | None,
+    now: datetime,
+    held: PlacementsHeld = HOLDS_NOTHING,
+    drift: DriftKnown = NOTHING_PLACED,
+    runs: t.Sequence[str] = (),
+) -> MemberToday:
+    """The row of one cluster at ``now``. ``runs`` name what is in flight there, as people call it."""
+    row = cluster_row(cluster, member)
+    state, why = _state(cluster, member, row.state, row.why)
+    evacuated = is_evacuated(cluster)
+    kubelets = _kubelets(member, row.version) if member else Kubelets()
+    ends = _next_end(member, now) if member else None
+    images: Counter[str] = Counter()
+    for pool in member.status.node_pools if member else ():
+        if pool.image:
+            images[pool.image] += pool.count
+    in_flight = [*runs, *([row.operation] if row.operation and not runs else ())]
+    concerns = {
+        _OF_STATE.get(state, ""): state in _OF_STATE,
+        CERTIFICATE_ENDED: ends is not None and ends.ended,
+        PLACEMENT_FAILS: bool(held.failing),
+        CERTIFICATE_ENDS: ends is not None and not ends.ended and ends.days < SOON.days,
+        KUBELET_TOO_OLD: kubelets.too_old,
+        DRIFTED: bool(drift.objects),
+        IS_EVACUATED: evacuated,
+    }
+    return MemberToday(
+        name=row.name,
+        group=row.group,
+        state=state,
+        why=why,
+        heartbeat=row.heartbeat,
+        age=max(now - row.heartbeat, timedelta()) if row.heartbeat else None,
+        version=row.version,
+        kubelets=kubelets,
+        images=dict(images),
+        certificate=ends,
+        held=held,
+        drift=drift,
+        evacuated=evacuated,
+        runs=tuple(in_flight),
+        concerns=tuple(each for each in CONCERNS if concerns.get(each)),
+    )
+
+
+def minor_of(version: str) -> str:
+    """``1.35`` of ``v1.35.2-gke.1``; empty for what is no version."""
+    found = _version(version)
+    return f"{found.major}.{found.minor}" if found else ""
+
+
+def counted_versions(versions: t.Iterable[str]) -> dict[str, int]:
+    """How many have each minor, the oldest first, and before it those of which it is not known."""
+    counts = Counter(map(minor_of, versions))
+    known = sorted((each for each in counts if each), key=KubeVersion.parse)
+    return {each: counts[each] for each in (*([""] if "" in counts else []), *known)}
+
+
+def _state(cluster: MemberCluster, member: FleetMember | None, state: str, why: str) -> tuple[str, str]:
+    """That of reports, but for two things: who could not be read is no one that says it is not ready; and an evacuated
+    cluster has a state of its own, too."""
+    if state == LEAVING:
+        return state, why
+    reached = find_condition(member.status.conditions, "Reachable") if member else None
+    if reached is not None and reached.status == "False":
+        return SILENT, f"{reached.message} [{reached.reason}]"
+    agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
+    if agent is None or agent.last_received_heartbeat is None:
+        return UNREAD, "no facts of it were ever read"
+    healthy = find_condition(agent.conditions, "Healthy")
+    if healthy is None:
+        return NOT_READY, "its health is not known"
+    if healthy.status == "True":
+        return READY, ""
+    told = healthy.message or healthy.reason
+    if healthy.reason in _SILENT_REASONS:
+        return SILENT, told
+    return (NOT_READY if healthy.reason in (SAID_NOT_READY, "") else UNREADABLE), told
+
+
+def _kubelets(member: FleetMember, server: str) -> Kubelets:
+    readable = {
+        pool.version: found for pool in member.status.node_pools if (found := _version(pool.version)) is not None
+    }
+    if not readable:
+        return Kubelets()
+    oldest, newest = min(readable, key=readable.__getitem__), max(readable, key=readable.__getitem__)
+    at = _version(server)
+    same = at is not None and at.major == readable[oldest].major
+    return Kubelets(
+        oldest=oldest,
+        newest=newest,
+        behind=readable[oldest].minor_distance(at) if same and at else None,
+        too_old=at is not None and too_old_for(oldest, server),
+    )
+
+
+def _next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
+    told = member.status.certificates
+    if told is None:
+        return None
+    known = [(at, which) for which, at in ((SERVER, told.server), (CLIENT, told.client)) if at]
+    if not known:
+        return None
+    at, which = min(known)
+    return CertificateEnd(which=which, at=at, days=(at - now).days)
+
+
+def _version(text: str) -> KubeVersion | None:
+    try:
+        return KubeVersion.parse(text) if text else None
+    except ValueError:
+        return None
+
+
+def _time(instant: datetime | None) -> str | None:
+    return write_time(instant, SECONDS) if instant else None

@@ -1,0 +1,156 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""When members may be touched, by the records alone: windows, freezes, upgrades in flight; and what other windows and
+freezes than the recorded ones would change in that."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ..._core.disruption.members.budget_answers import PoolAnswer, budget_answers
+from ..._core.errors import FleetError, Problem
+from ..._core.forecast.appointments import Appointment
+from ..._core.objects.karpenter.node_pool import REASONS
+from ..._core.overview.openings import (
+    RUN_TYPES,
+    UPGRADE,
+    ClusterOpenings,
+    MemberTimes,
+    entries,
+    permission,
+)
+from ..._core.values.instants import parse_time
+from ..._store.records import Record, Records
+from ..members.evacuation import evacuated_names
+from ..members.members import no_members
+from ..nodes.reading import members_in_file, nodes_file
+from ..nodes.sources import NodeManifests, with_recorded
+from ..session import Session
+from ..updates.claims import operations_in_flight
+from ..updates.constraints import StartConstraints
+from ..updates.forecasting import busy
+from ..updates.sources import UpdateManifests
+
+MOST_DAYS, CLUSTER = 366, "MemberCluster"
+_Times = dict[str, dict[str, MemberTimes]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpeningsQuestion:
+    """``names`` of members, all if empty. What is ``supposed`` stands for what is recorded under the same name.
+    ``snapshot`` is a file with nodes, for the budgets of their pools."""
+
+    names: tuple[str, ...] = ()
+    days: int = 30
+    supposed: UpdateManifests | None = None
+    snapshot: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpeningsReport:
+    """``before`` has the same members by what is recorded; empty where nothing else is supposed. ``appointments`` are
+    the entries of a calendar, by the work."""
+
+    now: datetime
+    days: int
+    clusters: tuple[ClusterOpenings, ...]
+    before: tuple[ClusterOpenings, ...] = ()
+    appointments: t.Mapping[str, tuple[Appointment, ...]]
+    pools: tuple[PoolAnswer, ...] = ()
+    findings: tuple[Problem, ...] = ()
+
+
+def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport:
+    """When the members may be touched; nobody is asked. FleetError ``bad-option``, ``no-members``, ``no-such-member``,
+    ``no-maintenance-given``, ``record-damaged``, and those of ``nodes_file``."""
+    if not 1 <= asked.days <= MOST_DAYS:
+        raise FleetError("bad-option", f"{asked.days} is not a number of days from 1 to {MOST_DAYS}", "days")
+    supposed = asked.supposed
+    if supposed is not None and not supposed.maintenance:
+        hint = "give files and folders with FleetMaintenances"
+        raise FleetError("no-maintenance-given", "no FleetMaintenance is in what was given", "src", hint)
+    now, records = session.clock(), session.records
+    until = now + timedelta(days=asked.days)
+    members = _members(records, asked.names)
+    in_flight = operations_in_flight(records, members.values())
+    gone = frozenset(evacuated_names(records.list(CLUSTER)))
+    times = _times(records, members, in_flight, supposed or UpdateManifests(), now)
+    before = _times(records, members, in_flight, UpdateManifests(), now) if supposed else {}
+
+    def told(found: _Times) -> tuple[ClusterOpenings, ...]:
+        return tuple(
+            ClusterOpenings(
+                name=name,
+                permissions={work: permission(each[name], now, until) for work, each in found.items()},
+                evacuated=name in gone,
+                operation=in_flight.get(name, ""),
+                read=_read(document),
+            )
+            for name, document in members.items()
+        )
+
+    return OpeningsReport(
+        now=now,
+        days=asked.days,
+        clusters=told(times),
+        before=told(before) if before else (),
+        appointments=entries(times, now, until),
+        pools=_pools(session, asked, now) if asked.snapshot else (),
+        findings=supposed.findings if supposed else (),
+    )
+
+
+def _members(records: Records, names: t.Sequence[str]) -> dict[str, Record]:
+    """FleetMembers by name, in the order of their names."""
+    there = {each["metadata"]["name"]: each for each in records.list("FleetMember")}
+    if not there:
+        raise no_members(records)
+    unknown = sorted(set(names) - there.keys())
+    if unknown:
+        known = f"there are: {', '.join(sorted(there))}"
+        raise FleetError.of(Problem("no-such-member", "it is no member of the fleet", name, known) for name in unknown)
+    return {name: there[name] for name in sorted(names or there)}
+
+
+def _times(
+    records: Records,
+    members: t.Mapping[str, Record],
+    in_flight: t.Mapping[str, str],
+    supposed: UpdateManifests,
+    now: datetime,
+) -> _Times:
+    """By the work, then by member. An upgrade in flight holds other upgrades; rotations of nodes go by budgets."""
+    documents = tuple(members.values())
+    found = {
+        work: StartConstraints(records, kind, "", supposed).times(documents, now) for work, kind in RUN_TYPES.items()
+    }
+    found[UPGRADE] = {
+        name: replace(each, view=busy(each.view, in_flight.get(name, ""))) for name, each in found[UPGRADE].items()
+    }
+    return found
+
+
+def _pools(session: Session, asked: OpeningsQuestion, now: datetime) -> tuple[PoolAnswer, ...]:
+    """The pools of those members that are asked for and in the snapshot."""
+    snapshot = nodes_file(asked.snapshot, now)
+    maintenance = asked.supposed.maintenance if asked.supposed else {}
+    given = with_recorded(NodeManifests(maintenance=maintenance), session.records)
+    unread = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in session.records.list(CLUSTER)}
+    fleet = {name: labels for name, labels in unread.items() if name in snapshot.failed}
+    found = budget_answers(
+        members_in_file(snapshot, ()), given.rotations.values(), given.maintenance.values(), now, REASONS, fleet
+    )
+    return tuple(each for each in found if not asked.names or each.pool.member in asked.names)
+
+
+def _read(document: Record) -> datetime | None:
+    """When it was read last, as far as its record tells."""
+    status = document.get("status")
+    text = status.get("lastRead") if isinstance(status, dict) else None
+    with contextlib.suppress(ValueError, TypeError):
+        return parse_time(text) if text else None
+    return None

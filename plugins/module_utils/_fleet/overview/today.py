@@ -1,0 +1,148 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The state of the fleet as its records tell it, gathered for one view. Asks no member and writes nothing."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ..._core.disruption.rotation.state import IN_FLIGHT
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.objects.clusters.member_cluster import MemberCluster
+from ..._core.objects.placements.binding import ClusterResourceBinding
+from ..._core.objects.placements.key import PlacementKey
+from ..._core.overview.drift import (
+    DriftRow,
+    FleetDrift,
+    Place,
+    applied_at,
+    drift_known,
+    drift_rows,
+)
+from ..._core.overview.matrix import failing
+from ..._core.overview.runs import MEMBER, NODE, RunChart
+from ..._core.overview.today import FleetToday, PlacementsHeld, fleet_today, member_today
+from ..._core.schema.meta import ObjectMeta
+from ..._core.values.update_states import RUNNING
+from ..._store.records import Record, Records
+from ..placements.recorded import all_bindings, binding_of, placement_of
+from ..recorded import decoded
+from ..session import Session
+from .runs import rotation_charts, run_charts, staged_charts
+
+T = t.TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Today:
+    """``notes`` tell of records that could not be read, and so are not counted."""
+
+    fleet: FleetToday
+    notes: tuple[Problem, ...] = ()
+
+
+@dataclass
+class _Gathered:
+    """What the records hold, by name, and what is wrong with others."""
+
+    now: datetime
+    problems: list[Problem] = field(default_factory=list)
+    held: dict[str, int] = field(default_factory=dict)
+    failing: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def listed(self, documents: t.Callable[[], t.Iterable[Record]]) -> t.Iterable[Record]:
+        try:
+            return documents()
+        except FleetError as error:
+            self.problems += error.problems
+            return ()
+
+    def each(self, documents: t.Iterable[Record], read: t.Callable[[Record], T]) -> t.Iterator[T]:
+        for document in documents:
+            try:
+                yield read(document)
+            except FleetError as error:
+                self.problems += error.problems
+
+
+def gather_today(
+    session: Session,
+    member_records: t.Iterable[Record],
+    cluster_records: t.Iterable[Record],
+    placement_records: t.Iterable[Record],
+) -> Today:
+    """A row of every FleetMember and MemberCluster that is given as it is recorded, with what the records hold of
+    placements and of runs. What is damaged is told and left out."""
+    found = _Gathered(session.clock())
+    clusters = {each.name: each for each in found.each(cluster_records, lambda one: decoded(MemberCluster, one))}
+    members = {each.name: each for each in found.each(member_records, lambda one: decoded(FleetMember, one))}
+    drift, runs = _placed(session.records, placement_records, found), _in_flight(session, found)
+    rows = [
+        member_today(
+            clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)),
+            members.get(name),
+            found.now,
+            held=PlacementsHeld(holds=found.held.get(name, 0), failing=found.failing.get(name, {})),
+            **({"drift": drift.clusters[name]} if name in drift.clusters else {}),
+            runs=runs.get(name, ()),
+        )
+        for name in sorted({*clusters, *members})
+    ]
+    return Today(fleet=fleet_today(rows, drift.whole), notes=tuple(dict.fromkeys(found.problems)))
+
+
+def _placed(records: Records, placement_records: t.Iterable[Record], found: _Gathered) -> FleetDrift:
+    """Counts who holds what, and what fails there; what is known of drift."""
+    placements = list(found.each(placement_records, placement_of))
+    bindings: dict[str, list[ClusterResourceBinding]] = {}
+    for name, binding in found.each(found.listed(lambda: all_bindings(records)), _binding):
+        bindings.setdefault(name, []).append(binding)
+    applied: dict[Place, datetime | None] = {}
+    recorded: list[DriftRow] = []
+    for placement in placements:
+        name, status = str(placement.key), placement.status
+        for cluster, at in applied_at(bindings.get(name, ()), status).items():
+            applied[name, cluster] = at
+            found.held[cluster] = found.held.get(cluster, 0) + 1
+        for cluster, why in failing(status).items():
+            found.failing.setdefault(cluster, {})[name] = why
+        recorded += drift_rows(name, status)
+    return drift_known(recorded, applied)
+
+
+def _binding(document: Record) -> tuple[str, ClusterResourceBinding]:
+    return str(PlacementKey.of_parent(document)), binding_of(document)
+
+
+def _in_flight(session: Session, found: _Gathered) -> dict[str, list[str]]:
+    """What goes on on each cluster just now, as people call it."""
+    charts: list[RunChart] = []
+    for read in (
+        lambda: run_charts(session, forecasting=False),
+        lambda: staged_charts(session.records),
+        lambda: rotation_charts(session.records),
+    ):
+        try:
+            some, problems = read()
+        except FleetError as error:
+            some, problems = (), error.problems
+        charts += some
+        found.problems += problems
+    by_cluster: dict[str, list[str]] = {}
+    for chart in charts:
+        if not chart.over:
+            for cluster in dict.fromkeys(_clusters(chart)):
+                by_cluster.setdefault(cluster, []).append(f"{chart.kind} {chart.name}")
+    return by_cluster
+
+
+def _clusters(chart: RunChart) -> t.Iterator[str]:
+    for bar in chart.bars:
+        if bar.what == MEMBER and bar.status.state == RUNNING:
+            yield bar.name
+        elif bar.what == NODE and bar.status.state in IN_FLIGHT:
+            yield bar.name.partition("/")[0]

@@ -1,0 +1,169 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The state of the fleet as text: a headline, the clusters that ask for attention, and the others counted by group."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta
+
+from ..._core.errors import Problem
+from ..._core.overview.clusters import READY
+from ..._core.overview.drift import DriftKnown
+from ..._core.overview.today import (
+    SILENT,
+    SOON,
+    FleetToday,
+    MemberToday,
+    Totals,
+    counted_versions,
+)
+from ..._core.values.instants import SECONDS, write_time
+from ..._core.values.listed import listed
+from ..text import INDENT, SHOWN, folded, notes_text, table, table_rows
+
+HEADER = ("CLUSTER", "STATE", "READ", "SERVER", "KUBELET", "IMG", "CERT", "HELD", "DRIFT")
+GROUPS = 20
+_DETAIL = "    "
+_CERTIFICATE = {"server": "the API server's certificate", "client": "the client certificate"}
+
+
+def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -> list[str]:
+    """The headline, a row for each cluster with what is wrong there below it; of a large fleet those that ask for
+    attention, and of the others how many each group has. ``place`` is where the records are."""
+    if not today.members:
+        return [*folded(f"no cluster is recorded in {place}"), *notes_text(notes)]
+    lines = folded(_headline(today))
+    shown = list(today.members)
+    if len(shown) > SHOWN:
+        shown = [each for each in shown if each.concerns or each.runs][:SHOWN]
+    if shown:
+        header, *rows = table_rows(HEADER, [_row(each) for each in shown], "")
+        lines += header
+        for member, row in zip(shown, rows, strict=True):
+            lines += row
+            told = "; ".join(_details(member))
+            lines += folded(told, _DETAIL) if told else []
+    lines += _others(today.members, shown)
+    return lines + notes_text(notes)
+
+
+def age_text(age: timedelta) -> str:
+    """How long ago, in one unit: ``40 s``, ``12 min``, ``5 h``, ``3 d``."""
+    seconds = int(age.total_seconds())
+    for unit, size, most in (("s", 1, 120), ("min", 60, 7_200), ("h", 3_600, 172_800)):
+        if seconds < most:
+            return f"{seconds // size} {unit}"
+    return f"{seconds // 86_400} d"
+
+
+def _headline(today: FleetToday) -> str:
+    totals = today.totals
+    parts = [f"{_counted(totals.clusters, 'cluster')}: {', '.join(_states(totals))}", _versions(totals)]
+    if totals.ended:
+        parts.append(f"{_counted(totals.ended, 'certificate')} ended")
+    if totals.ends:
+        verb = "ends" if totals.ends == 1 else "end"
+        parts.append(f"{_counted(totals.ends, 'certificate')} {verb} within {SOON.days} days")
+    if totals.evacuated:
+        parts.append(f"{totals.evacuated} evacuated")
+    if today.drift.places:
+        parts.append(f"drift: {today.drift.words}")
+    if totals.read:
+        youngest, oldest = map(age_text, totals.read)
+        parts.append(f"read {youngest} ago" if youngest == oldest else f"read {youngest} to {oldest} ago")
+    return "; ".join(parts)
+
+
+def _states(totals: Totals) -> t.Iterator[str]:
+    for state, count in sorted(totals.states.items(), key=lambda each: (each[0] != READY, each[0])):
+        since = f" since {age_text(totals.silent_for)}" if state == SILENT and totals.silent_for is not None else ""
+        yield f"{count} {state}{since}"
+
+
+def _versions(totals: Totals) -> str:
+    return f"versions {_counts(totals.versions)}"
+
+
+def _counts(numbers: t.Mapping[str, int]) -> str:
+    return listed([f"{version or 'not known'} ({count})" for version, count in numbers.items()])
+
+
+def _row(row: MemberToday) -> tuple[str, ...]:
+    behind = f" -{row.kubelets.behind}" if row.kubelets.behind else ""
+    ends = row.certificate
+    failing = len(row.held.failing)
+    return (
+        row.name,
+        row.state,
+        age_text(row.age) if row.age is not None else "never",
+        _short(row.version),
+        _short(row.kubelets.oldest) + behind,
+        str(len(row.images) or "?"),
+        ("ended" if ends.ended else f"{ends.days} d") if ends else "?",
+        f"{row.held.holds}, {failing} bad" if failing else str(row.held.holds),
+        _drift(row.drift),
+    )
+
+
+def _drift(known: DriftKnown) -> str:
+    if known.objects is not None:
+        return str(known.objects)
+    return "?" if known.places else "-"
+
+
+def _short(version: str) -> str:
+    """Without what vendors write behind it."""
+    return version.removeprefix("v").split("-")[0].split("+")[0] or "?"
+
+
+def _details(row: MemberToday) -> t.Iterator[str]:
+    if row.why:
+        yield row.why
+    ends = row.certificate
+    if ends and (ends.ended or ends.days < SOON.days):
+        verb = "ended" if ends.ended else "ends"
+        yield f"{_CERTIFICATE[ends.which]} {verb} at {write_time(ends.at, SECONDS)}"
+    for placement, why in sorted(row.held.failing.items())[:3]:
+        yield f"{placement} is {why}"
+    if len(row.held.failing) > 3:
+        yield f"{len(row.held.failing) - 3} more placements fail"
+    if row.kubelets.too_old:
+        yield f"kubelets of {row.kubelets.oldest} are too old for its API server"
+    if row.drift.objects:
+        yield row.drift.words
+    if row.evacuated:
+        yield "evacuated: nothing is placed there until it is readmitted"
+    if row.runs:
+        yield f"in flight: {listed(row.runs, 3)}"
+
+
+def _others(members: t.Sequence[MemberToday], shown: t.Sequence[MemberToday]) -> list[str]:
+    """How many each group has of those that were not shown."""
+    names = {each.name for each in shown}
+    left = [each for each in members if each.name not in names]
+    if not left:
+        return []
+    groups: dict[str, list[MemberToday]] = {}
+    for each in left:
+        groups.setdefault(each.group, []).append(each)
+    rows = [
+        (
+            group or "(none)",
+            str(len(mine)),
+            str(sum(1 for each in mine if each.state == READY)),
+            str(sum(1 for each in mine if each.concerns)),
+            _counts(counted_versions(each.version for each in mine)),
+        )
+        for group, mine in sorted(groups.items())
+    ]
+    lines = [f"{len(left):,} more clusters by group, all of them in the result:"]
+    lines += table(("GROUP", "CLUSTERS", "READY", "TO LOOK AT", "VERSIONS"), rows[:GROUPS], INDENT)
+    if len(rows) > GROUPS:
+        lines.append(f"{INDENT}{len(rows) - GROUPS} more groups")
+    return lines
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,167 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The state of the fleet in one view: what asks for attention, and in which order."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftKnown
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.today import (
+    CONCERNS,
+    Kubelets,
+    MemberToday,
+    PlacementsHeld,
+    fleet_today,
+    member_today,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+HOUR_AGO = "2026-03-02T08:00:00Z"
+FAR = "2027-03-02T09:00:00Z"
+
+
+WELL = ("True", "Ready", "")
+
+
+def cluster(name: str = "a", healthy: tuple[str, str, str] | None = WELL, **more: Any) -> MemberCluster:
+    """``healthy`` are status, reason and message; None is one that was never read."""
+    agents = []
+    if healthy:
+        status, reason, message = healthy
+        condition = {"type": "Healthy", "status": status, "reason": reason, "message": message}
+        agents = [{"type": "MemberAgent", "lastReceivedHeartbeat": HOUR_AGO, "conditions": [condition]}]
+    properties = {"k8s.io/k8s-version": {"value": more.pop("version", "v1.35.2")}}
+    return decode(MemberCluster, {
+        "metadata": {"name": name, **more},
+        "spec": {"identity": {"kind": "User", "name": "u"}, "taints": more.pop("taints", [])},
+        "status": {"agentStatus": agents, "properties": properties},
+    })  # fmt: skip
+
+
+def member(*pools: tuple[str, str, int], certificates: Any = None, operation: str = "") -> FleetMember:
+    """Pools are kubelet version, image and number of nodes."""
+    rows = [{"name": f"p{at}", "version": version, "image": image, "count": count}
+            for at, (version, image, count) in enumerate(pools)]  # fmt: skip
+    status = {"nodePools": rows, "operation": operation, **({"certificates": certificates} if certificates else {})}
+    spec = {"connection": {"kubeconfig": "/none"}, "group": "eu"}
+    return decode(FleetMember, {"metadata": {"name": "a"}, "spec": spec, "status": status})
+
+
+def seen(of: MemberCluster | None = None, fleet: FleetMember | None = None, **more: Any) -> MemberToday:
+    return member_today(of or cluster(), fleet, NOW, **more)
+
+
+@pytest.mark.parametrize(
+    ("healthy", "state", "concern"),
+    [
+        (("True", "Ready", ""), "ready", None),
+        (("False", "NotReady", "/readyz does not answer ok"), "not ready", "not-ready"),
+        (("False", "Unreachable", "connection refused"), "silent", "silent"),
+        (("False", "Timeout", "no answer"), "silent", "silent"),
+        (("False", "CredentialsExpired", "the token expired"), "not reached", "not-reached"),
+        (None, "never read", "never-read"),
+    ],
+)
+def test_who_does_not_answer_is_no_one_that_says_it_is_not_ready(healthy: Any, state: str, concern: str | None):
+    """F22: unreachable is not absent."""
+    row = seen(cluster(healthy=healthy))
+    assert row.state == state and row.concerns == ((concern,) if concern else ())
+    assert bool(row.why) == (state != "ready")
+    assert row.age == (timedelta(hours=1) if healthy else None)
+
+
+def test_a_cluster_that_is_evacuated_and_silent_is_both():
+    mark = [{"key": "gitops.fleet/evacuated", "effect": "NoSchedule"}]
+    row = seen(cluster(healthy=("False", "Timeout", "no answer"), taints=mark))
+    assert row.evacuated and row.state == "silent" and row.concerns == ("silent", "evacuated")
+
+
+def test_the_oldest_and_the_newest_kubelet_and_how_far_behind():
+    row = seen(fleet=member(("v1.35.1", "Ubuntu", 3), ("v1.33.4-gke.1", "Flatcar", 2), ("v1.35.0", "Ubuntu", 4)))
+    assert row.kubelets == Kubelets(oldest="v1.33.4-gke.1", newest="v1.35.1", behind=2)
+    assert row.images == {"Ubuntu": 7, "Flatcar": 2} and row.concerns == ()
+
+
+def test_a_kubelet_that_is_too_old_asks_for_attention():
+    """Kubernetes supports kubelets up to three minors older than the API server."""
+    assert seen(fleet=member(("v1.32.9", "", 1))).concerns == ()
+    row = seen(fleet=member(("v1.31.9", "", 1)))
+    assert row.kubelets.too_old and row.kubelets.behind == 4 and row.concerns == ("kubelet-too-old",)
+
+
+@pytest.mark.parametrize("pools", [(), (("", "", 1),), (("soon", "", 1),)])
+def test_kubelets_of_which_nothing_is_known(pools: Any):
+    assert seen(fleet=member(*pools)).kubelets == Kubelets()
+
+
+@pytest.mark.parametrize(
+    ("certificates", "which", "days", "concerns"),
+    [
+        ({"server": FAR, "client": "2026-03-22T09:00:00Z"}, "client", 20, ("certificate-ends",)),
+        ({"server": "2026-03-31T10:00:00Z", "client": FAR}, "server", 29, ("certificate-ends",)),
+        ({"server": "2026-04-01T09:00:00Z"}, "server", 30, ()),
+        ({"client": "2026-03-02T08:59:00Z"}, "client", -1, ("certificate-ended",)),
+        ({"client": "2026-03-02T10:00:00Z"}, "client", 0, ("certificate-ends",)),
+    ],
+)
+def test_the_certificate_that_ends_next(certificates: Any, which: str, days: int, concerns: tuple[str, ...]):
+    row = seen(fleet=member(certificates=certificates))
+    assert row.certificate is not None
+    assert (row.certificate.which, row.certificate.days, row.concerns) == (which, days, concerns)
+
+
+def test_a_certificate_of_which_nothing_is_known_is_none():
+    assert seen(fleet=member()).certificate is None and seen().certificate is None
+
+
+def test_what_fails_what_drifted_and_what_is_in_flight():
+    drift = DriftKnown(places=1, looked=1, objects=2, seen=NOW)
+    row = seen(held=PlacementsHeld(holds=3, failing={"web": "not Applied"}), drift=drift, runs=("update run r",))
+    assert row.concerns == ("placement-fails", "drifted") and row.runs == ("update run r",)
+    assert seen(fleet=member(operation="op-1")).runs == ("op-1",)
+    assert seen(fleet=member(operation="op-1"), runs=("update run r",)).runs == ("update run r",)
+
+
+def test_the_worst_stand_first_and_equal_ones_by_name():
+    rows = [
+        seen(cluster("fine")),
+        seen(cluster("busy"), runs=("update run r",)),
+        seen(cluster("b-silent", ("False", "Timeout", "x"))),
+        seen(cluster("a-silent", ("False", "Timeout", "x"))),
+        seen(cluster("failing"), held=PlacementsHeld(holds=1, failing={"web": "not Applied"})),
+        seen(cluster("late", ("False", "NotReady", "x"))),
+    ]
+    found = fleet_today(rows, DriftKnown())
+    assert [each.name for each in found.members] == ["a-silent", "b-silent", "late", "failing", "busy", "fine"]
+
+
+def test_every_concern_has_its_place_once():
+    assert len(set(CONCERNS)) == len(CONCERNS)
+
+
+def test_the_numbers_of_the_headline():
+    rows = [
+        seen(cluster("a"), member(certificates={"server": "2026-03-10T09:00:00Z"})),
+        seen(cluster("b", version="v1.34.1"), member(certificates={"server": "2026-01-10T09:00:00Z"})),
+        seen(cluster("c", ("False", "Timeout", "x"))),
+        seen(cluster("d", version="soon")),
+    ]
+    totals = fleet_today(rows, DriftKnown()).totals
+    assert (totals.clusters, totals.states) == (4, {"ready": 3, "silent": 1})
+    assert totals.versions == {"1.35": 2, "1.34": 1, "": 1}
+    assert (totals.ended, totals.ends, totals.silent_for) == (1, 1, timedelta(hours=1))
+    assert totals.read == (timedelta(hours=1), timedelta(hours=1))
+
+
+def test_a_row_is_plain_data():
+    row = seen(fleet=member(("v1.35.1", "Ubuntu", 3), certificates={"server": FAR})).as_dict()
+    assert row["age"] == 3600 and row["heartbeat"] == HOUR_AGO
+    assert row["certificate"] == {"which": "server", "ends": FAR, "days": 365}
+    assert row["drift"]["objects"] is None and row["placements"] == {"held": 0, "failing": {}}

@@ -1,0 +1,121 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The state of the fleet is put together from its records, and what is damaged of them is told and hides nothing."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import (
+    CLUSTER_API,
+    FLEET_API,
+    PLACEMENT_API,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.today import Today, gather_today
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import all_placements
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)
+APPLIED = "2026-08-16T12:00:00Z"
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
+    """Two members; the placement web is on both, and fails on b."""
+    found = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    for name in "ab":
+        found.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": name},
+                      "spec": {"identity": {"kind": "User", "name": "u"}},
+                      "status": {"agentStatus": [heard()]}})  # fmt: skip
+        found.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name},
+                      "spec": {"connection": {"kubeconfig": "/none"}},
+                      "status": {"certificates": {"server": "2026-08-20T12:00:00Z"}}})  # fmt: skip
+        found.create(binding(name))
+    rows = [{"clusterName": name, "conditions": [applied(name == "a")]} for name in "ab"]
+    found.create({"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": {"name": "web"},
+                  "spec": {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "web"}]},
+                  "status": {"placementStatuses": rows}})  # fmt: skip
+    yield found
+    found.close()
+
+
+def heard() -> dict[str, t.Any]:
+    healthy = {"type": "Healthy", "status": "True", "reason": "Ready"}
+    return {"type": "MemberAgent", "lastReceivedHeartbeat": "2026-08-17T11:00:00Z", "conditions": [healthy]}
+
+
+def applied(holds: bool) -> dict[str, t.Any]:
+    told = "" if holds else "1 of 3"
+    return {"type": "Applied", "status": str(holds), "lastTransitionTime": APPLIED, "message": told}
+
+
+def binding(cluster: str) -> dict[str, t.Any]:
+    decision = {"clusterName": cluster, "selected": True}
+    return {
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourceBinding",
+        "metadata": {"name": f"web-{cluster}", "labels": {"kubernetes-fleet.io/parent-CRP": "web"}},
+        "spec": {"state": "Bound", "targetCluster": cluster, "schedulingPolicySnapshotName": "web-0",
+                 "clusterDecision": decision, "resourceSnapshotName": "web-0-snapshot"},
+        "status": {"conditions": [applied(True)]},
+    }  # fmt: skip
+
+
+def gathered(records: SqliteRecords) -> Today:
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+    kinds = (records.list(kind) for kind in ("FleetMember", "MemberCluster"))
+    return gather_today(session, *kinds, all_placements(records))
+
+
+def test_what_is_held_and_what_fails_and_when_an_apply_was_there(records: SqliteRecords) -> None:
+    today = gathered(records)
+    bad, good = today.fleet.members
+    assert (bad.name, bad.held.holds, bad.held.failing) == ("b", 1, {"web": "not Applied: 1 of 3"})
+    assert (good.name, good.held.holds, good.held.failing) == ("a", 1, {})
+    assert good.certificate is not None and good.certificate.days == 3
+    assert good.drift.words == "not looked since the last apply at 2026-08-16T12:00:00Z"
+    assert today.fleet.drift.places == 2 and today.fleet.drift.objects is None and today.notes == ()
+
+
+def test_what_is_damaged_is_told_and_hides_nothing(records: SqliteRecords) -> None:
+    """A hub with other definitions lets in what a file does not."""
+    damaged = {"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "c"}, "spec": "none"}
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+    members, clusters = (records.list(kind) for kind in ("FleetMember", "MemberCluster"))
+    today = gather_today(session, [damaged, *members], clusters, all_placements(records))
+    assert [each.name for each in today.fleet.members] == ["b", "a"]
+    assert {each.code for each in today.notes} == {"record-damaged"}
+
+
+def test_records_that_cannot_be_listed_are_told_too(records: SqliteRecords, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = records.list
+
+    def listed(kind: str, *more: t.Any) -> t.Any:
+        if kind in ("ClusterResourceBinding", "UpdateRun"):
+            raise FleetError("records-damaged", "it has no spec", kind)
+        return real(kind, *more)
+
+    monkeypatch.setattr(records, "list", listed)
+    today = gathered(records)
+    assert len(today.fleet.members) == 2
+    assert {each.where for each in today.notes} == {"ClusterResourceBinding", "UpdateRun"}
+
+
+def test_a_member_that_was_never_read_has_a_row(records: SqliteRecords) -> None:
+    records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "new"},
+                    "spec": {"connection": {"kubeconfig": "/none"}}})  # fmt: skip
+    (row,) = (each for each in gathered(records).fleet.members if each.name == "new")
+    assert row.state == "never read" and row.drift.words == "nothing is placed"
+
+
+def test_who_is_rotated_or_updated_now_is_named(records: SqliteRecords) -> None:
+    records.create({"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "r"}, "spec": {},
+                    "status": {"phase": "Running", "state": {"nodes": [
+                        {"name": "a/n1", "phase": "Draining"}, {"name": "b/n2", "phase": "Waiting"}]}}})  # fmt: skip
+    rows = {each.name: each.runs for each in gathered(records).fleet.members}
+    assert rows == {"a": ("rotation r",), "b": ()}

@@ -1,0 +1,228 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each command that is printed is one that can be typed: its playbook is there, and takes every variable."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import typing as t
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ansible.parsing.splitter import parse_kv
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import FAILED
+from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
+    NextStep,
+    after_approval,
+    after_placement,
+    after_rotation,
+    after_run,
+    after_staged,
+    next_lines,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.playbook_command import playbook_command
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import PLAYBOOKS
+from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
+    Play,
+    changed,
+    gate,
+    laid,
+    played,
+)
+from ansible_collections.gitops.fleet.tools import playbooks
+
+HUB = {"type": "hub", "kubeconfig": "/home/it's me/config", "context": "hub"}
+DIGEST = "sha256:0123456789abcdef0123"
+
+
+def typed(command: str) -> tuple[str, dict[str, t.Any]]:
+    """The playbook and the variables that a shell and Ansible make of it; each variable is one that it takes."""
+    program, playbook, *rest = shlex.split(command)
+    assert program == "ansible-playbook" and rest[::2] == ["-e"] * (len(rest) // 2)
+    values: dict[str, t.Any] = {}
+    for each in rest[1::2]:
+        values |= json.loads(each) if each.startswith("{") else parse_kv(each)
+    name = playbook.removeprefix("gitops.fleet.")
+    assert set(values) <= set(playbooks.variables(Path(PLAYBOOKS) / f"{name}.yml")), command
+    return name, values
+
+
+def told(
+    steps: list[NextStep], records: t.Mapping[str, t.Any] | None = None
+) -> list[tuple[str, str, dict[str, t.Any]]]:
+    found = []
+    for line in next_lines(steps, records or {}):
+        to, _colon, command = line.partition(": ansible-playbook ")
+        found.append((to, *typed(f"ansible-playbook {command}")))
+    return found
+
+
+def run(play: Play) -> UpdateRun:
+    made = read(update_run({"type": "Full", "kubernetesVersion": "1.28.3"})).object
+    assert isinstance(made, UpdateRun)
+    return replace(made, status=status_of(play.run, derive(play.run), UpdateRunStatus(digest=DIGEST)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "a",
+            "a b",
+            "it's",
+            'a"b',
+            "$(id)",
+            "a;b",
+            "a\\b",
+            "@file",
+            "{x",
+            "[x]",
+            "a=b",
+            "-x",
+            "#",
+            "\n",
+            "\u202e",
+            "",
+            "007",
+        )
+    ]
+    + [["a", "b c"], ["x"], {"a": {"b": "c"}}],
+    ids=repr,
+)
+def test_a_value_comes_through_a_shell_and_ansible_as_it_was(value: t.Any) -> None:
+    """Names are what others have given."""
+    command = playbook_command("retry", {"run": value})
+    assert typed(command) == ("retry", {"run": value}) and "\n" not in command and "\u202e" not in command
+
+
+@pytest.mark.parametrize("value", ["{{ lookup('pipe', 'id') }}", "{% x %}", "{# x #}", ["{{ x }}"], {"{{ x }}": 1}])
+def test_what_ansible_would_take_for_a_template_is_no_command(value: t.Any) -> None:
+    assert playbook_command("retry", {"run": value}) == ""
+    assert next_lines([NextStep(to="go on", playbook="retry", variables={"run": value})], {}) == []
+
+
+def test_records_elsewhere_are_named_and_what_has_to_be_given_again() -> None:
+    steps = [NextStep(to="go on", playbook="update", variables={"run": "r", "restart": True})]
+    assert told(steps, HUB) == [("to go on", "update", {"run": "r", "restart": "true", "records": HUB})]
+    (line,) = next_lines(steps, {}, ["drivers", "operations"])
+    assert line == (
+        "to go on, with drivers and operations as now: ansible-playbook gitops.fleet.update -e run=r -e restart=true"
+    )
+
+
+def test_a_run_that_failed_is_started_again_or_without_what_failed() -> None:
+    assert told(after_run(run(played("s{g:a,b}").start().fails("a")))) == [
+        ("to try again what failed, and go on", "update", {"run": "release-7", "restart": "true"}),
+        ("to leave out what failed, before that", "skip", {"run": "release-7", "targets": "Member:a"}),
+    ]
+    two = changed(changed(laid("s{g:a,b}"), "g", max_concurrency=2), "s", max_concurrency=2)
+    skip = told(after_run(run(Play(two).start().fails("a", "b"))))[1]
+    assert skip[2]["targets"] == ["Member:a", "Member:b"]
+
+
+def test_a_finished_run_that_left_somebody_behind_is_repeated_for_those() -> None:
+    tolerant = changed(changed(laid("s{g:a,b}"), "g", max_allowed_failures=1), "s", max_allowed_failures=1)
+    ended = run(Play(tolerant).start().fails("a").ends("b"))
+    assert told(after_run(ended)) == [
+        ("to make a run that repeats what failed or was skipped", "retry", {"run": "release-7"})
+    ]
+    assert after_run(run(played("s{g:a}").start().ends("a"))) == []
+
+
+def test_a_run_goes_on_from_each_other_state() -> None:
+    assert told(after_run(run(played("s{g:a}")))) == [("to start it", "update", {"run": "release-7"})]
+    assert told(after_run(run(played("s{g:a}").start()))) == [("to go on", "update", {"run": "release-7"})]
+    stopped = played("s{g:a,b}").start().stop()
+    assert after_run(run(stopped)) == [], "upgrades in flight are followed by whoever conducts"
+    assert told(after_run(run(stopped.ends("a")))) == [
+        ("to take it up again", "update", {"run": "release-7", "restart": "true"})
+    ]
+
+
+def test_each_open_gate_has_its_whole_command() -> None:
+    gated = changed(changed(laid("s{g:a}"), "s", before_gates=gate("ticket")), "g", before_gates=gate("tests"))
+    found = after_run(run(Play(gated).start()))
+    assert told(found) == [
+        ("to approve ticket (before s)", "approve", {"run": "release-7", "gate": "id-ticket", "digest": DIGEST[7:23]}),
+        ("to go on then", "update", {"run": "release-7"}),
+    ]
+
+
+def test_an_approval_says_how_the_run_goes_on() -> None:
+    assert told(after_approval("r", "update", "Pending"))[0][1:] == ("update", {"run": "r"})
+    assert told(after_approval("r", "update", "Stopped"))[0][1:] == ("update", {"run": "r", "restart": "true"})
+    assert told(after_approval("a/r", "staged_update", ""))[0][1:] == ("staged_update", {"run": "a/r"})
+
+
+def test_a_staged_run_is_approved_carried_on_and_taken_up() -> None:
+    kind, again = "ClusterStagedUpdateRun", {"resources": ["a", "b"]}
+    assert told(after_staged("r", kind, "Waiting", [("prod", "Before")], again)) == [
+        (
+            "to approve what comes before prod",
+            "approve",
+            {"run": "r", "kind": kind, "stage": "prod", "timing": "Before"},
+        ),
+        ("to go on then", "staged_update", {"run": "r", **again}),
+    ]
+    assert [each[2].get("state") for each in told(after_staged("r", kind, "Stopped", [], {}))] == ["started", None]
+    assert [after_staged("r", kind, each, [], {}) for each in ("Succeeded", FAILED)] == [[], []]
+
+
+GIVEN = {
+    "state": "planned",
+    "src": ["p"],
+    "resources": ["r", "s"],
+    "facts": "f.json",
+    "names": ["web"],
+    "allow_empty": True,
+    "max_removals": "50%",
+    "fail_on": ["drifted"],
+    "holder": "x",
+    "result_file": "y",
+}
+SAME = {"placements": "p", "resources": ["r", "s"], "names": "web", "allow_empty": "true", "max_removals": "50%"}
+
+
+def test_a_plan_says_how_just_that_is_carried_out() -> None:
+    assert told(after_placement(GIVEN, "planned", True, DIGEST)) == [
+        ("to carry out just this", "apply", {**SAME, "digest": DIGEST[7:23]})
+    ]
+    kept = told(after_placement({**GIVEN, "write_plan": "plan.json"}, "planned", True, DIGEST))
+    assert kept[0][2] == {**SAME, "approved_plan": "plan.json"}
+    assert after_placement(GIVEN, "planned", False, DIGEST) == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "wait", "playbook"),
+    [
+        ("drifted", False, "apply"),
+        ("waiting", False, "apply"),
+        ("waiting", True, "rollout"),
+        ("partial", True, "rollout"),
+    ],
+)
+def test_what_drifted_waits_or_failed_is_gone_on_with(outcome: str, wait: bool, playbook: str) -> None:
+    ((_to, found, variables),) = told(after_placement({**GIVEN, "wait": wait}, outcome, True, DIGEST))
+    assert (found, variables) == (playbook, SAME)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"state": "absent"}, {"state": "rolled_back", "to": 1}, {"evacuate": "c"}, {"definition": [{}]}, {"src": []}],
+)
+def test_where_another_playbook_would_have_to_be_told_more_nothing_is_said(more: dict[str, t.Any]) -> None:
+    assert after_placement({**GIVEN, **more}, "waiting", True, DIGEST) == []
+
+
+def test_a_rotation_that_waits_is_carried_on() -> None:
+    assert told(after_rotation("nodes", "waiting")) == [("to go on", "rotate", {"rotation": "nodes"})]
+    assert after_rotation("nodes", "partial") == []
