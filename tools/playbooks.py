@@ -33,7 +33,7 @@ CONDUCTING = {
 }
 # What only an apply that may wait for its members needs, and what moves placements between clusters.
 ROLLING = {"time_limit", "max_idle", "readiness", "wait"}
-MOVING = {"evacuate", "readmit"}
+MOVING = {"evacuate", "readmit", "empty_first"}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
     "apply": {"state", "definition", "to", "wait", *MOVING},
@@ -48,6 +48,7 @@ FIXED = {
     },
     "budgets": {"definition"},
     "rotate": {"definition", "only_waiting"},
+    "when": {"definition"},
     "nodes": {"definition"},
     "facts": {"return_snapshot"},
     "join": {"state", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
@@ -81,8 +82,8 @@ FIXED = {
     },
     "environment_up": {"state"},
     "environment_down": {"state", "allow_delete"},
-    "local_up": {"state"},
-    "local_down": {"state", "result_file"},
+    "local_up": {"state", "fleet"},
+    "local_down": {"state", "fleet"},
 }
 # Variables that mean something else than the option that they are given to, if to any, by playbook.
 LOCAL_FLEET = {
@@ -98,7 +99,12 @@ OWN = {
         "resources": "Git checkout of the resources, of which Secrets are read again",
     },
     "evict": {"evictions": "files and folders with evictions and with budgets of placements"},
+    "history": {"before": "until when, in the same forms as `since`"},
     "explain": {"clusters": "names of the clusters that are asked about; all without it"},
+    "when": {
+        "clusters": "names of the clusters, separated by commas, or as a list; all without it",
+        "snapshot": "file with nodes, of whose pools the budgets are told too",
+    },
     "what_if": {
         "gone": "clusters that have left the fleet, in what is supposed",
         "new": "clusters that have joined it: `name`, `like` another one, and what `change` may have",
@@ -112,6 +118,7 @@ OWN = {
     },
     "leave": {"members": "names of the members that leave"},
     "local_up": LOCAL_FLEET,
+    "local_down": {"clusters": "names of further clusters to remove, whoever made them"},
     "rbac": {
         "subject": "name of the user, group or service account that gets the rights",
         "subject_kind": "User, Group or ServiceAccount",
@@ -149,6 +156,11 @@ writes text for people (`default`, `minimal`, `oneline`), else to standard error
 like `json` stays what it is; the results hold the same lines as `table` or `tree`. A play whose output nobody reads
 any more (`| head`) ends.
 
+A play that fails ends with why, and what to type next where that is known. The whole result of a task that failed is
+printed with `-v`, and by callbacks that write for machines; `result_file` has it in any case, and so has who calls the
+verbs in plays of their own. No inventory is needed: `ANSIBLE_LOCALHOST_WARNING=false` and
+`ANSIBLE_INVENTORY_UNPARSED_WARNING=false` keep Ansible from warning that there is none.
+
 How far a run, a rollout, a build or a download is, shows the callback `gitops.fleet.fleet_progress` where it is named:
 `ANSIBLE_CALLBACKS_ENABLED=gitops.fleet.fleet_progress`. On a terminal that is a bar below what is said, with the time
 left at the pace so far; in a pipeline a line now and then that begins with `progress:`. Staged runs of placements and
@@ -169,7 +181,7 @@ def section(file: Path) -> str:
     defaults, own = told.get("vars") or {}, OWN.get(file.stem, {})
     for variable, (_option, documented) in variables(file).items():
         default = defaults.get(variable, "" if variable in own else documented.get("default", ""))
-        meaning = own.get(variable) or _first(documented)
+        meaning = own.get(variable) or _meaning(documented)
         lines.append(f"| `{variable}` | {f'`{_plain(default)}`' if default not in ('', None) else ''} | {meaning} |")
     return "\n".join([*lines, ""])
 
@@ -226,10 +238,16 @@ def options(verb: str) -> dict[str, Document]:
     return dict(documented()[verb].get("options") or {})
 
 
-def _first(option: Document) -> str:
+def _meaning(option: Document) -> str:
+    """The first paragraph of its description; of a choice every one that is needed to tell of all values."""
     text = option.get("description") or ""
-    first = str(text[0] if isinstance(text, list) else text).strip()
-    return re.sub(r"[A-Z]+\(([^)]*)\)", r"`\1`", first).replace("|", "\\|")
+    paragraphs = [str(each).strip() for each in (text if isinstance(text, list) else [text])]
+    choices = {f"V({each})" for each in option.get("choices") or ()}
+    told = paragraphs[:1]
+    for each in paragraphs[1:]:
+        if any(choice in each for choice in choices if choice not in " ".join(told)):
+            told.append(each)
+    return re.sub(r"[A-Z]+\(([^)]*)\)", r"`\1`", " ".join(told)).replace("|", "\\|")
 
 
 def _plain(value: t.Any) -> str:

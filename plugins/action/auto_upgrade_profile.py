@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.updates.automatic.profiles import absent, evaluated, recorded_profiles
-from ..module_utils._fleet.updates.gate_completion import user
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._report.profiles_text import profiles_text
 from ..plugin_utils._verb import Answer, Run, Verb

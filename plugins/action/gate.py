@@ -6,9 +6,13 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.audit.actor import user
+from ..module_utils._fleet.audit.update_runs import answered
 from ..module_utils._fleet.placements.staged.answering import WishedApproval, answer, is_staged
 from ..module_utils._fleet.session import Session
-from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse, user
+from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse
+from ..module_utils._fleet.updates.run_record import read_run
+from ..module_utils._report.commands.next_steps import after_approval
 from ..plugin_utils._verb import Answer, Run, Verb
 
 OF_GATES = ("id", "group", "name")
@@ -21,8 +25,13 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
-                return _staged(session, options, not run.check_mode)
-            return _gate(session, options, not run.check_mode)
+                answer, on = _staged(session, options, not run.check_mode), "staged_update"
+            else:
+                answer, on = _gate(session, options, not run.check_mode), "update"
+            state = read_run(session.records, options["run"]).status.status.state if on == "update" else ""
+        if run.check_mode or options["state"] == REFUSED:
+            return answer
+        return run.with_next(answer, after_approval(options["run"], on, state), fails=False)
 
 
 def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
@@ -35,6 +44,7 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
     )
     asked = (session, options["run"], which, approver(session), options["digest"], options["reason"], write)
     done = refuse(*asked) if options["state"] == REFUSED else complete(*asked, options["allow_self_approval"])
+    answered(session, done, options["reason"], write)
     data = {
         "id": done.gate.gate.id,
         "where": done.gate.position,

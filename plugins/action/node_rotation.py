@@ -7,6 +7,7 @@ import typing as t
 from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError
+from ..module_utils._fleet.audit.rotations import deleted
 from ..module_utils._fleet.files import refuse_empty
 from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.replacing import ReplacementWish
@@ -14,6 +15,7 @@ from ..module_utils._fleet.nodes.rotating import RotationWish, conducted, planne
 from ..module_utils._fleet.nodes.rotation_record import delete_rotation
 from ..module_utils._fleet.nodes.rotation_report import report_data, rotation_name, rotation_verdict
 from ..module_utils._fleet.nodes.sources import node_manifests
+from ..module_utils._report.commands.next_steps import after_rotation
 from ..module_utils._report.nodes.rotation_text import rotation_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._libraries import SERVERS
@@ -35,6 +37,7 @@ class ActionModule(Verb):
         with run.open(options) as session:
             if options["state"] == "absent":
                 gone = delete_rotation(session.records, name, options["force"], write=not run.check_mode)
+                gone = deleted(session, name, gone, write=not run.check_mode)
                 return Answer(changed=gone, data={"name": name})
             if options["state"] == "stopped":
                 report = stopped(session, name, write=not run.check_mode)
@@ -46,6 +49,8 @@ class ActionModule(Verb):
         outcome, code, message = rotation_verdict(report)
         if options["state"] == "stopped" or run.check_mode:
             outcome, code, message = "planned" if run.check_mode else "done", "", ""
+        for line in run.next_lines(after_rotation(name, outcome)):
+            run.say(line)
         return Answer(
             changed=report.changed,
             outcome=outcome,

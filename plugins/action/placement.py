@@ -18,7 +18,9 @@ from ..module_utils._fleet.placements.placement import (
     brake_limits,
     run,
 )
+from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.changes import plan_diff
+from ..module_utils._report.commands.next_steps import after_placement
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import first_text, notes_text, plan_text
 from ..plugin_utils._libraries import SERVERS
@@ -40,12 +42,15 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
         approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
         asked = _asked(options, run_of, approved.digest if approved else options["digest"] or "")
+        began = run_of.now.replace(microsecond=0)
         with run_of.open(options, writes=asked.write) as session:
             try:
                 report = run(session, asked)
             except FleetError as error:
                 raise _with_difference(error, approved.changes if approved else ()) from error
-        return _answer(report, options, run_of)
+        answer = _answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
+        steps = after_placement(run_of.given, answer.outcome, answer.changed, report.plan.digest)
+        return run_of.with_next(answer, steps, answer.outcome in ("partial", *options["fail_on"]))
 
 
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
@@ -54,9 +59,10 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         raise FleetError("nothing-asked", f"state {options['state']} needs the names of the placements", "names")
     back = _roll_back(options)
     refuse_unwritable(options["write_plan"], options["write_markdown"])
-    if options["state"] in ("absent", "rolled_back") and (options["evacuate"] or options["readmit"]):
+    moving = [each for each in ("evacuate", "readmit", "empty_first") if options[each]]
+    if options["state"] in ("absent", "rolled_back") and moving:
         text = f"state {options['state']} moves no placement from one cluster to another"
-        raise FleetError("bad-option", text, "evacuate, readmit", "use state present")
+        raise FleetError("bad-option", text, ", ".join(moving), "use state present")
     age = options["max_facts_age"]
     plan_only = options["state"] == "planned"
     return PlacementRequest(
@@ -67,6 +73,7 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
         roll_back=back,
         evacuate=options["evacuate"] or "",
         readmit=options["readmit"] or "",
+        empty_first=options["empty_first"],
         resources=tuple(options["resources"]) if options["resources"] and back is None else None,
         facts=None if options["facts"] in (AUTO, READ) else facts_file(options["facts"], run_of.now),
         read=options["facts"] == READ,
@@ -109,7 +116,7 @@ def _roll_back(options: dict[str, t.Any]) -> RollBack | None:
     return RollBack(to=to, checkouts=tuple(options["resources"] or ()))
 
 
-def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
+def _answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at: str) -> Answer:
     lines = [*first_text(report.plan.findings), *report.evacuation.lines]
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += notes_text(report.plan.findings)
@@ -137,6 +144,7 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run) -> Answer:
             for placement, outcomes in report.outcomes.items()
         },
         "availability": report.availability,
+        "observed_at": observed_at,
         "drifted": _steps(report, lambda outcome: outcome.drifted),
         "due": _steps(report, lambda outcome: outcome.changes),
         "waves": report.waves,

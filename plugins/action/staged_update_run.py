@@ -6,14 +6,17 @@ from __future__ import annotations
 import typing as t
 from datetime import timedelta
 
+from ..module_utils._fleet.audit.staged_runs import deleted
 from ..module_utils._fleet.given import run_meant
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import brake_limits, removal_limit
+from ..module_utils._fleet.placements.staged.approvals import open_requests
 from ..module_utils._fleet.placements.staged.carrying import CONDUCTED, staged_run
 from ..module_utils._fleet.placements.staged.report import StagedOptions, StagedReport
 from ..module_utils._fleet.placements.staged.run_record import delete_run
 from ..module_utils._fleet.placements.staged.sources import staged_manifests
 from ..module_utils._fleet.updates.gate_completion import terms_of
+from ..module_utils._report.commands.next_steps import after_staged
 from ..module_utils._report.staged_text import staged_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._libraries import SERVERS
@@ -31,12 +34,19 @@ class ActionModule(Verb):
         name, write, wish = run_meant(options["name"] or "", given.runs), not run.check_mode, _wish(options)
         with run.open(options) as session:
             if options["state"] == "absent":
-                return Answer(changed=delete_run(session.records, name, options["force"], write), data={"name": name})
+                gone = delete_run(session.records, name, options["force"], write)
+                return Answer(changed=deleted(session, name, gone, write), data={"name": name})
             report = staged_run(session, name, given, options["state"], wish, write=write)
         tree = staged_text(report.run, report.state, report.digest)
         for line in (*tree, *report.lines, *notes_text(report.notes)):
             run.say(line)
-        return _answer(report, tree, options["state"], run.check_mode)
+        answer = _answer(report, tree, options["state"], run.check_mode)
+        if run.check_mode:
+            return answer
+        key, open_ones = report.run.key, [(each.stage, each.timing) for each in open_requests(report.run)]
+        again = {name: run.given[name] for name in ("resources", "prune_kinds") if run.given.get(name)}
+        steps = after_staged(str(key), key.kinds.run, report.state, open_ones, again)
+        return run.with_next(answer, steps, answer.outcome in ("partial", "failed"))
 
 
 def _wish(options: dict[str, t.Any]) -> StagedOptions:

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
 from datetime import timedelta
 
+from ..module_utils._fleet.audit.actor import user
+from ..module_utils._fleet.audit.update_runs import defined, deleted
 from ..module_utils._fleet.conductor.executor import Pace
 from ..module_utils._fleet.given import keep, run_meant
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.conducting import (
+    FAILURE,
+    PARTIAL,
     ConductOptions,
     carry_on,
     refuse_unfit,
@@ -17,16 +22,30 @@ from ..module_utils._fleet.updates.conducting import (
     verdict,
 )
 from ..module_utils._fleet.updates.defining import Outcome, define_run, retried
-from ..module_utils._fleet.updates.gate_completion import terms_of, user
+from ..module_utils._fleet.updates.gate_completion import terms_of
 from ..module_utils._fleet.updates.preflight import finding_lines, preflight
 from ..module_utils._fleet.updates.sources import UpdateManifests, update_manifests
 from ..module_utils._fleet.updates.steps.member_plans import member_plans
 from ..module_utils._fleet.updates.update_run import absent, as_data, skipped, started, stopped, targets_of
+from ..module_utils._report.commands.next_steps import after_run
 from ..module_utils._report.run_text import run_text, waits_for
 from ..module_utils._report.text import notes_text
 from ..module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
+
+
+@dataclass(frozen=True, kw_only=True)
+class Telling:
+    """Whom the verb tells what, and with which options."""
+
+    session: Session
+    run: Run
+    options: t.Mapping[str, t.Any]
+
+    def next(self, outcome: Outcome) -> list[str]:
+        """What to type next."""
+        return self.run.next_lines(after_run(outcome.run))
 
 
 class ActionModule(Verb):
@@ -42,35 +61,42 @@ class ActionModule(Verb):
         write = not run_of.check_mode
         with run_of.open(options) as session:
             state, records = options["state"], session.records
+            told = Telling(session=session, run=run_of, options=options)
             if state == "absent":
-                return Answer(changed=absent(records, name, options["force"], write), data={"name": name})
+                gone = absent(records, name, options["force"], write)
+                return Answer(changed=deleted(session, name, gone, write), data={"name": name})
             if state == "stopped":
-                return _answer(stopped(session, name, write), session)
+                return _answer(stopped(session, name, write), told)
             if state == "skipped":
-                return _answer(skipped(session, name, targets, write), session)
+                return _answer(skipped(session, name, targets, write), told)
             if state == "conducted":
-                return _conducted(session, name, given, options, run_of.check_mode)
+                return _conducted(told, name, given, run_of.check_mode)
             if state == "checked":
                 return _checked(session, name, given, options)
             who = user(session) if write else ""
             if state == "retried":
-                return _answer(retried(records, name, write, options["digest"], who, session.clock()), session)
-            made = _made(session, name, given, options["digest"], write, who)
+                again = retried(records, name, write, options["digest"], who, session.clock())
+                return _answer(defined(session, again, write, approved=options["digest"]), told)
+            made = _made(session, name, given, options, write, who)
             if state == "present":
-                return _answer(made, session, plan=[] if write else _plan(session, made, given, options))
-            return _answer(_both(made, started(session, made.run, {}, write, who)), session)
+                return _answer(made, told, plan=[] if write else _plan(session, made, given, options))
+            return _answer(_both(made, started(session, made.run, {}, write, who)), told)
 
 
-def _made(session: Session, name: str, given: UpdateManifests, digest: str, write: bool, who: str = "") -> Outcome:
+def _made(
+    session: Session, name: str, given: UpdateManifests, options: t.Mapping[str, t.Any], write: bool, who: str = ""
+) -> Outcome:
     """The run as it is defined, with the windows and releases beside it; recorded if it is to be written."""
+    digest = options["digest"]
     made = define_run(session.records, name, given, write, digest, who, session.clock())
+    defined(session, made, write, options["src"], digest)
     kept = keep(session.records, (*given.maintenance.values(), *given.catalogues.values()), write)
     return Outcome(run=made.run, changed=made.changed or kept, notes=made.notes)
 
 
 def _checked(session: Session, name: str, given: UpdateManifests, options: dict[str, t.Any]) -> Answer:
     """What speaks against the run, as it is defined; nothing is recorded."""
-    made = _made(session, name, given, options["digest"], write=False)
+    made = _made(session, name, given, options, write=False)
     found = preflight(session, made.run, given, options["threads"], options["timeout"])
     plan = _plan(session, made, given, options)
     lines = finding_lines(found) or [f"nothing speaks against run {name}"]
@@ -82,25 +108,28 @@ def _checked(session: Session, name: str, given: UpdateManifests, options: dict[
     return Answer(changed=False, data=data)
 
 
-def _conducted(session: Session, name: str, given: UpdateManifests, options: dict[str, t.Any], check: bool) -> Answer:
+def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> Answer:
+    session, options = to.session, to.options
     wish = _wish(options)
-    made = _made(session, name, given, options["digest"], write=False)
+    made = _made(session, name, given, options, write=False)
     if check:
         then = rehearse(session, made.run, given, wish)
-        return _answer(_both(made, then), session, "planned", _plan(session, then, given, options))
+        return _answer(_both(made, then), to, "planned", _plan(session, then, given, options))
     unoffered = refuse_unfit(session, made.run, given, wish)
     who = user(session)
-    made = _made(session, name, given, options["digest"], write=True, who=who)
+    made = _made(session, name, given, options, write=True, who=who)
     ending = carry_on(session, made.run, wish, who)
     told = Outcome(run=ending.run, changed=made.changed or ending.changed, notes=(*made.notes, *unoffered))
     came = verdict(ending)
+    failed = came.outcome in (PARTIAL, FAILURE)
+    shown = _shown(told, to, with_next=not failed)
     return Answer(
         changed=told.changed,
         outcome=came.outcome,
         code=came.code,
-        message=came.message,
+        message="\n".join([came.message, *(to.next(told) if failed else ())]),
         resume_at=ending.resumes,
-        data=_shown(told, session),
+        data=shown,
     )
 
 
@@ -116,6 +145,8 @@ def _wish(options: dict[str, t.Any]) -> ConductOptions:
         pace=Pace(interval=options["interval"], settle=options["settle"], lost_after=options["lost_after"]),
         timeout=options["timeout"],
         threads=options["threads"],
+        approved=options["digest"],
+        src=tuple(options["src"] or ()),
     )
 
 
@@ -134,13 +165,14 @@ def _plan(session: Session, made: Outcome, given: UpdateManifests, options: t.Ma
     return lines
 
 
-def _answer(outcome: Outcome, session: Session, word: str = "done", plan: t.Sequence[str] = ()) -> Answer:
-    return Answer(changed=outcome.changed, outcome=word, data=_shown(outcome, session) | {"plan": list(plan)})
+def _answer(outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[str] = ()) -> Answer:
+    return Answer(changed=outcome.changed, outcome=word, data=_shown(outcome, to) | {"plan": list(plan)})
 
 
-def _shown(outcome: Outcome, session: Session) -> dict[str, t.Any]:
-    """The run as data, after its tree was printed, and what is worth a word."""
+def _shown(outcome: Outcome, to: Telling, with_next: bool = True) -> dict[str, t.Any]:
+    """The run as data, after its tree was printed, what is worth a word, and what to type next."""
     tree = run_text(outcome.run)
-    for line in (*tree, *notes_text(outcome.notes)):
-        session.say(line)
+    further = to.next(outcome) if with_next and not to.run.check_mode else []
+    for line in (*tree, *notes_text(outcome.notes), *further):
+        to.session.say(line)
     return as_data(outcome) | {"tree": tree, "waits_for": waits_for(outcome.run)}

@@ -10,6 +10,7 @@ from ..module_utils._fleet.updates.automatic.waiting import WaitingWork, waiting
 from ..module_utils._fleet.updates.defining import Outcome
 from ..module_utils._fleet.updates.forecasting import Outlook, outlooks
 from ..module_utils._fleet.updates.update_run import as_data, recorded_runs
+from ..module_utils._report.commands.next_steps import after_run
 from ..module_utils._report.forecast_text import calendar_text, forecast_text
 from ..module_utils._report.icalendar import icalendar
 from ..module_utils._report.run_text import run_text, waits_for
@@ -30,19 +31,23 @@ class ActionModule(Verb):
             wanted = options["forecast"] or options["calendar"] or options["write_calendar"]
             ahead = outlooks(records, runs, now, options["days"]) if wanted else {}
             others = waiting(records) if options["waiting"] else WaitingWork()
-        found = []
+        found: list[Data] = []
+        further: dict[str, list[str]] = {}
         for one in runs:
             lease = conductors.get(f"run/{one.name}")
             held = lease.holder if lease and not lease.expired(now) else ""
             data = as_data(Outcome(run=one, changed=False)) | {"waits_for": waits_for(one), "conducted_by": held}
+            steps = [each for each in after_run(one) if not held or each.playbook == "approve"]
+            further[one.name] = [] if wanted else run.next_lines(steps)
             found.append(data | {"tree": run_text(one)} | _told(ahead.get(one.name), options))
         if options["write_calendar"] and not run.check_mode:
             kept = {name: each.appointments for name, each in ahead.items()}
             write_file(options["write_calendar"], icalendar(kept, now))
-        for line in (line for each in found for line in (*each["tree"], *each.get("table", ()))):
-            run.say(line)
-        for each in problems:
-            run.say(str(each))
+        for each in found:
+            for line in (*each["tree"], *each.get("table", ()), *further[each["name"]]):
+                run.say(line)
+        for problem in problems:
+            run.say(str(problem))
         if not found and not problems:
             run.say(f"no update run is recorded in {session.records.place}")
         for kind in others.unread:

@@ -44,9 +44,9 @@ def check_extra_variables(task_path: str, loader: DataLoader) -> None:
     ``task_path`` is ``file:line``; tasks of other playbooks are none of our business. Where ours is part of a larger
     playbook, only those are refused that are nearly one of its names.
     """
-    file = os.path.realpath(task_path.rpartition(":")[0])
-    if os.path.dirname(file) != PLAYBOOKS:
+    if not is_of_ours(task_path):
         return
+    file = _file(task_path)
     given = load_extra_vars(loader)
     mine = given.get(OURS_TO_LIST) or ()
     names = [str(each) for each in given if not str(each).startswith(_OF_RUNNERS) and each not in mine]
@@ -55,6 +55,15 @@ def check_extra_variables(task_path: str, loader: DataLoader) -> None:
     problems = unknown(known(file), names, alone, passed_as(file))
     if problems:
         raise FleetError.of(problems)
+
+
+def is_of_ours(task_path: str) -> bool:
+    """Whether the task stands in a playbook of this collection, and not in one of a user or in a role."""
+    return os.path.dirname(_file(task_path)) == PLAYBOOKS
+
+
+def _file(task_path: str) -> str:
+    return os.path.realpath(task_path.rpartition(":")[0])
 
 
 def unknown(
@@ -140,7 +149,8 @@ def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> Non
         for each in value:
             _collect(each, used, made, key)
     elif isinstance(value, str):
-        for name in names_in(f"{{{{ {value} }}}}" if key in _CONDITIONS else value):
+        bare = key in _CONDITIONS and "{{" not in value  # options of verbs may have such names too
+        for name in names_in(f"{{{{ {value} }}}}" if bare else value):
             (used if name.ctx == "load" else made).add(name.name)
 
 

@@ -13,10 +13,10 @@ import gc
 import json
 import os
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleAction, AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import fragment_loader
 from ansible.utils.plugin_docs import get_docstring
@@ -27,10 +27,11 @@ from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present
 from ..module_utils._fleet.showing import plain_json
 from ..module_utils._fleet.templates.present import utc_text
+from ..module_utils._report.commands.next_steps import NextStep, next_lines
 from ..module_utils._report.text import fitting
 from ._libraries import SERVERS, check_libraries
-from ._variables import check_extra_variables
-from ._voice import heard, say, warn, width
+from ._variables import check_extra_variables, is_of_ours
+from ._voice import heard, is_brief, say, warn, width
 
 MOST_NAMES = 50  # in a warning; the result has all
 NEW_OBJECTS = 50_000  # some MB
@@ -50,6 +51,8 @@ AT_LEAST_ONE = (
     "approval_expires",
 )
 AT_LEAST_ZERO = ("max_idle", "removal_timeout")
+# Options without which a command that carries a run on would not do the same again.
+AS_NOW = ("drivers", "operations", "driver", "command", "allow_self_approval", "verified_approvals", "approval_expires")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,8 @@ class Run:
     environ: t.Mapping[str, str]
     places: list[str] = field(default_factory=list)
     """Where the records are that were opened."""
+    given: t.Mapping[str, t.Any] = field(default_factory=dict)
+    """The options of the task as they were given, without defaults."""
 
     @property
     def now(self) -> datetime:
@@ -74,6 +79,20 @@ class Run:
         session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
         self.places.append(session.records.place)
         return session
+
+    def next_lines(self, steps: t.Iterable[NextStep]) -> list[str]:
+        """What to type next, with the records that were given."""
+        as_now = [name for name in AS_NOW if name in self.given]
+        return next_lines(steps, self.given.get("records") or {}, as_now)
+
+    def with_next(self, answer: Answer, steps: t.Iterable[NextStep], fails: bool) -> Answer:
+        """The answer with what to type next: behind the message of one that ``fails``, else said at once."""
+        lines = self.next_lines(steps)
+        if fails:
+            return replace(answer, message="\n".join([answer.message, *lines]))
+        for line in lines:
+            self.say(line)
+        return answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,12 +153,18 @@ class Verb(ActionBase):
                 write_file(place, json.dumps(_plain(result), indent=1, sort_keys=True) + "\n")
         except FleetError as error:
             result |= refused(error)
+        if result.get("failed") and not self._task.failed_when and is_of_ours(self._path()) and is_brief():
+            raise shortened(result)
         return result
+
+    def _path(self) -> str:
+        """``file:line`` of the task."""
+        return self._task.get_path() or ""
 
     def _told(self) -> dict[str, t.Any]:
         spec = argument_spec(self.__module__.rsplit(".", 1)[-1])
         try:
-            check_extra_variables(self._task.get_path() or "", self._loader)
+            check_extra_variables(self._path(), self._loader)
             _checked, options = self.validate_argument_spec(spec, **self.RULES)
             _refuse_too_small(options)
             on_hub = (options.get("records") or {}).get("type") == "hub"
@@ -153,6 +178,7 @@ class Verb(ActionBase):
             check_mode=bool(self._task.check_mode),
             say=say,
             environ=dict(os.environ) | self._task_environment(),
+            given=_plain(self._task.args),
         )
         try:
             return self._carried_out(options, run)
@@ -221,6 +247,14 @@ def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]
         "problems": plain_json([each.as_dict() for each in error.problems]),
         "fleet": {"outcome": "stopped" if _by_brakes(error) else "failed", "code": error.code, "resume_at": ""},
     }
+
+
+def shortened(result: t.Mapping[str, t.Any]) -> AnsibleAction:
+    """A failure in a playbook of ours as people read it: Ansible prints the message, and the whole result of the task
+    behind it. What is left of that is the first line of the message and what the playbooks go on with."""
+    text = str(result.get("msg") or f"it ended as {result['fleet']['outcome']}")
+    kept = {key: result[key] for key in ("changed", "fleet") if key in result}
+    return AnsibleAction(text, result={**kept, "msg": text.partition("\n")[0]})
 
 
 def _by_brakes(error: FleetError) -> bool:

@@ -53,6 +53,11 @@ def width() -> int:
     return min(max(NARROWEST, int(DISPLAY.columns or NARROWEST)), WIDEST) if _terminal() else NARROWEST
 
 
+def is_brief() -> bool:
+    """Whether people read what callbacks write, and have not asked for more of it by ``-v``."""
+    return DISPLAY.verbosity == 0 and _is_text(str(constants.DEFAULT_STDOUT_CALLBACK))
+
+
 def heard() -> None:
     """Waits, at most ``PATIENCE`` seconds, until everything that was said is printed; sends SIGINT to ansible-playbook
     if nobody reads its output."""

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that verbs are given to read and to write: facts, prices, plans, and what a run writes for others."""
+"""Files that verbs are given to read and to write (facts, prices, plans, other JSON), with FleetErrors; options that
+name no path refused."""
 
 from __future__ import annotations
 
@@ -15,6 +16,8 @@ from pathlib import Path
 from .._core.cluster.facts.prices import NO_PRICES, PriceList, merged_prices, read_prices
 from .._core.cluster.facts.snapshot import FactsSnapshot, read_snapshot
 from .._core.errors import FleetError, Problem
+from .._core.overview.drift import DriftLook
+from .._core.overview.drift_look import HINT, read_look
 from .._core.plan.approved import Approved, read_approved
 from .._core.values.canonical import strict_json
 from .._kube import files
@@ -31,6 +34,12 @@ def facts_file(path: str, now: datetime) -> FactsSnapshot:
     ``facts-invalid``, also for one captured after ``now``."""
     hint = f"ansible-playbook gitops.fleet.facts -e dest={path} reads the facts of all members and writes it"
     return read_snapshot(json_file(path, "facts-missing", "facts-invalid", hint), path, now)
+
+
+def drift_file(path: str, now: datetime) -> DriftLook:
+    """What a look for drift has written to its ``result_file``. FleetError ``drift-missing``, and ``drift-invalid`` as
+    of ``read_look``."""
+    return read_look(json_file(path, "drift-missing", "drift-invalid", HINT), path, now)
 
 
 def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:

@@ -34,6 +34,7 @@ from .binaries import (
     silent,
 )
 from .components import PROFILES
+from .kubeconfigs import merge_kubeconfigs
 from .outcome import ClusterStatus, LocalOutcome, Outcomes
 from .ports import DEFAULT_PORTS, PortRange
 from .spec import ClusterSpec, refuse_bad, refuse_bad_step
@@ -168,7 +169,7 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
         with _locked(root, name, say):
             _end_all(folder)
             states.remove(root, name)
-            converge.merge_kubeconfigs(root)
+            merge_kubeconfigs(root)
     return LocalOutcome(True, words, before, gone)
 
 

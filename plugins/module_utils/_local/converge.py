@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import typing as t
 from dataclasses import replace
@@ -25,7 +24,7 @@ from .components import (
     files,
 )
 from .control_plane import Component
-from .kubeconfigs import has_keys, write_kubeconfig, write_merged
+from .kubeconfigs import merge_kubeconfigs, write_kubeconfig
 from .locks import writing
 from .ports import PortRange
 from .private import write_private
@@ -108,19 +107,6 @@ def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
         if spec.nodes:
             control_plane.wait(folder, state, lambda: _unready(nodes.read_nodes(client)), end)
     return todo.words()
-
-
-def merge_kubeconfigs(root: Path) -> None:
-    """``<root>/kubeconfig``: the admin context of every cluster, named for it."""
-    with states.root_lock(root):
-        entries = []
-        for name in states.cluster_names(root):
-            pki = root / name / "pki"
-            with contextlib.suppress(FleetError):
-                state = states.load(root / name)
-                if state is not None and has_keys(pki):
-                    entries.append((name, state.server, pki))
-        write_merged(root / "kubeconfig", entries)
 
 
 def _converge(

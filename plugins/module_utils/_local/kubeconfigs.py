@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import typing as t
 from pathlib import Path
 
+from .._core.errors import FleetError
+from . import state as states
 from .certificates import ADMIN, CertificateIdentity, unreadable_keys
 from .locks import writing
 from .private import write_private
@@ -19,6 +22,21 @@ def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity:
     """Write (mode 0600) if that changes anything, and tell whether it did. Keys are embedded: the file can be moved.
     FleetError ``state-unreadable`` for keys that are gone, ``unwritable-folder``."""
     return _write(path, [_entry(context, server, pki, identity)], context)
+
+
+def merge_kubeconfigs(root: Path) -> None:
+    """Write ``<root>/kubeconfig``: the admin context of every cluster, named for it, in order of the names. A cluster
+    whose state cannot be read, or that has not all its keys yet, is left out. FleetError ``busy``,
+    ``unwritable-folder``."""
+    with states.root_lock(root):
+        entries = []
+        for name in states.cluster_names(root):
+            pki = root / name / "pki"
+            with contextlib.suppress(FleetError):
+                state = states.load(root / name)
+                if state is not None and has_keys(pki):
+                    entries.append((name, state.server, pki))
+        write_merged(root / "kubeconfig", entries)
 
 
 def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> bool:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plans, facts and outcomes as text, as wide as the terminal, for logs of at most 80 columns."""
+"""Tables and folded lines as wide as the terminal (80 columns for logs), and in them plans, facts, and what was done or
+seen on members."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from .._core.plan.document import (
 from .._core.plan.member import DIFFERS, UNCHANGED, MemberStep
 from .._core.plan.outcome import MemberOutcome
 from .._core.plan.reached import reached
-from .._core.plan.waves import waves
+from .._core.plan.waves import reached_at_once, waves
 from .._core.schema.meta import find_condition
 from .._core.values.listed import listed
 from .changes import field_lines, rendered_lines, unseen
@@ -49,6 +50,10 @@ GOING = {
 LOOK_AGAIN = (
     "look again: ansible-playbook gitops.fleet.drift with the same placements and resources, which reads the members"
     " and changes nothing"
+)
+FIRST_APPLY = (
+    "a first apply reaches all {} clusters at once, as upstream; for stages: strategy External and a staged run, or a"
+    " smaller numberOfClusters"
 )
 GAP, ROOM = 2, 24
 INDENT = "  "
@@ -72,22 +77,30 @@ def fitting(width: int) -> t.Iterator[None]:
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """Left-aligned columns; the last one is wrapped below itself; after a long cell a new line begins."""
+    return [line for row in table_rows(header, rows, indent) for line in row]
+
+
+def table_rows(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[list[str]]:
+    """The same, with the lines of each row for themselves, those of the header first."""
     body = [tuple(header), *(tuple(in_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
+    return [_row_lines(row, widths, indent) for row in body]
+
+
+def _row_lines(row: t.Sequence[str], widths: t.Sequence[int], indent: str) -> list[str]:
     start = len(indent) + sum(width + GAP for width in widths[:-1])
-    lines = []
-    for row in body:
-        line = indent
-        for column, (cell, width) in enumerate(zip(row[:-1], widths[:-1], strict=True)):
-            line += padded(cell, width + GAP)
-            if columns_of(cell) > width:
-                place = len(indent) + sum(each + GAP for each in widths[: column + 1])
-                lines += folded(line.rstrip())
-                line = " " * place
-        first, *more = wrapped(row[-1], columns() - start) or [""]
-        lines.append((line + first).rstrip())
-        lines += [" " * start + part for part in more]
-    return [line for line in lines if line]
+    lines: list[str] = []
+    line = indent
+    for column, (cell, width) in enumerate(zip(row[:-1], widths[:-1], strict=True)):
+        line += padded(cell, width + GAP)
+        if columns_of(cell) > width:
+            place = len(indent) + sum(each + GAP for each in widths[: column + 1])
+            lines += folded(line.rstrip())
+            line = " " * place
+    first, *more = wrapped(row[-1], columns() - start) or [""]
+    lines.append((line + first).rstrip())
+    lines += [" " * start + part for part in more]
+    return [each for each in lines if each]
 
 
 def _widths(widths: list[int], indent: int) -> list[int]:
@@ -128,11 +141,14 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 
 
 def waves_lines(plan: PlacementPlan) -> list[str]:
-    """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one. Who waits
-    for a staged run."""
+    """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, but that
+    of a first apply. Who waits for a staged run."""
     if plan.by_run:
         waiting = [each.cluster for each in plan.clusters if each.cause != "unchanged"]
         return [f"strategy External: {listed(waiting)}: changed by a staged update run alone"] if waiting else []
+    at_once = reached_at_once(plan)
+    if at_once:
+        return [FIRST_APPLY.format(at_once)]
     found = waves(plan)
     if len(found) < 2:
         return []
@@ -304,8 +320,8 @@ def _object_lines(plan: PlacementPlan) -> list[str]:
 
 def _drift_lines(step: MemberStep) -> list[str]:
     if step.missing:
-        text = "differs: it is missing" if step.action == DIFFERS else "drift: it was deleted"
-        return folded(f"{text} on the member", "      ")
+        gone = "drift: it is missing; it was deleted, or an apply did not bring it there"
+        return folded("differs: it is missing on the member" if step.action == DIFFERS else gone, "      ")
     lines = []
     for each in step.drifts[:10]:
         who = ", ".join(each.managers) or "unknown"

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 # Whoever reads these judges each by the rules for manifests: a run that is damaged stops no other one.
 _JUDGED_BY_READERS = (
     *("UpdateStrategy", "UpdateRun", "Gate"),
-    *("FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile", "NodeRotation"),
+    *("FleetMaintenance", "ReleaseCatalog", "AutoUpgradeProfile", "NodeRotation", "AuditEntry"),
 )
 WAY_OUT = "restore it from a backup, or move it away and rebuild the records from the members (recover)"
 

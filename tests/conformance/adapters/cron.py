@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.cron import parse_cron
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import parse_time, write_time
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.schedules.cron import parse_cron
 
 
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:

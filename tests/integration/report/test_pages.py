@@ -84,6 +84,18 @@ def test_texts_of_others_stay_texts(browser: Browser, attacked: Made) -> None:
     assert browser.run("document.querySelectorAll('script').length") == 3
 
 
+def test_the_page_of_drift_says_as_of_when_and_rows_of_clusters_count_nothing_unseen(
+    browser: Browser, report: Made
+) -> None:
+    browser.open(report.path, page="drift")
+    turned_to(browser, "drift")
+    told = text_of(browser, "#drift .content")
+    assert report.data["driftKnown"]["words"] in told and "gitops.fleet.drift" in told
+    unseen = [each for each in report.data["clusters"] if each["drift"]["places"] and each["drift"]["objects"] is None]
+    turned_to(browser, "fleet")
+    assert unseen and "?" in text_of(browser, "#fleet .content")
+
+
 def test_a_script_that_gets_in_does_not_run(browser: Browser, report: Made) -> None:
     """The policy of the page names the hashes of its two scripts and permits no other, and no address at all."""
     browser.open(report.path)

@@ -21,6 +21,9 @@ def test_one_broken_member_of_four(fleet: UpdateFleet, plays: Plays) -> None:
     _fails(halted, "failed", "run-failed")
     (line,) = [each for each in halted.output.splitlines() if f": {broken} Failed: " in each]
     assert "sa.key: no such file" in line, line
+    again, skip = (_next(halted, each) for each in ("to try again what failed", "to leave out what failed"))
+    assert again.endswith("-e restart=true") or "-e restart=true -e" in again
+    assert f"-e targets=Member:{broken}" in skip
     assert list(fleet.states().values()) == ["Failed", "Completed", "NotStarted", "NotStarted"]
     assert [fleet.version(name) for name in others] == [NEW, OLD, OLD], "what was in flight has ended, no more began"
     assert fleet.recorded().status.status.state == "Failed"
@@ -32,6 +35,7 @@ def test_one_broken_member_of_four(fleet: UpdateFleet, plays: Plays) -> None:
     assert list(fleet.states().values()) == ["Failed", "Skipped", "Completed", "Completed"]
     assert [fleet.version(name) for name in others] == [NEW, NEW, NEW]
     assert fleet.recorded().status.outcome == "CompletedWithFailures"
+    assert f"gitops.fleet.retry -e run={fleet.run_name}" in _next(finished, "to make a run that repeats what failed")
 
     key.write_bytes(kept)
     fleet.run_name = first
@@ -43,6 +47,13 @@ def test_one_broken_member_of_four(fleet: UpdateFleet, plays: Plays) -> None:
     assert list(fleet.states().values()) == ["Completed", "Completed", "Skipped", "Skipped"]
     assert fleet.row(broken).attempt == 2
     assert fleet.upgrades() == dict.fromkeys(names, 1) and {fleet.version(name) for name in names} == {NEW}
+
+
+def _next(played: Conducting, to: str) -> str:
+    """The command that is told of last of all, before Ansible's own lines."""
+    (line,) = [each for each in played.output.partition("[ERROR]")[2].splitlines() if each.startswith(to)]
+    assert '"status": {' not in played.output, "nor is there a screenful of JSON"
+    return line.partition(": ")[2]
 
 
 def _fails(played: Conducting, outcome: str, code: str) -> None:

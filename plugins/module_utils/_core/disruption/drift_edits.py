@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes an edit of a NodePool, an AKSNodeClass or an EC2NodeClass makes Drifted, told before it is applied.
+"""Which fields two manifests of a NodePool, an AKSNodeClass or an EC2NodeClass differ in, of which class each is, and
+which nodes of one cluster such an edit makes Drifted.
 
 Fields are of four classes. A change of a ``static`` field changes the hash and so drifts every node; a ``special``
 one is judged node by node; ``behaviour`` drifts nothing; ``unhashed`` neither.
@@ -78,22 +79,29 @@ class EditEffect:
 
     @property
     def text(self) -> str:
+        """How many nodes will have drifted, and which, in a sentence; of ``unsure`` ones it says nothing."""
         if not self.drifted:
             return "no node will be drifted by this change"
         return f"this change marks {len(self.drifted)} existing nodes Drifted: {', '.join(self.drifted)}"
 
 
 def field_class(kind: str, path: str) -> str | None:
-    """The class of a field, by its path with dots; None if the field, or the kind, is not known."""
+    """The class of a field of a NodePool or node class (``static``, ``special``, ``behaviour`` or ``unhashed``), by its
+    path with dots; None if the field, or the kind, is not known."""
     for prefix, found in FIELD_CLASSES.get(kind, ()):
         if path == prefix or path.startswith(f"{prefix}."):
             return found
     return None
 
 
+def drifts_pool(path: str) -> bool:
+    """Whether a change at that path of a NodePool, which may have indexes, makes all its nodes Drifted."""
+    return field_class(NODE_POOL, path.partition("[")[0]) == STATIC
+
+
 def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> EditEffect:
-    """What becomes of the nodes when ``new`` replaces ``old``: manifests of one object, as the server stores them.
-    FleetError ``unknown-kind`` for a kind that is not in ``FIELD_CLASSES``, ``undecodable``."""
+    """Which nodes drift when ``new`` replaces ``old``: manifests of one object, as the server stores them, that are
+    compared. FleetError ``unknown-kind`` for a kind that is not in ``FIELD_CLASSES``, ``undecodable``."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
     name = read_as(_Named, old, kind).metadata.name
@@ -122,7 +130,8 @@ def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode
 
 
 def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
-    """The paths of the fields that differ as the hash sees them, below ``path`` and with dots; a list is one field."""
+    """The paths of the fields that differ as the hash sees them, below ``path`` and with dots, in order; a list is one
+    field. ``path`` itself where one of the two is no object; empty if nothing differs."""
     last = path.rpartition(".")[2]
     if _significant(old, last) == _significant(new, last):
         return []

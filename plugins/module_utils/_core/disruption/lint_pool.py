@@ -11,7 +11,6 @@ from datetime import datetime
 from ..cluster.pod import DO_NOT_DISRUPT
 from ..foreign import written
 from ..objects.karpenter.node_pool import DRIFTED, REASONS, UNDERUTILIZED
-from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.node_pool_schema import BUDGETS, GRACE, Policies
 from ..objects.karpenter.reading import OLDER_GROUP, PLACE, Examined, examine
 from ..schema.finding import Finding
@@ -25,7 +24,7 @@ from .budgets.lint import (
     Lint,
     lint_budgets,
 )
-from .drift_edits import STATIC, field_class
+from .drift_edits import drifts_pool
 
 ANNOTATIONS, CLAIM = "spec.template.metadata.annotations", "spec.template.spec"
 
@@ -36,7 +35,7 @@ def lint_node_pool(
     nodes: int | None = None,
     policies: Policies = None,
 ) -> tuple[Lint, ...]:
-    """All findings, budgets proved over the year after an aware instant.
+    """All findings about a NodePool, a patch or a fragment of one, budgets proved over the year after an aware instant.
 
     ``nodes`` is the pool's size, ``policies`` what the cluster's own definition lists, where they are known.
     """
@@ -67,13 +66,8 @@ def _possible(examined: Examined) -> tuple[str, ...]:
     return tuple(each for each in REASONS if each != UNDERUTILIZED or policy != "WhenEmpty")
 
 
-def drifts(path: str) -> bool:
-    """Whether a change there makes Drifted all nodes that a pool has."""
-    return field_class(NODE_POOL, path.partition("[")[0]) == STATIC
-
-
 def _consent(path: str, nodes: int | None) -> str:
-    if not drifts(path):
+    if not drifts_pool(path):
         return ""
     count = "all existing nodes" if nodes is None else f"all {nodes} existing nodes"
     return f"changing {path} marks {count} of the pool Drifted, and they are replaced within its budgets"

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A NodePool stopped by a budget of 0, which touches no node, and released again; edits of pools as merge patches."""
+"""A NodePool stopped by a budget of 0, which touches no node, and released again: the merge patches, and whether others
+have edited its budgets since."""
 
 from __future__ import annotations
 
@@ -54,19 +55,6 @@ def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
         hint = "write its budgets by state patched, then delete the annotation"
         raise FleetError("budgets-unknown", f"the annotation {BEFORE} cannot be read", f"NodePool/{name}", hint)
     return {"metadata": {"annotations": {BEFORE: None}}, "spec": {"disruption": {"budgets": before}}}
-
-
-def merge_patched(target: t.Any, patch: t.Any) -> t.Any:
-    """A document after a JSON merge patch (RFC 7396)."""
-    if not isinstance(patch, Mapping):
-        return patch
-    out = dict(target) if isinstance(target, Mapping) else {}
-    for key, value in patch.items():
-        if value is None:
-            out.pop(key, None)
-        else:
-            out[key] = merge_patched(out.get(key), value)
-    return out
 
 
 def _budgets(pool: Mapping[str, t.Any]) -> t.Any:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Secrets in records: each value gives way to a keyed digest, and the object says where its content can be read again.
+"""Secrets in records: each value gives way to a keyed digest, and the object says where its content can be read again;
+hashes of sealed objects.
 
 Whoever reads a record without the key learns neither a value nor whether two Secrets hold the same one.
 """
@@ -52,8 +53,13 @@ def without_values(manifest: Manifest) -> dict[str, t.Any]:
 
 
 def has_secrets(manifest: Manifest) -> bool:
-    """Whether the manifest is a Secret, be it an empty one, or an envelope with one."""
-    return without_values(manifest) != dict(manifest)
+    """Whether the manifest is a Secret, be it an empty or a sealed one, or an envelope with one."""
+    group, kind = group_version(str(manifest.get("apiVersion", "")))[0], manifest.get("kind")
+    data = manifest.get("data")
+    if (group, kind) == ("", "Secret"):
+        return True
+    inside = data.values() if group == PLACEMENT_GROUP and kind in ENVELOPES and isinstance(data, t.Mapping) else ()
+    return any(isinstance(each, t.Mapping) and has_secrets(each) for each in inside)
 
 
 def shows_left_out(manifest: Manifest) -> bool:
@@ -83,7 +89,7 @@ def object_hash(manifest: Manifest) -> str:
 
 
 def content_digest(value: t.Any, key: bytes) -> str:
-    """Hex digest of a value as JSON, made with the ``key`` if there is one."""
+    """Hex digest of any JSON value, made with the ``key`` if there is one (HMAC), else SHA-256 alone."""
     return hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest() if key else digest_of(value)
 
 

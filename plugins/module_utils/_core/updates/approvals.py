@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which approvals of an update run's gates count, and why another one does not.
+"""Which approvals and refusals of an update run's gates count, by their Gate objects: who gave them, who made the run,
+what proves a name, what expired.
 
 What a Gate says of its approver is worth as much as the hub that holds it: names are verified on a hub that refuses
 gates which name somebody else, and has done so for the whole life of the gate.
@@ -9,7 +10,6 @@ gates which name somebody else, and has done so for the whole life of the gate.
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -21,13 +21,7 @@ from ..values.instants import write_time
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING
 from .integrity import recorded_digest
 from .record.summary import UNVERIFIED, completed_by
-from .run import (
-    Approval,
-    GateRow,
-    GroupRow,
-    RunState,
-    StageRow,
-)
+from .run import Approval, GateRow
 
 MADE_BY = "gitops.fleet/made-by"
 
@@ -131,7 +125,7 @@ def mistaken(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> str:
 
 
 def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court: Court, now: datetime) -> str:
-    """Why a gate that the run says is Completed was not; empty if it was."""
+    """Why a gate that the run says is Completed was not, by its Gate object; empty if it was."""
     if gate is None:
         return "there is no Gate of it"
     other = mistaken(gate, place, court.run)
@@ -173,24 +167,3 @@ def refusal_words(gate: Gate, court: Court | None = None) -> str:
         return ""
     proven = court is not None and court.vouches(gate.metadata.creation_timestamp)
     return f"{completed_by(in_line(given.by) or UNVERIFIED, proven)}: {in_line(given.reason)}"
-
-
-def with_gates(state: RunState, change: t.Callable[[GateRow], GateRow]) -> RunState:
-    """The run with each gate changed; the same one if none was."""
-    stages = tuple(_stage(stage, change) for stage in state.stages)
-    return state if stages == state.stages else replace(state, stages=stages)
-
-
-def _stage(stage: StageRow, change: t.Callable[[GateRow], GateRow]) -> StageRow:
-    return replace(_gated(stage, change), groups=tuple(_gated(group, change) for group in stage.groups))
-
-
-Gated = t.TypeVar("Gated", GroupRow, StageRow)
-
-
-def _gated(row: Gated, change: t.Callable[[GateRow], GateRow]) -> Gated:
-    if not (row.before_gates or row.after_gates):
-        return row
-    return replace(
-        row, before_gates=tuple(map(change, row.before_gates)), after_gates=tuple(map(change, row.after_gates))
-    )

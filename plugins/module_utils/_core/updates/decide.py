@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an update run does next, from what is stored, what is true of its members, and the clock."""
+"""What an update run does next, from what is stored, what is true of its members, and the clock; the attempts in
+flight."""
 
 from __future__ import annotations
 
@@ -20,7 +21,6 @@ from ..values.update_states import (
     STOPPED,
 )
 from . import gates
-from .approvals import with_gates
 from .commands import STOPPABLE, stop
 from .dispatch import DispatchContext, dispatch
 from .facts import DONE, with_breaches
@@ -44,7 +44,8 @@ _IDLE = frozenset((NOT_STARTED, PENDING, STOPPED))
 
 
 def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
-    """Everything that follows at ``now``: gates open and complete, waits begin and end, members start.
+    """The next state of an update run and what is to be done for it: everything that follows at ``now``, as gates open
+    and complete, waits begin and end, members start.
 
     Pure, and settled: with its own result, the same members, approvals and instant it gives no act and changes
     nothing. A run that was never started stays as it is. Sequence and states are those of Azure Fleet Manager's update
@@ -52,7 +53,7 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
     """
     if state.phase != ACTIVE:
         return Decision(state=state)
-    run = with_gates(state, lambda gate: seen.gates.get(gate.id, gate)) if seen.gates else state
+    run = gates.with_gates(state, lambda gate: seen.gates.get(gate.id, gate)) if seen.gates else state
     run = _stopped_by_refusal(run, {each.gate for each in seen.approvals}, now)
     members = seen.members
     desk = gates.GateContext(run, now, {each.gate: each for each in seen.approvals})

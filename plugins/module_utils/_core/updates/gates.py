@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gates and waits of an update run: opened, completed by people or by the clock, closed with what is skipped."""
+"""Gates and waits of an update run: where they stand, opened, completed by people or by the clock, closed with what is
+skipped."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ class GateContext:
 
 
 def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
-    """The first such day and time later than ``after``, in ``after``'s zone; at most a week away."""
+    """When a scheduled gate that opens at ``after`` completes itself: the first such day and time later than that, in
+    its zone; at most a week away."""
     hour, minute = schedule.time.split(":")
     local = after.astimezone(clock_of(schedule.utc_offset, ""))
     days = (DAYS.index(schedule.day) - local.weekday()) % 7
@@ -147,7 +149,7 @@ def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
 
 
 def close_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
-    """The wait, Skipped at ``now`` for ``reason``."""
+    """The wait after a stage, Skipped at ``now`` for ``reason``."""
     return replace(wait, state=SKIPPED, reason=reason, completed=now)
 
 
@@ -157,7 +159,8 @@ def cleared(gates: Gates) -> bool:
 
 
 def due_at(stage: StageRow) -> list[datetime]:
-    """Instants at which the clock completes a gate or the wait; one that was refused is not completed by it."""
+    """Instants at which the clock completes a gate or the wait, in no order; a gate that was refused is not completed
+    by it."""
     gates = [*stage.before_gates, *stage.after_gates]
     for group in stage.groups:
         gates += (*group.before_gates, *group.after_gates)
@@ -165,6 +168,28 @@ def due_at(stage: StageRow) -> list[datetime]:
     if stage.wait and stage.wait.state == RUNNING and stage.wait.ends is not None:
         found.append(stage.wait.ends)
     return found
+
+
+def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, ...]]]:
+    """Group (empty for the stage's own), timing and gates, in the order in which they would be reached."""
+    yield "", BEFORE, stage.before_gates
+    for group in stage.groups:
+        yield group.name, BEFORE, group.before_gates
+        yield group.name, AFTER, group.after_gates
+    yield "", AFTER, stage.after_gates
+
+
+def with_gates(state: RunState, change: t.Callable[[GateRow], GateRow]) -> RunState:
+    """The run with ``change`` done to each gate of its stages and groups; the same one if none was changed."""
+    stages = tuple(_changed(stage, change) for stage in state.stages)
+    return state if stages == state.stages else replace(state, stages=stages)
+
+
+def _changed(stage: StageRow, change: t.Callable[[GateRow], GateRow]) -> StageRow:
+    def each(gates: Gates) -> Gates:
+        return tuple(map(change, gates)) if gates else gates
+
+    return _with(_both(stage, each), tuple(_both(group, each) for group in stage.groups))
 
 
 def _opened(gates: Gates, place: tuple[str, str, str], desk: GateContext) -> Gates:

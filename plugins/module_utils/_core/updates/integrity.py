@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether the status of an update run can have come of the run: many may write it who must not widen what was approved.
+"""Whether the status of an update run can have come of the run, by its recorded digests: many may write it who must not
+widen what was approved.
 
 Its sequence and the strategy that was laid out are held by digests, which stand among the metadata, where a writer of
 the status does not reach. What these leave open (states, attempts) can only be as decisions and commands make it.
@@ -14,8 +15,6 @@ import typing as t
 from ..errors import Problem
 from ..objects.updates.update_run import UpdateRun
 from ..values.update_states import (
-    AFTER,
-    BEFORE,
     COMPLETED,
     NEW,
     NOT_STARTED,
@@ -27,7 +26,7 @@ from ..values.update_states import (
 )
 from .dispatch import operation_name
 from .facts import DONE
-from .gates import cleared
+from .gates import cleared, placed_gates
 from .record.digest import run_digest, strategy_digest
 from .record.run_state import run_of
 from .run import (
@@ -49,17 +48,18 @@ _WAIT_STATES = (NOT_STARTED, RUNNING, COMPLETED, SKIPPED)
 
 
 def recorded_digest(run: UpdateRun) -> str:
-    """The digest under which the run was recorded; empty before."""
+    """The digest under which the run was recorded, out of its annotations; empty before."""
     return run.metadata.annotations.get(DIGEST, "")
 
 
 def is_recorded_strategy(run: UpdateRun) -> bool:
-    """Whether the strategy in the status is the one that was laid out."""
+    """Whether the strategy in the status of the run is the one that was laid out, by its digest."""
     return run.metadata.annotations.get(STRATEGY, "") == strategy_digest(run.status.strategy)
 
 
 def problems_of(run: UpdateRun) -> list[Problem]:
-    """What of the record was not made by us, as ``record-altered``; nothing for a run that was not laid out yet."""
+    """What of the record of an update run was not made by us, as ``record-altered``; nothing for a run that was not
+    laid out yet."""
     status = run.status
     if status.phase == NEW and not status.stages:
         return []
@@ -163,15 +163,6 @@ def _skipped_alone(gates: t.Iterable[GateRow], with_it: bool, where: str) -> t.I
     for gate in gates:
         if gate.state == SKIPPED and not with_it:
             yield f"gate {gate.name!r:.40} of {where} is Skipped, and what it guards is not"
-
-
-def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, ...]]]:
-    """Group (empty for the stage's own), timing and gates, in the order in which they would be reached."""
-    yield "", BEFORE, stage.before_gates
-    for group in stage.groups:
-        yield group.name, BEFORE, group.before_gates
-        yield group.name, AFTER, group.after_gates
-    yield "", AFTER, stage.after_gates
 
 
 def _rows(state: RunState) -> t.Iterator[MemberRow]:

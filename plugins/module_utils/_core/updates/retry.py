@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A finished run once more, for the members that it left behind: same versions and images, whatever is newer by now.
+"""A finished run once more, for the members that it left behind: its name, versions and images as they were, whatever
+is newer by now.
 
 ``Completed`` and ``Skipped`` are final, so this is a new run that names the first one.
 """
@@ -46,7 +47,7 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     where, state = f"UpdateRun/{before.name}", derive(run_of(before)).state
     if state not in DONE:
         message = f"a run in state {state} is not finished"
-        hint = "start it again (one that failed by restart=true of the playbook update), or wait for its end"
+        hint = "start it again, or wait for its end: ansible-playbook gitops.fleet.update -e run=... -e restart=true"
         raise FleetError("conflict-state", message, where, hint)
     members = tuple(
         member.name
@@ -88,7 +89,7 @@ def retry_name(before: UpdateRun) -> str:
 
 
 def limited_to(candidates: t.Sequence[Candidate], members: t.Collection[str]) -> tuple[Candidate, ...]:
-    """Those that a run may take: the named ones, or all if it names none."""
+    """The candidates that a run for some members alone may take: the named ones, or all if it names none."""
     return tuple(each for each in candidates if not members or each.name in members)
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Durations as Go writes them (``time.ParseDuration``, ``time.Duration.String``), in whole nanoseconds.
+"""Durations as Go reads and writes them (``time.ParseDuration``, ``time.Duration.String``), in whole nanoseconds; and
+spans in words for people.
 
 ``metav1.Duration`` reads the same texts; Karpenter's ``NillableDuration`` also takes the word ``Never``.
 """
@@ -54,12 +55,12 @@ def parse_or_never(text: str) -> int | None:
 
 
 def as_timedelta(nanoseconds: int) -> timedelta:
-    """Rounded down to whole microseconds, the finest that Python has."""
+    """Nanoseconds as a timedelta, rounded down to whole microseconds, the finest that Python has."""
     return timedelta(microseconds=nanoseconds // MICROSECOND)
 
 
 def format_duration(nanoseconds: int) -> str:
-    """The text that Go prints: ``1h30m0s``, and below a second one unit with a fraction: ``1.5ms``."""
+    """Nanoseconds as the text that Go prints: ``1h30m0s``, and below a second one unit with a fraction: ``1.5ms``."""
     sign, size = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
     if size == 0:
         return "0s"
@@ -72,6 +73,13 @@ def format_duration(nanoseconds: int) -> str:
     minutes, rest = divmod(rest, MINUTE)
     lead = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
     return f"{sign}{lead}{_decimal(rest, SECOND)}s"
+
+
+def duration_text(minutes: int) -> str:
+    """A duration of whole minutes, 0 or more, written as the schema of Karpenter's budgets takes them: ``120h``,
+    ``30m``, ``1h30m``."""
+    hours, rest = divmod(minutes, 60)
+    return (f"{hours}h" if hours else "") + (f"{rest}m" if rest or not hours else "")
 
 
 def _nanoseconds(whole: str, fraction: str, unit: int, text: str) -> int:
@@ -91,7 +99,8 @@ def _decimal(size: int, unit: int) -> str:
 
 
 def span_words(span: timedelta) -> str:
-    """``4 s``, ``3 min 20 s``, ``2 h 5 min``. Another machine's clock may be ahead: never below zero."""
+    """A span for people: ``4 s``, ``3 min 20 s``, ``2 h 5 min``. Another machine's clock may be ahead: never below
+    zero."""
     seconds = max(int(span.total_seconds()), 0)
     minutes, hours = seconds // 60, seconds // 3600
     if hours:

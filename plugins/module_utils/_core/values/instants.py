@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instants as Kubernetes writes them, RFC 3339 in UTC, and for people. Nobody else writes them."""
+"""Instants as Kubernetes writes them, RFC 3339 in UTC, and for people; and one that is a span later, as far as a
+calendar has it. Nobody else writes them."""
 
 from __future__ import annotations
 
@@ -45,11 +46,16 @@ def write_time(instant: datetime, precision: str = "auto") -> str:
     return instant.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
+def write_compact(instant: datetime) -> str:
+    """An aware instant for names, to the second: ``20261125t201258z``."""
+    return instant.astimezone(UTC).strftime("%Y%m%dt%H%M%Sz")
+
+
 def write_local(instant: datetime, zone: tzinfo) -> str:
     """An aware instant for people, by the clock of a zone: ``Mon 2026-11-23 07:00 CET``. Never for a server."""
     return instant.astimezone(zone).strftime("%a %Y-%m-%d %H:%M %Z")
 
 
 def write_day(day: date) -> str:
-    """A day for tables: ``Mon 11-23``."""
+    """A day for people, in tables: ``Mon 11-23``."""
     return day.strftime("%a %m-%d")

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a budget is active (Karpenter, ``Budget.IsActive``), at one instant and over an interval.
+"""When a budget is active by its schedule and duration, at one instant and over an interval (Karpenter,
+``Budget.IsActive``).
 
 A budget is active from each hit of its schedule until ``duration`` later, the end not included; spans that meet are
 one. Instants in this file are naive and in UTC.
@@ -15,8 +16,8 @@ from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 
 from ..objects.karpenter.node_pool import Budget
-from ..values.cron import CronSchedule, Every, parse_utc
 from ..values.duration import as_timedelta, parse_duration
+from ..values.schedules.cron import CronSchedule, Every, parse_utc
 from .spans import Span, cut, merged
 
 NO_TIME = timedelta()

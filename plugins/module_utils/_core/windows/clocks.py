@@ -1,10 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Local time as instants: the one rule for clock times that a clock change skips or repeats.
+"""Local time as instants: the one rule for clock times that a clock change skips or repeats, the next change and the
+offset of a zone, instants shifted within the calendar.
 
 A time in the skipped hour is the first instant after it, one in the repeated hour is the first of the two, once.
-What lasts from there lasts in elapsed time. Karpenter's own schedules do not work this way (``values/cron_zone.py``).
+What lasts from there lasts in elapsed time. Karpenter's own schedules do not work this way
+(``values/schedules/cron_zone.py``).
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ def instant(clock: datetime, zone: tzinfo) -> datetime | None:
 
 
 def next_clock_change(zone: tzinfo, now: datetime, ahead: timedelta) -> datetime | None:
-    """The first instant at which a zone's distance from UTC is another one, in UTC; None if not within ``ahead``."""
+    """The first instant after an aware one at which a zone's distance from UTC is another, in UTC; None if not within
+    ``ahead``. Two changes within a day may cancel each other, unseen."""
     at, end = now.astimezone(UTC).replace(microsecond=0), shifted(now, ahead)
     while at < end:
-        later = shifted(at, DAY)
+        later = min(shifted(at, DAY), end)
         if offset(zone, later) != offset(zone, at):
             return _change_between(zone, at, later)
         at = later
@@ -45,7 +48,7 @@ def offset(zone: tzinfo, now: datetime) -> timedelta:
 
 
 def shifted(now: datetime, by: timedelta) -> datetime:
-    """``now`` + ``by`` in UTC, held within the years 1 to 9999."""
+    """An aware ``now`` + ``by`` in UTC, held within the years 1 to 9999."""
     try:
         return now.astimezone(UTC) + by
     except OverflowError:

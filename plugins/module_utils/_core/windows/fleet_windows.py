@@ -17,11 +17,11 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from ..errors import FleetError, Problem
-from ..values.cron import CronSchedule, load_zone, parse_utc
-from ..values.duration import as_timedelta, parse_duration
+from ..values.duration import as_timedelta, duration_text, parse_duration
+from ..values.schedules.cron import CronSchedule, load_zone, parse_utc
 from .clocks import LAST, instant, shifted
 from .spans import Spans, cut, joined, meeting, without
-from .week import DAY, MINUTE, duration_text
+from .week import DAY, MINUTE
 
 FIRST_TO_FIFTH_OR_LAST = (1, 2, 3, 4, 5, -1)
 # How far the next change is looked for: first nearby, because a year of some windows is long to write down.
@@ -45,10 +45,11 @@ class OurWindow:
 
     @property
     def text(self) -> str:
+        """Schedule, zone and duration in one line, ``nth`` left out."""
         return f"{self.written} {self.zone.key} for {duration_text(self.duration // MINUTE)}"
 
     def spans(self, start: datetime, end: datetime) -> Spans:
-        """The spans that meet [start, end), whole; all instants in aware UTC."""
+        """The spans in which the window is open and that meet [start, end), whole, in order and apart, in aware UTC."""
         first, last = shifted(start, -self.duration - TWO_DAYS), shifted(end, TWO_DAYS)
         days = self.schedule.each_day(first, last)
         hits = (day + timedelta(minutes=each) for day in days if self._keeps(day) for each in self.schedule.times)
@@ -81,7 +82,9 @@ class WindowAnswer:
 
 
 def read_window(document: t.Any, path: str = "window") -> OurWindow:
-    """A window of ``schedule``, ``duration`` and, if wanted, ``timeZone`` and ``nth``. FleetError with all problems."""
+    """A window of ``schedule``, ``duration`` and, if wanted, ``timeZone`` and ``nth``. FleetError with all problems:
+    ``wrong-type``, ``unknown-field``, ``invalid-schedule``, ``invalid-duration``, ``unknown-time-zone``,
+    ``not-one-of``."""
     if not isinstance(document, Mapping):
         raise FleetError("wrong-type", f"an object is wanted, not {document!r:.60}", path)
     problems = [
@@ -101,8 +104,8 @@ def read_window(document: t.Any, path: str = "window") -> OurWindow:
 def open_spans(
     windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], start: datetime, end: datetime
 ) -> Spans:
-    """When it is open in [start, end), in any window, or always without one, and in no freeze: aware instants, cut to
-    it, in order and in UTC."""
+    """When windows of our own are open in [start, end), in any of them, or always without one, and in no freeze: aware
+    instants, cut to it, in order and in UTC."""
     every = joined(span for each in windows for span in each.spans(start, end)) if windows else ((start, end),)
     found = cut(without(every, joined((each.start, each.end) for each in freezes)), start, end)
     return tuple((begin.astimezone(UTC), until.astimezone(UTC)) for begin, until in found)

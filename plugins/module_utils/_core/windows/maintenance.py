@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maintenance windows as instants: occurrences of a schedule, without what is cut out (AKS planned maintenance).
+"""Maintenance windows as spans of instants: occurrences of a schedule by a window's clock, without the local days that
+are cut out (AKS planned maintenance).
 
 Results are in UTC. An occurrence opens when its clock shows its start, as ``clocks.py`` has it, and lasts in elapsed
 time.
@@ -16,7 +17,7 @@ from ..objects.clusters.fleet_maintenance import DateSpan, MaintenanceConfigurat
 from ..objects.updates.strategy import DAYS
 
 # Zone data is read from the machine, like Unicode tables: the same name means the same clock wherever this runs.
-from ..values.cron import load_zone
+from ..values.schedules.cron import load_zone
 from .clocks import DAY, FIRST, LAST, instant, shifted
 from .recurrence import days
 from .spans import Spans, joined, meeting, without
@@ -50,7 +51,8 @@ def openings(window: MaintenanceWindow, start: datetime, end: datetime, created:
 def window_openings(
     each: MaintenanceConfiguration, start: datetime, end: datetime, created: date | None = None
 ) -> Spans:
-    """As ``openings``, for either form of a window: the older one has hours of weekdays in UTC."""
+    """Every span in which a maintenance configuration is open, as of ``openings``, for either form of a window: the
+    older one has hours of weekdays in UTC."""
     if each.maintenance_window is not None:
         return openings(each.maintenance_window, start, end, created)
     return _in_week(each, start, end)

@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 
 from ..errors import FleetError
 from ..objects.karpenter.node_pool import Budget
+from ..values.duration import duration_text
 from ..values.instants import write_time
 from .clocks import LAST, next_clock_change, offset, shifted
 from .fleet_windows import AHEAD, TWO_DAYS, OurWindow, open_spans, within_windows
 from .spans import cut, joined
-from .week import MINUTE, MONDAY, WEEK, Spans, as_budgets, duration_text, rest_of, weekly_spans
+from .week import MINUTE, MONDAY, WEEK, Spans, as_budgets, rest_of, weekly_spans
 
 A_WEEK = timedelta(weeks=1)
 NEVER = "0"

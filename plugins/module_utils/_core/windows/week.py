@@ -13,7 +13,8 @@ import typing as t
 from datetime import datetime, timedelta
 
 from ..objects.karpenter.node_pool import Budget
-from ..values.cron import CronSchedule
+from ..values.duration import duration_text
+from ..values.schedules.cron import CronSchedule
 from .budget_schedule import window
 from .spans import merged
 
@@ -53,7 +54,8 @@ def rest_of(week: Spans) -> Spans:
 
 
 def week_in_words(week: Spans) -> str:
-    """Such as ``Mon-Fri 09:00-17:00 UTC`` or ``Sat 00:00-Mon 00:00 UTC``."""
+    """The spans of a week in words, such as ``Mon-Fri 09:00-17:00 UTC`` or ``Sat 00:00-Mon 00:00 UTC``, ``always`` or
+    ``never``."""
     if not week or week == ((0, WEEK),):
         return "always" if week else "never"
     parts = []
@@ -78,12 +80,6 @@ def as_budgets(week: Spans, nodes: str, reasons: tuple[str, ...] | None = None) 
         Budget(nodes, f"{start % 60} {start // 60} * * {_cron_days(days)}", duration_text(length), reasons)
         for (start, length), days in _alike(week).items()
     )
-
-
-def duration_text(minutes: int) -> str:
-    """A duration in minutes as the schema takes it: ``120h``, ``30m``, ``1h30m``."""
-    hours, rest = divmod(minutes, 60)
-    return (f"{hours}h" if hours else "") + (f"{rest}m" if rest or not hours else "")
 
 
 def _weekly(schedule: CronSchedule) -> bool:

@@ -1,15 +1,16 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A window in the words of people, such as ``Mon-Fri 22:00-06:00 Europe/Berlin``."""
+"""A window read from the words of people, such as ``Mon-Fri 22:00-06:00 Europe/Berlin``."""
 
 from __future__ import annotations
 
 import re
 
 from ..errors import FleetError
+from ..values.duration import duration_text
 from .fleet_windows import OurWindow, read_window
-from .week import NAMES, duration_text
+from .week import NAMES
 
 _CLOCK = r"([01][0-9]|2[0-3]):([0-5][0-9])"
 _DAY = "|".join(NAMES)
@@ -18,8 +19,8 @@ _HINT = "write it like 22:00-06:00 Europe/Berlin, or Mon-Fri 20:00-04:00 America
 
 
 def wished(text: str, where: str = "window") -> OurWindow:
-    """The window that is meant: from one time of the clock to another, the next day's if that is earlier; on all days
-    unless some are named. FleetError ``unreadable-window``, and those of ``read_window``."""
+    """The window that somebody means by a text: from one time of the clock to another, the next day's if that is
+    earlier; on all days unless some are named. FleetError ``unreadable-window``, and those of ``read_window``."""
     found = _WISH.fullmatch(text.strip())
     if found is None:
         raise FleetError("unreadable-window", f"{text!r:.80} is no window", where, _HINT)

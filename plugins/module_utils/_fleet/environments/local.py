@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Local clusters, several at once, from plain options."""
+"""Local clusters as a verb asks for them, several at once, from plain options, with the range of their ports."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from ..._local.binaries import find
 from ..._local.outcome import LocalOutcome
 from ..._local.ports import DEFAULT_PORTS, PortRange
 from ..._local.spec import ClusterSpec, NodesSpec, TokenUser
+from ..._local.state import default_root
+from . import made_for
 
 Options = t.Mapping[str, t.Any]
 Say = t.Callable[[str], None]
@@ -35,10 +37,16 @@ class LocalFleet:
 
 
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
-    """Makes the clusters present, stopped or absent, with ``check`` only told. FleetError ``duplicate-cluster``,
-    ``bad-port-range``, or the problems of all that failed, each with its cluster."""
+    """Makes the clusters present, stopped or absent, with ``check`` only told; and all others of the ``fleet``, stopped
+    or absent, if one is named. FleetError ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``,
+    ``cluster-of-others``, or the problems of all that failed, each with its cluster."""
     root = Path(options["root"]) if options["root"] else None
+    fleet = options.get("fleet") or ""
+    options = _with_fleet(options, root, fleet)
     work = _work(options, root, check, say)
+    if fleet and options["state"] == "present" and not check:
+        for name in work:
+            made_for.mark(_place(root), name, fleet)
     found = cluster.many(work)
     if found.errors:
         raise FleetError.of(
@@ -50,12 +58,45 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
         )
     outcomes = tuple(found.outcomes[name] for name in work)
     folder = outcomes[0].after.folder if outcomes else ""
+    others = tuple(each.name for each in cluster.clusters(root) if each.name not in work)
+    if fleet and options["state"] != "present":
+        for line in _ended(outcomes, others, options, check):
+            say(line)
     return LocalFleet(
         outcomes=outcomes,
         kubeconfig=str(Path(folder).parent / "kubeconfig") if folder else "",
         kubectl=_kubectl(options) if options["state"] == "present" else "",
-        others=tuple(each.name for each in cluster.clusters(root) if each.name not in work),
+        others=others,
     )
+
+
+def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
+    """The options with all clusters that are meant, after a look at whose they are."""
+    asked = options["clusters"]
+    if not fleet:
+        if asked is None:
+            raise FleetError("nothing-asked", "no cluster is named", "clusters", "name clusters, or a fleet to end")
+        return options
+    names = [one["name"] for one in asked or ()]
+    if options["state"] == "present":
+        made_for.refuse_others(_place(root), names, fleet)
+        return {**options, "clusters": asked or []}
+    own = [{"name": name} for name in made_for.clusters_of(_place(root), fleet) if name not in names]
+    return {**options, "clusters": [*(asked or ()), *own]}
+
+
+def _place(root: Path | None) -> Path:
+    return (root or default_root()).expanduser().resolve()
+
+
+def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options: Options, check: bool) -> list[str]:
+    """What was stopped or removed, and what is left."""
+    done = [each.name for each in outcomes if each.changed]
+    verb = {"absent": "removed", "stopped": "stopped"}[options["state"]]
+    lines = [f"{'would be ' if check else ''}{verb}: {', '.join(done) or 'nothing'}"]
+    if others:
+        lines.append(f"left as they are, for others made them: {', '.join(others)}")
+    return lines
 
 
 def _kubectl(options: Options) -> str:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading the facts of a fleet: every member once, in parallel, by threads and by processes."""
+"""Reading the facts of a fleet: every member once, in parallel; the nodes of one member; whether placements need what
+pods request."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.cluster.pod_requests import Amounts, added, manifest_requests
 from ..._core.cluster.silence import WHOLE_MEMBER
 from ..._core.errors import FleetError, Problem, fault
-from ..._core.objects.clusters.fleet_member import FleetMemberStatus
+from ..._core.objects.clusters.fleet_member import CertificateEnds, FleetMemberStatus
 from ..._core.objects.clusters.member_cluster import MemberCluster, MemberClusterStatus
 from ..._core.objects.placements.cluster_resource_placement import PlacementSpec
 from ..._core.schema.codec import encode
@@ -106,6 +107,7 @@ def read_fleet(
             for name, each in told.items()
             if each.reading.missing
         },
+        certificates={name: each.reading.certificates for name, each in told.items() if each.reading.certificates},
     )
     return FleetReading(snapshot=snapshot, statuses={name: each.pools for name, each in told.items()}, failed=failed)
 
@@ -150,6 +152,7 @@ def _reader(
             namespaces=_part(NAMESPACES, missing, lambda: _namespaces(client)) if namespaces else None,
             prices=prices,
             missing=missing,
+            certificates=_certificates(client),
         )
         own = _part(MAINTENANCE, missing, lambda: commands.told(member.fleet, clients))
         if NODES in missing and NODE_COUNT not in member.cluster.status.properties:
@@ -164,6 +167,12 @@ def _reader(
         )
 
     return read
+
+
+def _certificates(client: KubeClient) -> CertificateEnds | None:
+    """What the connection itself has told, without a request."""
+    found = CertificateEnds(server=client.server_until, client=client.client_until)
+    return found if found.server or found.client else None
 
 
 T = t.TypeVar("T")

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Joining members (MemberClusters): each is reached once before anything is recorded, and told from all others."""
+"""Joining members (MemberClusters): each is reached once before anything is recorded, and told from all others; labels
+that its nodes tell."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from ..._core.cluster.facts.cloud_labels import KEYS, cloud_labels
 from ..._core.cluster.minimum_version import too_old
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ..._core.objects.audit.audit_entry import JOINED, MEMBER_CHANGED
 from ..._core.objects.clusters.evacuation import EVACUATED
 from ..._core.objects.clusters.fleet_maintenance import ClusterMaintenance
 from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
@@ -28,6 +30,7 @@ from ..._kube.login.kubeconfig import local_path
 from ..._kube.parallel import in_parallel
 from ..._store.digest_key import digest_key
 from ..._store.records import Records
+from ..audit.evidence import Deed, testify
 from ..leases import acquire
 from ..recorded import decoded
 from ..session import Session
@@ -96,7 +99,9 @@ def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
 def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joined:
     """Joins new members and changes known ones, or says without ``write`` what that would be. Members with a new
     connection are reached first; if one of them cannot be, if it is a member under another name, or if a wish is
-    malformed, nothing is recorded. FleetError ``lease-held`` and ``conflict`` leave members before that one recorded.
+    malformed, nothing is recorded. FleetError ``duplicate-member``, ``no-connection``, ``double-member``,
+    ``record-damaged``, and those of connections; ``lease-held`` and ``conflict`` leave members before that one
+    recorded.
     """
     records = session.records
     _refuse_repeated(wishes)
@@ -299,6 +304,7 @@ def _canonical(document: Document) -> t.Any:
 def _write(session: Session, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document]) -> None:
     records = session.records
     lease = acquire(records, f"member/{name}", session.holder, LEASE_SECONDS)
+    action = JOINED if old["FleetMember"] is None else MEMBER_CHANGED
     try:
         for kind, document in moved.items():
             before = old[kind]
@@ -307,5 +313,6 @@ def _write(session: Session, name: str, old: t.Mapping[str, Document | None], mo
             else:
                 status = {**(before.get("status") or {}), **(document.get("status") or {})}
                 records.replace({**before, **document, **({"status": status} if status else {})}, lease)
+        testify(session, Deed(action=action, kind="MemberCluster", name=name, members=(name,)))
     finally:
         records.release(lease)

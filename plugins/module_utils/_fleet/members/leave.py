@@ -5,20 +5,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ..._core.cluster.silence import WHOLE_MEMBER
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.audit.audit_entry import DONE, FAILED, LEFT, PARTIAL
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.plan.brakes import removals
 from ..._core.plan.outcome import MemberOutcome
-from ..._core.resources.applyset import ID_LABEL, ApplySet
-from ..._kube.client import KubeClient
-from ..._kube.lists import list_objects
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
+from ..audit.evidence import Deed, attested
 from ..conductor.interrupts import Interrupts
 from ..keeping import Keeper
 from ..leases import leaving_lease
@@ -28,7 +28,7 @@ from ..placements.on_member.member_apply import (
     MemberTask,
     run_on_member,
 )
-from ..placements.on_member.observe import PARENTS, parsed_parent
+from ..placements.on_member.observe import applysets_on
 from ..placements.recorded import all_bindings, all_placements, cluster_of, delete_record
 from ..session import Session
 from ..updates.claims import operations_in_flight
@@ -78,8 +78,9 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     records placed on a member is not touched, nor is a cluster that is still a member under another name.
 
     Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
-    where somebody is at it. A member that cannot be reached stops all; one whose answers or ApplySets are damaged, or
-    on which something is not done, stays a member, and the others go.
+    where somebody is at it, ``member-busy`` where an upgrade is in flight, ``brake-max-removals``. A member that cannot
+    be reached stops all; one whose answers or ApplySets are damaged, or on which something is not done, stays a member,
+    and the others go.
     """
     records = session.records
     members = identified_members(session, write)
@@ -108,11 +109,16 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
         )
         if not write:
             return found
-        with Interrupts() as told, Keeper(records, session.holder, told) as keeper:
+        with (
+            Interrupts() as told,
+            Keeper(records, session.holder, told) as keeper,
+            contextlib.ExitStack() as stack,
+        ):
             leases = _taken(records, keeper, names, looked)
             _refuse_busy(records, names)
             _check_brakes(records, names, doubles, wish)
             writing = Writing(permit=keeper.check, say=session.say)
+            testimony = stack.enter_context(attested(session, _deed(names, wish), write=bool(names)))
             emptied = [name for name in names if name in asked and name not in unreachable]
             done = in_parallel({name: _emptied(clients, name, wish, ours, writing) for name in emptied}, told=told)
             failed = (*damaged, *_failed(done))
@@ -123,8 +129,15 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             for name in gone:
                 keeper.check_leases()
                 _forget(records, name, bound.get(name, ()), leases)
+            outcome = DONE if not failed else PARTIAL if gone else FAILED
+            testimony.end(outcome, str(failed[0]) if failed else "", gone)
     stayed = tuple(name for name in doubles if name in gone)
     return replace(found, left=gone, outcomes=_outcomes(done), doubles=stayed, failed=failed)
+
+
+def _deed(names: t.Sequence[str], wish: LeaveRequest) -> Deed:
+    said = "what was placed there is removed" if wish.remove else "what was placed there stays"
+    return Deed(action=LEFT, kind="MemberCluster", members=names, message=said)
 
 
 def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tuple[str, ...]:
@@ -215,17 +228,6 @@ def _emptied(
         return _Emptied(outcomes=outcomes, others=tuple(each.placement for each in found if each not in mine))
 
     return work
-
-
-def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
-    """Every ApplySet of this collection on a member, of whatever records, in the order of placements. FleetError
-    ``applyset-invalid``, or of the request."""
-    found = [parsed_parent(each, client) for each in _parents(client)]
-    return tuple(sorted(found, key=lambda each: each.placement))
-
-
-def _parents(client: KubeClient) -> t.Iterator[dict[str, t.Any]]:
-    return list_objects(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap")
 
 
 def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container[str], wish: LeaveRequest) -> None:

@@ -15,8 +15,8 @@ from ..._core.disruption.members.nodes_snapshot import NodesSnapshot, write_node
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.karpenter.node_pool import REASONS
 from ..._core.values.canonical import json_by_lines
-from ..._core.values.cron import load_zone
 from ..._core.values.instants import parse_present, write_time
+from ..._core.values.schedules.cron import load_zone
 from ..._core.windows.utc_budgets import Compiled, as_utc_budgets
 from ..._core.windows.wishes import wished
 from ..._store.yaml_documents import write_yaml

@@ -6,6 +6,7 @@ replaced by it."""
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass, field
 
@@ -15,19 +16,32 @@ from ..._core.disruption.blockers import pod_blockers
 from ..._core.disruption.manual import gone_with_pool, nodes_by_name, nodes_of_pool
 from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.node_source import NodeSource, effect_of
-from ..._core.disruption.pool_stop import edited_since, merge_patched, release_patch, stop_patch
+from ..._core.disruption.pool_stop import edited_since, release_patch, stop_patch
 from ..._core.disruption.source_patch import PatchLeave, SourcePatch, read_patches, unconfirmed, withheld
 from ..._core.disruption.subnet_change import Network
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.audit.audit_entry import (
+    FAILED,
+    NODES_DISRUPTED,
+    NODES_MARKED,
+    PARTIAL,
+    POOL_PATCHED,
+    POOL_RELEASED,
+    POOL_STOPPED,
+)
+from ..._core.objects.audit.audit_entry import POOL_DELETED as POOL_GONE
 from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationSpec
 from ..._core.objects.karpenter.node_pool import API_VERSION
 from ..._core.objects.karpenter.node_pool import KIND as NODE_POOL
 from ..._core.schema.meta import ObjectMeta
+from ..._core.values.listed import listed
+from ..._core.values.merge_patch import merge_patched
 from ..._core.values.selector import compile_selector
 from ..._core.values.selector_text import parse_selector
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
+from ..audit.evidence import Deed, Testimony, attested
 from ..members.members import Clients, members_to_write, open_clients, recorded_members
 from ..session import Session
 from .deleting import OPERATION, NodeDeletion, delete_nodes
@@ -40,6 +54,14 @@ STOPPED, RELEASED, PATCHED = "stopped", "released", "patched"
 PROTECTED, UNPROTECTED = "protected", "unprotected"
 NO_POOL, NO_OBJECT = "no-such-pool", "no-such-object"
 POOLS = f"/apis/{API_VERSION}/nodepools"
+NAMED = 10
+_ATTESTED = {
+    STOPPED: POOL_STOPPED,
+    RELEASED: POOL_RELEASED,
+    PATCHED: POOL_PATCHED,
+    PROTECTED: NODES_MARKED,
+    UNPROTECTED: NODES_MARKED,
+}
 # A deletion by hand waits for no node before it drains another.
 NO_PACE = NodeRotation(metadata=ObjectMeta(name=OPERATION), spec=NodeRotationSpec())
 
@@ -95,7 +117,9 @@ class ManualReport:
 def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     """Does what is wished, or tells what it would be. FleetError with all problems before anything is written:
     ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``,
-    ``no-such-object``, ``drift-without-consent``, ``subnet-routes-unconfirmed``, and as of ``read_patches``."""
+    ``no-such-object``, ``drift-without-consent``, ``subnet-routes-unconfirmed``, ``invalid-label-selector``, as of
+    ``driver_problems`` and ``read_patches``, and of a member that cannot be read. ``partly-written`` is among those of
+    a write that failed after others, and names these."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
         hint = f"there are: {', '.join(members) or 'none'}"
@@ -171,7 +195,10 @@ class _Manual:
         wish = NodeDeletion(
             member=self._member.name, uids=uids, replacement=self._wish.replacement, timeout=self._wish.timeout
         )
-        failed = delete_nodes(self._session, self._clients, wish)
+        with self._attested(NODES_DISRUPTED, sorted(told)) as testimony:
+            failed = delete_nodes(self._session, self._clients, wish)
+            if failed:
+                testimony.end(PARTIAL if len(failed) < len(names) else FAILED, str(failed[0]))
         return ManualReport(state=DELETED, changed=len(failed) < len(names), nodes=told, failed=failed)
 
     def _told(self, node: StateNode, driver: str) -> str:
@@ -186,7 +213,10 @@ class _Manual:
         if found is None:
             raise FleetError(NO_POOL, "no NodePool has that name", self._wish.pool)
         if self._write:
-            with self._clients.holding(self._member.name, OPERATION):
+            with (
+                self._clients.holding(self._member.name, OPERATION),
+                self._attested(POOL_GONE, sorted(names), pool=found.name),
+            ):
                 known = {"preconditions": {"uid": found.metadata.uid}} if found.metadata.uid else {}
                 body = {"kind": "DeleteOptions", "apiVersion": "v1", **known}
                 self._client.delete(f"{POOLS}/{found.name}", body)
@@ -275,12 +305,29 @@ class _Manual:
         pools = {each.name: each.manifest for each in self._member.pools}
         return (SourcePatch(NODE_POOL, self._wish.pool, make(pools.get(self._wish.pool, {})) or {}),)
 
+    def _attested(
+        self, action: str, names: t.Sequence[str], pool: str = ""
+    ) -> contextlib.AbstractContextManager[Testimony]:
+        """Evidence of what is written to the member, by these names of nodes, pools or classes."""
+        deed = Deed(
+            action=action,
+            kind="MemberCluster",
+            name=self._member.name,
+            members=(self._member.name,),
+            message=f"{f'pool {pool}: ' if pool else ''}{listed(names, NAMED) or 'no nodes'}",
+        )
+        return attested(self._session, deed)
+
     def _put(self, patches: t.Mapping[str, Document]) -> None:
         """One after the other, each over the object that was judged. FleetError with what was written by then."""
         if not self._write or not patches:
             return
         written: list[str] = []
-        with self._clients.holding(self._member.name, OPERATION) as keep:
+        paths = [path.rpartition("/")[2] for path in patches]
+        with (
+            self._clients.holding(self._member.name, OPERATION) as keep,
+            self._attested(_ATTESTED.get(self._wish.state, POOL_PATCHED), paths, pool=self._wish.pool),
+        ):
             for path, patch in patches.items():
                 try:
                     keep()

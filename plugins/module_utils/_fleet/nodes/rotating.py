@@ -18,10 +18,14 @@ from ..._core.disruption.rotation.input import OtherNode, cluster_in_name
 from ..._core.disruption.rotation.state import RotationState
 from ..._core.errors import FleetError, Problem
 from ..._core.machine import HeldBack
+from ..._core.objects.audit.audit_entry import ROTATION_STOPPED
 from ..._core.objects.clusters.node_rotation import NodeRotation
 from ..._core.schema.codec import encode
 from ..._kube.client import Timeouts
 from ..._store.records import Record
+from ..audit.actor import user
+from ..audit.evidence import failing
+from ..audit.rotations import commanded, conducting
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import Ending, RunLimits, conduct
 from ..members.members import (
@@ -33,7 +37,6 @@ from ..members.members import (
 )
 from ..recorded import recorded
 from ..session import Session
-from ..updates.gate_completion import user
 from .other_rotations import OtherRotations, in_flight_beside, kept_meanwhile
 from .reading import ReadingWish, nodes_file, read_members
 from .replacing import NodeReplacer, ReplacementWish, driver_problems
@@ -68,7 +71,8 @@ class RotationWish:
 
 @dataclass(frozen=True, kw_only=True)
 class RotationReport:
-    """A rotation as it stands, or would begin. ``due`` says of nodes that are not begun why they are to be replaced;
+    """A rotation as it stands, or would begin. ``due`` says of nodes that are not begun why they are to be replaced,
+    ``begins`` which begin now, both by ``member/node``;
     ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was conducted."""
 
     rotation: NodeRotation
@@ -85,7 +89,8 @@ class RotationReport:
 def planned(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
     """The rotation as it would begin or go on now. Nothing is written; members are only read.
 
-    FleetError ``no-such-rotation``, ``members-unread``, those of ``begin`` and of drivers.
+    FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members``,
+    ``members-unread``, ``record-damaged``, those of ``nodes_file``, of ``begin`` and of drivers.
     """
     asked = _asked(session, name, given)
     if asked.is_left(wish):
@@ -139,7 +144,7 @@ def stopped(session: Session, name: str, write: bool) -> RotationReport:
     """Asks for no more nodes to be begun; whoever conducts, or the next one, lets those in flight end. Nothing is
     written without ``write``. FleetError as of ``ask_to_stop``."""
     if write:
-        changed = ask_to_stop(session.records, name)
+        changed = commanded(session, ROTATION_STOPPED, name, ask_to_stop(session.records, name))
         rotation = recorded(NodeRotation, rotation_document(session.records, name))
     else:
         rotation = recorded(NodeRotation, rotation_document(session.records, name))
@@ -169,7 +174,9 @@ def carried(
     others = OtherRotations(session.records, name, limits.holder)
     steering = RotationSteering(book, ground, look, workers, replacer, others, wish.interval)
     telling = RotationTelling(name, session.say, partial(session.journal, KIND, name), lambda: steering.waits)
-    ending = conduct(session.records, lease, steering, session.clock, telling, limits)
+    attested = conducting(session, telling, ground.rotation)
+    with failing(attested.testimony):
+        ending = conduct(session.records, lease, steering, session.clock, attested, limits)
     return ending, steering
 
 

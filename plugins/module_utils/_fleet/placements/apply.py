@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carrying out a fleet plan: each placement under its lease, by waves through the conductor, then its status; several
-side by side."""
+"""Carrying out a fleet plan: each placement under its lease, by waves through the conductor, then its status; whether a
+plan changes anything."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.schema.codec import encode
 from ..._kube.parallel import in_parallel
+from ..audit.placements import attest
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import POLL, Conductor, Ending, RunLimits
 from ..keeping import INTERRUPTED, Keeper
@@ -54,7 +55,8 @@ Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pyli
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyResult:
-    """``changed`` speaks of placements and members; ``statuses`` are the placements' status after the run.
+    """``changed`` speaks of placements and members; ``outcomes`` are by placement and cluster, ``statuses`` the
+    placements' status after the run.
 
     ``waits`` are rollouts that have not come to their end, and what they wait for. ``stopped`` says which placements
     were left alone, because another run works on them or this one had to end, and what had been written of those that
@@ -74,7 +76,8 @@ class ApplyResult:
 
 
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
-    """Whether carrying out the plan would change anything on a member or in what the records decide."""
+    """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what
+    the records decide; of a placement that staged runs change, the latter alone."""
     if plan.by_run:
         return plan.decides_change
     waiting = {each.cluster for each in plan.clusters if each.change == LOST}
@@ -175,8 +178,8 @@ def _first_go(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) 
         if begun is not None and not _goes_on(work, begun, tally):
             tally.waiting = begun
     except FleetError as error:
-        tally.leases.close()
         tally.problems += [replace(problem, where=problem.where or each.name) for problem in error.problems]
+        tally.leases.close()
         if error.code not in ("lease-held", "records-moved"):
             tally.ended = error.code
 
@@ -214,6 +217,8 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
         now=work.request.now,
         approved=work.request.approved,
     )
+    if due:
+        attest(work.session, writer, looked, tally)
     placement = writer.spec()
     if due:
         writer.event("ApplyIntended", plan_counts(current))
@@ -257,13 +262,7 @@ def _conducted(
     )
     telling = RolloutTelling(writer.plan.name, plan_counts(writer.plan), session.say, steering.lines)
     conductor = Conductor(journal, steering, session.clock, telling, limits)
-    return _Rollout(
-        writer=writer,
-        placement=placement,
-        keeper=keeper,
-        steering=steering,
-        conductor=conductor,
-    )
+    return _Rollout(writer=writer, placement=placement, keeper=keeper, steering=steering, conductor=conductor)
 
 
 def _reached(

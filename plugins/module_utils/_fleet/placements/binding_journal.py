@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bindings of one placement (ClusterResourceBinding) in the records: its rollout, a record for each cluster."""
+"""The bindings of one placement (ClusterResourceBinding) as they are taken up when a run begins, and stored, a record
+for each cluster."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ from ..._core.objects.placements.binding import (
     UNSCHEDULED,
     ClusterResourceBinding,
 )
-from ..._core.objects.placements.rollout_strategy import ApplyStrategy
+from ..._core.objects.placements.rollout_strategy import ApplyStrategy, defaulted
 from ..._core.plan.document import LOST, PlacementPlan
 from ..._core.rollout.content import RolloutBinding
 from ..._core.rollout.readiness import ROLLOUT_STARTED
-from ..._core.rollout.rolling.decide import RolloutState, defaulted
+from ..._core.rollout.rolling.decide import RolloutState
 from ..._core.schema.codec import encode
 from ..._core.values.instants import parse_time, write_time
 from ..._store.records import Lease, Record, Records, left_by

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""ClusterResourcePlacements and ResourcePlacements, the whole way: read, planned on facts, looked at, carried out."""
+"""ClusterResourcePlacements and ResourcePlacements, the whole way: read, planned on facts, looked at, carried out;
+brake limits out of a verb's options."""
 
 from __future__ import annotations
 
@@ -26,12 +27,7 @@ from ..._store.digest_key import digest_key, known_digest_key
 from ..._store.manifests import Manifest, read_manifests
 from ..._store.records import Records
 from ..._store.revision import source_revision
-from ..members.evacuation import (
-    Evacuation,
-    evacuation,
-    record_marks,
-    still_held,
-)
+from ..members.evacuation import Evacuation, evacuation, record_marks, still_held
 from ..members.facts import needs_pods
 from ..members.members import (
     Clients,
@@ -89,7 +85,7 @@ class PlacementRequest:
     go.
 
     ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
-    ``render`` is a cluster of which all that it gets is told. ``evacuate`` and ``readmit`` are selectors, or names.
+    ``render`` is a cluster of which all that it gets is told; ``evacuate`` and what follows is of ``evacuation``.
     """
 
     src: tuple[str, ...] = ()
@@ -99,6 +95,7 @@ class PlacementRequest:
     roll_back: RollBack | None = None
     evacuate: str = ""
     readmit: str = ""
+    empty_first: bool = False
     resources: tuple[str, ...] | None = None
     facts: FactsSnapshot | None = None
     read: bool = False
@@ -217,7 +214,8 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         if facts is None:
             facts = facts_of(members, young, clients, now, pods, inside)
         request = plan_request(session, asked, placements, beside, members, facts, now)
-        moves = evacuation(asked.evacuate, asked.readmit, [each.cluster for each in members.values()] or facts.members)
+        known = [each.cluster for each in members.values()] or facts.members
+        moves = evacuation(asked.evacuate, asked.readmit, known, asked.empty_first)
         told = (*told, *still_held(session.records, moves, {str(each.placement.key) for each in placements}))
         told = (*_unrecorded(session.records, members, asked), *told, *request.findings)
         request = replace(request, findings=told, evacuation=moves)
@@ -283,7 +281,8 @@ def _recorded_are_used(
 
 
 def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[LoadedPlacement, ...]:
-    """The placements of files, inline, on the hub, or rolled back; none if ``absent``. All their problems at once."""
+    """The placements of files, inline, on the hub, or rolled back; none if ``absent``. FleetError ``nothing-asked``,
+    ``no-such-placement``, or all problems of the placements at once."""
     return _wanted(session, asked)[0]
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Planning: specs, records and facts in; the plans of all placements out. Nothing is written."""
+"""Planning: specs, records and facts in, the plans of all placements out; one of them made again under its lease.
+Nothing is written."""
 
 from __future__ import annotations
 
@@ -262,6 +263,7 @@ def _wanted(
         findings=(*sourced.findings, *_limits(sourced.placement, hub, request), *located(own, sourced)),
         older_source=_older(name, record, request),
         prune_kinds=request.prune_kinds,
+        empty_first=request.evacuation.empty_first,
         respecified=old is not None and old.spec != sourced.placement.spec,
     )
 
@@ -290,6 +292,7 @@ def _rolled_back(
         sealing=Sealing(key=request.key, source=f"git:{earlier.of.revision}" if earlier.of.revision else ""),
         findings=(*sourced.findings, *_limits(sourced.placement, hub, request)),
         prune_kinds=request.prune_kinds,
+        empty_first=request.evacuation.empty_first,
         rolled_back=earlier.of,
     )
 

@@ -28,6 +28,7 @@ from ..._core.rollout.rolling.decide import (
     RolloutSeen,
     RolloutState,
 )
+from ..._core.rollout.rolling.new_home import NEW_HOME
 from ..._core.rollout.rolling.waiting import (
     FAILED,
     MAX_SURGE,
@@ -150,6 +151,7 @@ class RolloutSteering:
             wanted=self._plan.content,
             applied_only=self._applied_only,
             out_of_reach=self._out_of_reach,
+            empty_first=self._plan.empty_first,
         )
 
     def decide(self, state: RolloutState, seen: RolloutSeen, now: datetime) -> Decision[RolloutState, MemberAct]:
@@ -277,7 +279,7 @@ class RolloutSteering:
 
     @property
     def _waits_for_members(self) -> bool:
-        held_up = any(each.reason in (MAX_UNAVAILABLE, MAX_SURGE) for each in self.waits)
+        held_up = any(each.reason in (MAX_UNAVAILABLE, MAX_SURGE, NEW_HOME) for each in self.waits)
         return not self._plan.deleting and (held_up or self._late)
 
     @property

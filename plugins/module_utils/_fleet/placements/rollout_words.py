@@ -13,6 +13,7 @@ from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.resources.availability import NOT_YET
 from ..._core.rollout.rolling.decide import RolloutState
+from ..._core.rollout.rolling.new_home import LIFTED, NEW_HOME
 from ..._core.rollout.rolling.waiting import BindingWait
 from ..._core.values.listed import listed
 
@@ -100,6 +101,9 @@ def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, Membe
             lines.append(f"{names} {verb}: {first.message}")
             continue
         whom = listed([lacking(name, outcomes.get(name)) for name in first.blockers], NAMED, "; ")
+        if first.reason == NEW_HOME:
+            lines.append(f"{names} {verb} until what it holds is available in {whom} ({LIFTED} does not wait)")
+            continue
         lines.append(f"{names} {verb} for {whom}")
     return lines
 

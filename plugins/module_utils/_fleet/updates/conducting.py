@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An update run from its definition to its end: made, checked against its members, started, conducted."""
+"""Conducting an update run with its drivers: refused before it is recorded, rehearsed, carried on, its verdict;
+versions that members have now."""
 
 from __future__ import annotations
 
@@ -45,6 +46,8 @@ from ..._kube.files import with_home
 from ..._kube.parallel import in_parallel
 from ..._local.locks import make_folder
 from ..._store.records import Records
+from ..audit.evidence import failing
+from ..audit.update_runs import conducting
 from ..conductor.executor import Executor, Pace
 from ..conductor.interrupts import Interrupts
 from ..conductor.loop import RunLimits
@@ -81,7 +84,8 @@ DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 
 @dataclass(frozen=True, kw_only=True)
 class ConductOptions:
-    """How to conduct. ``events`` is a file that gets a line of JSON for everything that happens, empty for none."""
+    """How to conduct. ``events`` is a file that gets a line of JSON for everything that happens, empty for none.
+    ``approved`` and ``src`` stand in the evidence: the digest that was given, and where manifests were read from."""
 
     drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
     operations: str = ""
@@ -92,6 +96,8 @@ class ConductOptions:
     pace: Pace = Pace()
     timeout: float = 5.0
     threads: int = 16
+    approved: str = ""
+    src: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +151,9 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=interrupts
             )
             rules = ApprovalRules(terms=wish.terms, since=lambda: vouched_since(session.hub))
-            ending = conduct_run(session, run.name, sight, works, progress, limits, place, rules)
+            telling = conducting(session, run, progress, wish.approved, wish.src)
+            with failing(telling.testimony):
+                ending = conduct_run(session, run.name, sight, works, progress, limits, place, rules, telling)
             return replace(ending, behind=_behind(ending, drivers, wish.threads, pools if whole else None))
 
 
@@ -228,10 +236,10 @@ def verdict(ending: RunEnding) -> RunVerdict:
         return RunVerdict(outcome=FAILURE, code="run-failed", message=status.message)
     refused = refusal_of(ending.state)
     if ending.why == "settled" and status.state == STOPPED and refused:
-        message = f"{refused}; approve the gate and start the run again, or delete it"
+        message = f"{refused}; it stands until the gate is approved and the run is started again"
         return RunVerdict(outcome=FAILURE, code="gate-refused", message=message)
     if ending.why == "settled" and status.state == STOPPED:
-        return RunVerdict(outcome=WAITING, code="stopped", message="it was stopped; state started takes it up again")
+        return RunVerdict(outcome=WAITING, code="stopped", message="it was stopped")
     if ending.behind:
         named = "; ".join(f"{name} is at {version}" for name, version in sorted(ending.behind.items())[:10])
         message = f"recorded as if at {ending.run.target}: {named}"

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.release_catalog import ReleaseCatalog
+from ..._core.overview.openings import MemberTimes
 from ..._core.updates.releases.releases import Releases, releases, version_obstacle
 from ..._core.updates.run import MemberBlocker, MemberView
 from ..._core.updates.timing.maintenance import Calendar, MaintainedMember, calendar
@@ -42,7 +44,26 @@ class StartConstraints:
         """One view for each FleetMember, with its windows, and what keeps it from beginning whatever it is at."""
         times, known = self._read()
         labels = self._labels() if times.windows or times.freezes else {}
-        return {each["metadata"]["name"]: self._view(each, labels, times, known, now) for each in members}
+        return {each["metadata"]["name"]: self._view(each, _known(each, labels), times, known, now) for each in members}
+
+    def times(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberTimes]:
+        """The same views, each with who has windows for the FleetMember, and its freezes by name: those of the fleet
+        alone where it cannot be read."""
+        windows, known = self._read()
+        labels = self._labels() if windows.windows or windows.freezes else {}
+        found = {}
+        for each in members:
+            site = _known(each, labels)
+            view = self._view(each, site, windows, known, now)
+            told = MemberTimes(view=view, horizon=_span(now)[1])
+            if isinstance(site, FleetError):
+                told = replace(told, freezes=windows.named_freezes(_site({**each, "status": {}}, labels)))
+            else:
+                told = replace(told, freezes=windows.named_freezes(site))
+                with contextlib.suppress(FleetError):  # of which the view tells
+                    told = replace(told, sides=windows.sides(site, self.run_type, now))
+            found[view.name] = told
+        return found
 
     def freezes(self, members: t.Sequence[Record]) -> dict[str, tuple[tuple[str, Span], ...]]:
         """Those of each FleetMember: what they are called, and when they hold."""
@@ -81,7 +102,7 @@ class StartConstraints:
     def _view(
         self,
         member: Record,
-        labels: t.Mapping[str, t.Mapping[str, str]],
+        site: MaintainedMember | FleetError,
         times: Calendar,
         known: Releases,
         now: datetime,
@@ -94,7 +115,8 @@ class StartConstraints:
         windows = None
         shut: tuple[str, ...] = ()
         try:
-            site = _site(member, labels)
+            if isinstance(site, FleetError):
+                raise site
             obstacles.insert(0, times.frozen(site, now))
             windows = times.open(site, self.run_type, *_span(now))
             shut = times.shut(site, self.run_type, now)
@@ -102,6 +124,14 @@ class StartConstraints:
             obstacles.append(MemberBlocker(reason=WINDOW_CLOSED, message=error.message))
         held = tuple(each for each in obstacles if each is not None)
         return MemberView(name=member["metadata"]["name"], windows=windows, shut=shut, obstacles=held)
+
+
+def _known(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> MaintainedMember | FleetError:
+    """The member as maintenance looks at it, or why it cannot be read."""
+    try:
+        return _site(member, labels)
+    except FleetError as error:
+        return error
 
 
 def _site(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> MaintainedMember:

@@ -128,9 +128,14 @@ def _seen(view: MemberView, version: str, other: str, state: RunState, run: Upda
     if version and run.target:
         chain = run.spec.managed_cluster_update.upgrade.chain
         view = view_at_version(view, version, run.target, bool(run.spec.auto_upgrade_profile_id), chain)
-    if not other or any(row.operation == other for row in state.members):
+    return view if any(row.operation == other for row in state.members) else busy(view, other)
+
+
+def busy(view: MemberView, operation: str) -> MemberView:
+    """The view of a member on which another operation is in flight, if one is: nothing begins there meanwhile."""
+    if not operation:
         return view
-    blocker = MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{other} is in flight")
+    blocker = MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{operation} is in flight")
     return replace(view, obstacles=(*view.obstacles, blocker))
 
 

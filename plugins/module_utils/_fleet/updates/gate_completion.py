@@ -1,12 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Approving or refusing a gate of an update run: who did it, when, why, and for which digest of the run."""
+"""Approving or refusing a gate of an update run: which gate is meant, who does it, when, why, and for which digest of
+the run."""
 
 from __future__ import annotations
 
-import os
-import pwd
+import shlex
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -25,8 +25,8 @@ from ..._core.values.update_states import (
     PENDING,
     SKIPPED,
 )
-from ..._kube.access import who_am_i
 from ..._store.records import Record, Records, replaced
+from ..audit.actor import user
 from ..recorded import recorded
 from ..session import Session
 from .approval_policy import vouched_since
@@ -77,13 +77,6 @@ class Completed:
     own: bool = False
 
 
-def user(session: Session) -> str:
-    """Who we are, as the hub sees us; without a hub whoever the environment says, or the account of this process."""
-    if session.hub is not None:
-        return who_am_i(session.hub).name
-    return session.environ.get("USER") or session.environ.get("LOGNAME") or _account()
-
-
 def approver(session: Session) -> Approver:
     """Who we are as one who approves, and since when the hub vouches for names."""
     return Approver(name=user(session), since=vouched_since(session.hub))
@@ -114,7 +107,8 @@ def complete(
     without ``write`` nothing is recorded.
 
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
-    ``self-approval``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or its Gate.
+    ``self-approval``, ``record-damaged``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or
+    its Gate; ``conflict`` if others write that at every attempt.
     """
     records = session.records
     found, placed = _meant(records, run, which, digest)
@@ -176,7 +170,7 @@ def _meant(records: Records, run: str, which: Which, digest: str) -> tuple[Updat
 
 
 def _passed(placed: PlacedGate, state: str, run: str) -> FleetError:
-    hint = "stop the run (state stopped of gitops.fleet.update_run)"
+    hint = f"ansible-playbook gitops.fleet.stop -e {shlex.quote(f'run={run}')} lets nothing new begin"
     return FleetError("gate-passed", f"gate {placed.position} is {state} already", f"{RUN}/{run}", hint)
 
 
@@ -190,13 +184,6 @@ def _opened(records: Records, run: UpdateRun, placed: PlacedGate) -> tuple[Gate,
     if other:
         raise FleetError("gate-unproven", f"gate {placed.position}: {other}", f"{KIND}/{gate.name}", hint)
     return gate, document
-
-
-def _account() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"
 
 
 def _find(run: RunState, which: Which) -> PlacedGate:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gate objects: one for every gate that was opened, so that people can see it and complete it."""
+"""Gate objects of a run while it is conducted: shown for each gate that opened, approvals and refusals on them judged,
+passed gates proven."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from ..._core.updates.approvals import (
     refusal_words,
     unproven,
 )
-from ..._core.updates.integrity import placed_gates, recorded_digest
+from ..._core.updates.gates import placed_gates
+from ..._core.updates.integrity import recorded_digest
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import UNVERIFIED
 from ..._core.updates.run import Approval, GateRow, RunState

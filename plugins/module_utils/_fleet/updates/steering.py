@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is special to update runs while they are conducted: members and their claims, gates, drivers, approvals."""
+"""An update run in the conductor's loop: what it sees of members, gates and approvals, upgrades begun by drivers, and
+how conducting ended."""
 
 from __future__ import annotations
 
@@ -36,6 +37,7 @@ from ..._store.records import Lease
 from ..conductor.journal import Change
 from ..conductor.loop import (
     RunLimits,
+    Telling,
     conduct,
 )
 from ..conductor.operation import (
@@ -112,9 +114,11 @@ def conduct_run(
     limits: RunLimits,
     here: t.Callable[[], str],
     rules: ApprovalRules = ApprovalRules(),
+    telling: Telling[RunState] | None = None,
 ) -> RunEnding:
     """Conducts the run as ``conduct`` does, and ends also when all that is in flight waits for later by itself.
-    ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be.
+    ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be. ``telling``
+    is what tells of it, where that is more than ``progress``.
 
     FleetError ``run-deleted``, and those of ``conduct``.
     """
@@ -123,7 +127,7 @@ def conduct_run(
     steering = UpdateSteering(book, sight, works, gates, progress, here)
     told = limits.interrupted
     limits = replace(limits, interrupted=lambda: told() or steering.rests())
-    ending = conduct(records, f"run/{name}", steering, session.clock, progress, limits)
+    ending = conduct(records, f"run/{name}", steering, session.clock, telling or progress, limits)
     return RunEnding(
         run=book.run,
         state=ending.state,
@@ -160,20 +164,24 @@ class UpdateSteering:
         self._wake: datetime | None = None
 
     def see(self, state: RunState, now: datetime) -> UpdateSeen:
+        """Members, gates and approvals as they are now. FleetError ``gate-unproven``, ``record-damaged``."""
         self._sight.refresh(now)
         self._gates.prove(self.book.run, state, now)
         approvals, shown = self._gates.seen(self.book.run, state, now)
         return UpdateSeen(members=dict(self._sight.views), approvals=approvals, gates=shown)
 
     def decide(self, state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
+        """As ``_core.updates.decide``; keeps when something may begin next."""
         found = machine.decide(state, seen, now)
         self._wake = found.wake_at
         return found
 
     def acts_in_flight(self, state: RunState) -> tuple[UpdateAct, ...]:
+        """Upgrades that were begun and have not ended."""
         return machine.acts_in_flight(state)
 
     def clear(self, decision: Decision[RunState, UpdateAct], seen: UpdateSeen, now: datetime) -> UpdateSeen | None:
+        """Looks at members that are about to begin, and claims them; None once all are claimed."""
         begins = [each for each in decision.acts if isinstance(each, Begin)]
         return None if self._sight.claim_or_look(begins, now) else replace(seen, members=dict(self._sight.views))
 
@@ -186,6 +194,7 @@ class UpdateSteering:
         return run
 
     def stored(self, state: RunState, lease: Lease) -> None:
+        """Makes the Gate objects say what the run says."""
         self._gates.publish(self.book.run, state, lease)
 
     def carry_out(self, act: UpdateAct, state: RunState, resumed: bool) -> RunChange | None:
@@ -199,11 +208,13 @@ class UpdateSteering:
         return None if ours else lambda run: referenced(run, work.operation, "")
 
     def release(self, state: RunState) -> None:
+        """Gives up the claims of members that are in flight no more."""
         flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
         self._resting = bool(flying) and self._paused.keys() >= set(flying.values())
         self._sight.keep_only(flying, operations_of(state))
 
     def record(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
+        """A change for each event of the executor since the last call; what is only said changes nothing."""
         for event in self._works.events():
             if isinstance(event, Said):
                 self._progress.said(event.operation, event.message)
@@ -221,6 +232,7 @@ class UpdateSteering:
                 yield change_of(event, now)
 
     def keep(self, state: RunState, now: datetime) -> None:
+        """Renews leases, and begins again what was blocked or has paused, once it is time."""
         self._sight.renew(now)
         due = [one for one, at in self._retries.items() if now >= at]
         due += [one for one, at in self._paused.items() if at and now >= at]
@@ -241,15 +253,19 @@ class UpdateSteering:
         return min((each for each in (*self._paused.values(), self._wake) if each), default=None)
 
     def settled(self, state: RunState) -> bool:
+        """Whether the run has ended, or was stopped."""
         return derive(state).state in (*TERMINAL, STOPPED)
 
     def next_look(self) -> datetime | None:
+        """When members that cannot begin are looked at again; None if there are none."""
         return self._sight.next_look()
 
     def wait(self, seconds: float) -> object:
+        """Until the executor has an event, at most so many seconds."""
         return self._works.wait(seconds)
 
     def close(self) -> None:
+        """Follows no upgrade any more; what was begun goes on."""
         self._works.close()
 
     def witnessed(self, state: RunState) -> frozenset[str]:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Update runs: started, stopped, skipped, deleted. Carrying them on is the conductor's."""
+"""Commands on update runs: started, stopped, parts skipped, deleted; all that are recorded, and a run as results have
+it. Carrying them on is the conductor's."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import typing as t
 from dataclasses import replace
 
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.audit.audit_entry import RUN_SKIPPED, RUN_STARTED, RUN_STOPPED
 from ..._core.objects.updates.run_status import NodeImageSelectionStatus
 from ..._core.objects.updates.update_run import REFUSE_ON_CONFLICT, UpdateRun
 from ..._core.schema.codec import encode
@@ -18,13 +20,16 @@ from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.releases.versions import step_refused
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
+from ..._core.values.listed import listed
 from ..._core.values.update_states import (
+    MEMBER,
     NEW,
     RUNNING,
     TARGET_TYPES,
     TERMINAL,
 )
 from ..._store.records import Record, Records, replaced
+from ..audit.update_runs import commanded
 from ..nodes.sources import KIND as ROTATION
 from ..recorded import recorded
 from ..session import Session
@@ -44,8 +49,8 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start,
     unless a profile made the run, which leaves it out, or the run goes minor by minor. FleetError ``minor-skipped``,
-    ``kubelet-skew``, ``member-busy``, ``gate-refused``, ``conflict-state``, ``record-damaged``; without ``write``
-    nothing is recorded.
+    ``kubelet-skew``, ``member-busy``, ``gate-refused``, ``conflict-state``, ``record-damaged``, and ``conflict`` if
+    others write the run at every attempt; without ``write`` nothing is recorded.
     """
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
@@ -60,21 +65,26 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     images = run.status.node_image_selection
     if images is None and state.phase == NEW:
         images = images_of(session.records, run, known, now)
-    return _commanded(session.records, run, lambda at: commands.start(at, now), write, who, images)
+    done = _commanded(session.records, run, lambda at: commands.start(at, now), write, who, images)
+    return commanded(session, RUN_STARTED, done, write)
 
 
 def stopped(session: Session, name: str, write: bool) -> Outcome:
     """Asks for nothing new to begin; whoever conducts follows what is in flight to its end. FleetError as of
-    ``read_run``, ``conflict-state`` for a run that cannot be stopped."""
+    ``read_run``, ``conflict-state`` for a run that cannot be stopped, ``conflict``."""
     records, now = session.records, session.clock()
-    return _commanded(records, read_run(records, name), lambda at: commands.stop(at, now), write)
+    done = _commanded(records, read_run(records, name), lambda at: commands.stop(at, now), write)
+    return commanded(session, RUN_STOPPED, done, write)
 
 
 def skipped(session: Session, name: str, targets: t.Sequence[commands.SkipTarget], write: bool) -> Outcome:
     """Has members, groups, stages or waits left out; all of the targets or none. FleetError as of ``read_run`` and
-    ``commands.skip``."""
+    ``commands.skip``, ``conflict``."""
     records, now = session.records, session.clock()
-    return _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now), write)
+    done = _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now), write)
+    names = [each.name for each in targets if each.type == MEMBER]
+    told = listed([f"{each.type}:{each.name}" for each in targets], 20)
+    return commanded(session, RUN_SKIPPED, done, write, told, names)
 
 
 def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.SkipTarget, ...]:
@@ -110,7 +120,7 @@ def as_data(outcome: Outcome) -> dict[str, t.Any]:
 
 
 def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[UpdateRun, ...], tuple[Problem, ...]]:
-    """The named runs, or all of them, by name; what is wrong with those that are left out.
+    """The named runs, in that order, or all of them in the order of their names; what is wrong with those left out.
 
     FleetError ``no-such-run``, and those of a named run.
     """
@@ -131,7 +141,7 @@ def absent(records: Records, name: str, force: bool, write: bool) -> bool:
     flight goes on unobserved, and nodes that are cordoned stay so, which ``force`` has to say is meant; so has it of a
     run that cannot be read.
 
-    FleetError ``run-in-flight``, ``record-damaged``. Without ``write`` nothing is deleted.
+    The run itself goes last. FleetError ``run-in-flight``, ``record-damaged``. Without ``write`` nothing is deleted.
     """
     document = records.get(KIND, name)
     if document is None:

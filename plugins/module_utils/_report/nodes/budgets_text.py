@@ -11,13 +11,15 @@ from itertools import groupby
 
 from ..._core.disruption.budgets.budgets import UNLIMITED
 from ..._core.disruption.budgets.timeline import Opening
-from ..._core.disruption.members.budget_answers import PoolAnswer, half_hours
+from ..._core.disruption.members.budget_answers import PoolAnswer, fleet_week, half_hours
+from ..._core.disruption.members.pools import ROTATION
 from ..._core.values.instants import write_day, write_local
 from ..text import folded, table
 
 ALL, MOST_OPENINGS = "all", 3
-CLOSED, FREE, MANY, PAST = ".", "*", "#", " "
+CLOSED, FREE, MANY, PAST, BY_FLEET = ".", "*", "#", " ", "-"
 LEGEND = f"lowest limit of each half hour: {CLOSED} none, 1-9, {MANY} ten or more, {FREE} no limit"
+FLEET_LEGEND = f"{BY_FLEET} closed by the fleet: node_rotation waits; Karpenter knows nothing of that"
 Group = tuple[PoolAnswer, str]
 
 
@@ -38,7 +40,7 @@ def _pool_lines(answers: list[PoolAnswer], zone: tzinfo, week: bool) -> list[str
     for each, reason in groups:
         for text in each.blocks:
             lines += folded(f"{reason}: {text}", "    ")
-        if each.allowed == 0 and each.week.changes[0].limit <= 0:
+        if each.closed_now or (each.allowed == 0 and each.week.changes[0].limit <= 0):
             lines += folded(f"{reason}: {_openings_text(each.openings, zone)}", "    ")
     excluded = [f"{name} {why}" for name, why in pool.census.excluded.items()]
     if excluded:
@@ -48,7 +50,22 @@ def _pool_lines(answers: list[PoolAnswer], zone: tzinfo, week: bool) -> list[str
     if week:
         for each, reason in groups:
             lines += _week_lines(each, reason, zone)
+    for text in _closed(answers[0], zone):
+        lines += folded(text, "    ")
     return lines
+
+
+def _closed(each: PoolAnswer, zone: tzinfo) -> list[str]:
+    """What closes the week besides budgets: each freeze with its days, and once that windows do."""
+    if not each.closures:
+        return []
+    told = {
+        closed.why: f": {write_local(closed.start, zone)} to {write_local(closed.end, zone)}"
+        if closed.why.startswith("freeze ")
+        else ""
+        for closed in each.closures
+    }
+    return [f"the fleet closes it: {why}{when}" for why, when in told.items()]
 
 
 def _alike(answers: list[PoolAnswer]) -> list[Group]:
@@ -66,6 +83,10 @@ def _alike(answers: list[PoolAnswer]) -> list[Group]:
 
 
 def _row(each: PoolAnswer, reason: str, zone: tzinfo) -> tuple[str, str, str, str]:
+    if each.pool.kind == ROTATION and each.closed_now:
+        opens = next(iter(each.openings), None)
+        then = f"{write_local(opens.start, zone)}, then {_limit(opens.highest)}" if opens else "for seven days or more"
+        return reason, "closed", then, each.allowance.text
     now = "no limit" if each.allowed is None else str(each.allowed)
     change = each.change
     until = f"{write_local(change.at, zone)}, then {_limit(change.limit)}" if change else "no change in a year"
@@ -87,18 +108,22 @@ def _openings_text(openings: t.Sequence[Opening], zone: tzinfo) -> str:
 def _week_lines(each: PoolAnswer, reason: str, zone: tzinfo) -> list[str]:
     first = each.week.start.astimezone(zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
     hours = "".join(f"{hour:<4}" for hour in range(0, 24, 2))
+    free = fleet_week(each)
     lines = [f"  {reason}, {write_local(each.week.start, zone).rsplit(' ', 1)[-1]}", f"             {hours}".rstrip()]
     for number in range(8):
         day = first + timedelta(days=number)
-        cells = "".join(_cell(limit) for limit in half_hours(each.week, zone, day))
+        limits = zip(half_hours(each.week, zone, day), half_hours(free, zone, day), strict=True)
+        cells = "".join(_cell(limit, fleet) for limit, fleet in limits)
         if cells.strip():
             lines.append(f"  {write_day(day)}  {cells}".rstrip())
-    return [*lines, f"  {LEGEND}"]
+    return [*lines, f"  {LEGEND}", *([f"  {FLEET_LEGEND}"] if each.closures else [])]
 
 
-def _cell(limit: int | None) -> str:
+def _cell(limit: int | None, fleet: int | None) -> str:
     if limit is None:
         return PAST
+    if fleet == 0:
+        return BY_FLEET
     if limit == UNLIMITED:
         return FREE
     return CLOSED if limit <= 0 else str(limit) if limit < 10 else MANY

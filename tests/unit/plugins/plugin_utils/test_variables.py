@@ -96,6 +96,13 @@ def test_every_playbook_can_be_read(playbook: Path) -> None:
     assert set(passed_as(str(playbook)).values()) <= known(str(playbook))
 
 
+def test_an_option_may_be_called_as_a_condition_of_ansible_is(tmp_path: Path) -> None:
+    playbook = tmp_path / "p.yml"
+    tasks = '[{gitops.fleet.x: {until: "{{ end | default(omit) }}"}, until: told and enough}]'
+    playbook.write_text(f"- {{hosts: localhost, tasks: {tasks}}}\n")
+    assert known(str(playbook)) == {"extra_variables", "end", "told", "enough"}
+
+
 def test_names_of_any_length_are_compared() -> None:
     assert [each.where for each in unknown({"a"}, ["x" * 5000], alone=True)] == ["x" * 100]
 

@@ -13,9 +13,12 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from ansible.errors import AnsibleAction
 from ansible.plugins.action import ActionBase
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import NextStep
 from ansible_collections.gitops.fleet.plugins.plugin_utils import _verb, _voice
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import PLAYBOOKS
 from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run, Verb
 
 EVIL = "\x1b[2J\n::error::x"
@@ -213,3 +216,99 @@ def test_numbers_below_what_has_a_meaning_are_refused_for_all_verbs(
 def test_instants_are_texts_as_kubernetes_writes_them(value: t.Any, text: str) -> None:
     """YAML makes instants of what looks like one; without a zone it is in UTC."""
     assert _verb._plain({"now": [value]}) == {"now": [text]}
+
+
+def failing(
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    work: t.Callable[[Run], Answer],
+    failed_when: t.Any = (),
+    **arguments: t.Any,
+) -> dict[str, t.Any]:
+    """What a failed task at ``path`` gives back, and Ansible prints."""
+
+    class Failing(Verb):
+        def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+            return work(run)
+
+        def validate_argument_spec(self, *_arguments: t.Any, **_named: t.Any) -> t.Any:
+            return None, {}
+
+        def _task_environment(self) -> dict[str, str]:
+            return {}
+
+    monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
+    monkeypatch.setattr(_verb, "argument_spec", lambda _name: {})
+    monkeypatch.setattr(_verb, "check_extra_variables", lambda *_arguments: None)
+    task = mock.Mock(check_mode=False, diff=True, args=arguments, failed_when=failed_when, get_path=lambda: path)
+    try:
+        return Failing(task, None, None, None, None, None).run(None, {})
+    except AnsibleAction as error:
+        return {"error": error.message, **error.result}
+
+
+OURS = f"{PLAYBOOKS}/apply.yml:12"
+
+
+def lost(_run: Run) -> Answer:
+    return Answer(changed=True, outcome="partial", code="c", message="why\nto go on: x", data={"members": ["m"] * 99})
+
+
+def test_a_failure_in_a_playbook_of_ours_is_its_message_and_no_more(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Ansible prints the text of the error, and the result behind it."""
+    told = failing(monkeypatch, OURS, lost, result_file=str(tmp_path / "result.json"))
+    fleet = {"outcome": "partial", "code": "c", "resume_at": ""}
+    assert told == {"error": "why\nto go on: x", "changed": True, "msg": "why", "fleet": fleet}
+    kept = json.loads((tmp_path / "result.json").read_text())
+    assert len(kept["members"]) == 99 and kept["msg"] == "why\nto go on: x"
+
+
+def test_one_without_a_message_is_told_by_its_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = failing(monkeypatch, OURS, lambda _run: Answer(changed=False, outcome="partial"))
+    assert told["error"] == told["msg"] == "it ended as partial"
+
+
+def test_so_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(_run: Run) -> Answer:
+        raise FleetError.of([Problem("a", "one"), Problem("b", "two")])
+
+    told = failing(monkeypatch, OURS, refuses)
+    assert told["error"] == "2 problems:\n  - one [a]\n  - two [b]" and told["msg"] == "2 problems:"
+    assert "problems" not in told and told["fleet"]["code"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("path", "failed_when", "verbosity", "callback"),
+    [
+        ("/home/user/site.yml:3", (), 0, "default"),
+        (OURS, (False,), 0, "default"),
+        (OURS, (), 1, "default"),
+        (OURS, (), 0, "ansible.posix.json"),
+    ],
+    ids=["a play of a user", "one that looks at it itself", "-v", "for machines"],
+)
+def test_elsewhere_the_whole_result_is_there(
+    monkeypatch: pytest.MonkeyPatch, path: str, failed_when: t.Any, verbosity: int, callback: str
+) -> None:
+    monkeypatch.setattr(_voice.DISPLAY, "verbosity", verbosity)
+    monkeypatch.setattr(_voice.constants, "DEFAULT_STDOUT_CALLBACK", callback, raising=False)
+    told = failing(monkeypatch, path, lost, failed_when)
+    assert "error" not in told and told["failed"] and len(told["members"]) == 99
+
+
+def test_what_succeeds_is_whole_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = failing(monkeypatch, OURS, lambda _run: Answer(changed=False, data={"a": 1}))
+    assert told["a"] == 1 and not told.get("failed")
+
+
+def test_what_to_type_next_is_said_or_stands_behind_why_it_failed() -> None:
+    said: list[str] = []
+    run = Run(check_mode=False, say=said.append, environ={}, given={"records": {"path": "a b"}, "drivers": {"x": 1}})
+    steps = [NextStep(to="go on", playbook="update", variables={"run": "r"})]
+    command = """ansible-playbook gitops.fleet.update -e run=r -e '{"records": {"path": "a b"}}'"""
+    line = f"to go on, with drivers as now: {command}"
+    failed = run.with_next(Answer(changed=True, outcome="failed", message="why"), steps, fails=True)
+    assert failed.message == f"why\n{line}" and said == []
+    assert run.with_next(Answer(changed=True, message="why"), steps, fails=False).message == "why" and said == [line]

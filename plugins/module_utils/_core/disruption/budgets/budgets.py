@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What budgets allow (Karpenter, ``NodePool.GetAllowedDisruptionsByReason``), with the arithmetic attached.
+"""How many of so many nodes budgets let go for one reason at one instant, each budget read and its arithmetic told
+(Karpenter, ``NodePool.GetAllowedDisruptionsByReason``).
 
 Budgets only ever lower the limit: the smallest value among those that are active and cover the reason. A budget that
 cannot be evaluated closes the pool for every reason, also for those that it does not cover.
@@ -31,6 +32,7 @@ class Amount:
     percent: bool
 
     def of(self, total: int) -> int:
+        """How many of ``total`` nodes that is; the number itself, negative ones too, if it is no percentage."""
         # 64-bit floats as upstream; exact while percentage x total stays below 2^53.
         return math.ceil(float(self.number) * float(total) / 100) if self.percent else self.number
 
@@ -46,19 +48,21 @@ class BudgetRule:
     nodes_problem: str = ""
 
     def active(self, now: datetime) -> bool | None:
-        """At a naive instant in UTC; None if the schedule cannot be read."""
+        """Whether it is active at a naive instant in UTC; None if its schedule cannot be read."""
         if self.window is not None:
             return self.window.active(now)
         return None if self.schedule_problem else True
 
     def value(self, active: bool | None, total: int) -> int:
-        """What the budget says, reasons left aside: no limit where it is not active, 0 where it cannot be evaluated."""
+        """How many of ``total`` nodes may go by this budget alone, reasons left aside: ``UNLIMITED`` where it is not
+        active, 0 where it cannot be evaluated."""
         if active:
             return 0 if self.amount is None else self.amount.of(total)
         return 0 if active is None else UNLIMITED
 
     def error(self, active: bool | None) -> str:
-        """Why it cannot be evaluated. An unusable ``nodes`` matters only while the budget is active."""
+        """Why it cannot be evaluated, empty if it can. An unusable ``nodes`` matters only while the budget is
+        active."""
         return self.schedule_problem or (self.nodes_problem if active else "")
 
 
@@ -74,6 +78,7 @@ class BudgetAnswer:
     arithmetic: str
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it; ``value`` is None for no limit."""
         return {
             "budget": self.budget.as_dict(),
             "active": self.active,
@@ -98,7 +103,7 @@ class Allowed:
 
     @property
     def budgets(self) -> tuple[BudgetAnswer, ...]:
-        """The arithmetic, budget by budget."""
+        """The arithmetic, budget by budget in the order of the list."""
         return tuple(
             _answer(rule, on, self.total, self.reason) for rule, on in zip(self.rules, self.active, strict=True)
         )
@@ -121,6 +126,7 @@ class Allowed:
         return max(self.limit - disrupting, 0)
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it; ``limit`` is None for no limit."""
         return {
             "reason": self.reason,
             "total": self.total,
@@ -178,8 +184,24 @@ def read_amount(text: str) -> Amount | None:
     return Amount(number, True) if text.endswith("%") else Amount((number + 2**31) % 2**32 - 2**31, False)
 
 
+def never_above(one: Amount | None, other: Amount | None) -> bool:
+    """Whether one amount of nodes of a budget is at most the other in pools of any size but 0; one that cannot be read
+    (None) is 0."""
+    one, other = one or Amount(0, False), other or Amount(0, False)
+    if one.percent == other.percent:
+        return one.number <= other.number
+    if one.percent:
+        return one.number <= 0 <= other.number
+    return other.number >= 0 and one.number <= (1 if other.number > 0 else 0)
+
+
+def is_zero(amount: Amount | None) -> bool:
+    """Whether an amount of nodes of a budget is 0 or less in pools of any size; one that cannot be read (None) is 0."""
+    return amount is None or amount.number <= 0
+
+
 def limit_or_none(value: int) -> int | None:
-    """None for "no limit", as our own documents have it."""
+    """The limit of budgets as our own documents have it: None for ``UNLIMITED``."""
     return None if value == UNLIMITED else value
 
 

@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a list of budgets permits over a span of time, as facts that hold for pools of any size but 0.
-
-For each reason: when nothing is permitted, when nothing limits, and which budgets never decide.
+"""What a list of budgets permits over a span of time in pools of any size but 0: for each reason, when nothing is
+permitted, when nothing limits, and which budgets decide.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from datetime import UTC, datetime
 
 from ...objects.karpenter.node_pool import REASONS, Budget
 from ...windows.spans import Spans, merged
-from .budgets import Amount, BudgetRule, rule_of
+from .budgets import BudgetRule, is_zero, never_above, rule_of
 from .timeline import Active, activity
 
 
@@ -34,21 +33,24 @@ class ReasonFacts:
 
     @property
     def never_permits(self) -> bool:
+        """Whether all of the span is closed."""
         return self.closed == ((self.start, self.end),)
 
     @property
     def never_limits(self) -> bool:
+        """Whether all of the span is unlimited."""
         return self.unlimited == ((self.start, self.end),)
 
     @property
     def open(self) -> Spans:
-        """The spans in which anything is permitted."""
+        """The spans in which anything is permitted, in order and apart."""
         marks = [self.start, *(instant for span in self.closed for instant in span), self.end]
         return tuple((begin, end) for begin, end in zip(marks[::2], marks[1::2], strict=True) if begin < end)
 
 
 def facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[ReasonFacts, ...]:
-    """The facts of each reason between two aware instants."""
+    """The facts of each reason between two aware instants, in the order of ``REASONS``; without any span if the second
+    is not later."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = start.astimezone(UTC), end.astimezone(UTC)
     steps = list(activity(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)))
@@ -62,28 +64,13 @@ def facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[
     return tuple(found)
 
 
-def never_above(one: Amount | None, other: Amount | None) -> bool:
-    """Whether one amount is at most the other in pools of any size but 0; an unusable amount is 0."""
-    one, other = one or Amount(0, False), other or Amount(0, False)
-    if one.percent == other.percent:
-        return one.number <= other.number
-    if one.percent:
-        return one.number == 0 <= other.number
-    return one.number <= (1 if other.number > 0 else 0)
-
-
-def is_zero(amount: Amount | None) -> bool:
-    """Whether nothing is permitted; no amount permits nothing."""
-    return amount is None or amount.number <= 0
-
-
 def _facts(
     rules: tuple[BudgetRule, ...], steps: list[tuple[datetime, Active]], reason: str, start: datetime, end: datetime
 ) -> ReasonFacts:
     closed, unlimited, deciding = [], [], set()
     judged: dict[Active, tuple[bool, list[int]]] = {}
     ends = [at.replace(tzinfo=UTC) for at, _active in steps[1:]] + [end]
-    for (at, active), until in zip(steps, ends, strict=True):
+    for (at, active), until in zip(steps, ends, strict=False):  # no steps, and still one end, if no time is between
         if active not in judged:
             judged[active] = _judge(rules, active, reason)
         zero, limiting = judged[active]

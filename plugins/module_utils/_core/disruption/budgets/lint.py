@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hazards of a list of budgets: what cannot be read, and what a proof over a year shows.
+"""Hazards of a list of budgets: what cannot be read, and what a proof over a year shows (never permits, nothing limits,
+never decides).
 
 Everything found here is admitted by API servers: the schema is weaker than what Karpenter evaluates, and budgets only
 restrict, so that a list can say something else than it seems to.
@@ -16,9 +17,9 @@ from functools import lru_cache
 
 from ...objects.karpenter.node_pool import REASONS, Budget
 from ...objects.karpenter.node_pool_schema import BUDGETS
-from ...values.cron import CronSchedule
 from ...values.instants import write_time
 from ...values.int_or_percent import int64
+from ...values.schedules.cron import CronSchedule
 from ...windows.spans import Spans
 from .budgets import rule_of
 from .facts import ReasonFacts, facts
@@ -46,6 +47,7 @@ class Lint:
     consent: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it; instants are texts."""
         return {
             "code": self.code,
             "level": self.level,

@@ -19,9 +19,10 @@ from .budgets import (
     UNLIMITED,
     BudgetRule,
     decide,
+    is_zero,
+    never_above,
     rule_of,
 )
-from .facts import is_zero
 from .timeline import Active, activity
 
 Budgets = tuple[Budget, ...]
@@ -47,21 +48,24 @@ def only_inside_windows(budgets: Budgets) -> Budgets | None:
 
 
 def with_base(budgets: Budgets) -> Budgets | None:
-    """Windows outside which nothing limits: upstream's default is put there, and no limit inside them changes."""
+    """Windows outside which nothing limits: upstream's default is put there, and no limit inside them changes.
+
+    None if a budget is always active, if they are for different reasons, or if the default cannot be kept out of
+    windows that differ from week to week and permit more.
+    """
     if not budgets or any(each.schedule is None for each in budgets) or len({each.reasons for each in budgets}) != 1:
         return None
     base = Budget(DEFAULT_NODES, reasons=budgets[0].reasons)
-    if all(is_zero(rule_of(each).amount) for each in budgets):
-        return (base, *budgets)
-    week = weekly_spans(budgets)
+    amounts = [rule_of(each).amount for each in budgets]
+    week = None if all(map(is_zero, amounts)) else weekly_spans(budgets)
     if week is None:
-        return (base, *budgets)
+        return (base, *budgets) if all(never_above(each, rule_of(base).amount) for each in amounts) else None
     mended = (*budgets, *as_budgets(rest_of(week), DEFAULT_NODES, base.reasons))
     return mended if _proved(mended, budgets, outside=None) else None
 
 
 def windows_in_words(budgets: Budgets) -> str:
-    """When any of the scheduled budgets is active, for people."""
+    """When any of the scheduled budgets is active, in words; "its windows" if they differ from week to week."""
     week = weekly_spans(each for each in budgets if each.schedule is not None)
     return "its windows" if week is None else week_in_words(week)
 

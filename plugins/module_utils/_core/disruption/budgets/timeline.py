@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""All instants at which the limit that its budgets set a pool changes, and the openings between them.
+"""When the limit that its budgets set a pool changes over a span of time: all instants, the next one, and the openings
+between them.
 
 Between two changes the limit depends on the number of nodes alone. Budgets' windows open and close on full minutes, so
 nothing is missed between the instants given here.
@@ -10,6 +11,7 @@ nothing is missed between the instants given here.
 from __future__ import annotations
 
 import typing as t
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +20,7 @@ from operator import xor
 
 from ...objects.karpenter.node_pool import Budget
 from ...values.instants import write_time
+from ...windows.spans import Span, cut, joined
 from .budgets import (
     Allowed,
     BudgetRule,
@@ -32,13 +35,15 @@ Active = tuple[bool | None, ...]  # pylint: disable=unsupported-binary-operation
 
 @dataclass(frozen=True, slots=True)
 class LimitChange:
-    """From ``at`` on the limit is another. ``error``: some budget cannot be evaluated, so that it is 0."""
+    """From ``at``, in aware UTC, on the limit is another: ``UNLIMITED`` if nothing limits, negative where a number
+    wraps. ``error``: some budget cannot be evaluated, so that it is 0."""
 
     at: datetime
     limit: int
     error: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it; ``limit`` is None for no limit."""
         return {
             "at": write_time(self.at),
             "limit": limit_or_none(self.limit),
@@ -56,6 +61,7 @@ class Opening:
     highest: int
 
     def as_dict(self) -> dict[str, t.Any]:
+        """As results have it; None for no limit."""
         return {
             "start": write_time(self.start),
             "end": write_time(self.end),
@@ -66,7 +72,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The limits over [start, end) in aware UTC; the first change is the limit at the start."""
+    """The limits over [start, end) in aware UTC, in order; the first change is the limit at the start."""
 
     start: datetime
     end: datetime
@@ -74,10 +80,10 @@ class Timeline:
 
     @property
     def openings(self) -> tuple[Opening, ...]:
-        """Spans with a limit above 0, those that meet made one."""
+        """Spans with a limit above 0, in order, those that meet made one."""
         out: list[Opening] = []
         ends = [each.at for each in self.changes[1:]] + [self.end]
-        for change, end in zip(self.changes, ends, strict=True):
+        for change, end in zip(self.changes, ends, strict=False):  # without a change there is still the end
             if change.limit <= 0:
                 continue
             if out and out[-1].end == change.at:
@@ -90,8 +96,8 @@ class Timeline:
 
 
 def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> Timeline:
-    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another; none if the second
-    is not later."""
+    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another; no changes if the
+    second is not later."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = start.astimezone(UTC), end.astimezone(UTC)
     decided: dict[int, tuple[int, bool]] = {}
@@ -108,6 +114,19 @@ def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
     return Timeline(begin, until, tuple(changes))
 
 
+def closed_in(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
+    """The same limits, but 0 in spans of aware instants, in any order."""
+    spans = cut(joined(closed), found.start, found.end)
+    instants = sorted({*(each.at for each in found.changes), *(at for span in spans for at in span if at < found.end)})
+    changes: list[LimitChange] = []
+    for at in instants:
+        last = found.changes[bisect_right(found.changes, at, key=_at) - 1]
+        limit, error = (0, False) if any(begin <= at < until for begin, until in spans) else (last.limit, last.error)
+        if not changes or (changes[-1].limit, changes[-1].error) != (limit, error):
+            changes.append(LimitChange(at.astimezone(UTC), limit, error))
+    return Timeline(found.start, found.end, tuple(changes))
+
+
 def next_change(
     budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
 ) -> tuple[Allowed, LimitChange | None]:
@@ -117,7 +136,8 @@ def next_change(
 
 
 def activity(rules: tuple[BudgetRule, ...], start: datetime, end: datetime) -> t.Iterator[tuple[datetime, Active]]:
-    """Which budgets are active from when on, as ``BudgetRule.active`` tells it; naive instants in UTC."""
+    """Which budgets are active from when on, as ``BudgetRule.active`` tells it, in the order of ``rules``; naive
+    instants in UTC, in order, the first ``start``. Two in a row may tell the same; nothing if ``end`` is not later."""
     known: dict[int, Active] = {}
     for at, mask in _masks(rules, start, end):
         if mask not in known:
@@ -142,6 +162,10 @@ def _masks(rules: tuple[BudgetRule, ...], start: datetime, end: datetime) -> lis
     turned.pop(end, None)
     instants = sorted(turned)
     return list(zip(instants, accumulate(map(turned.__getitem__, instants), xor), strict=True))
+
+
+def _at(change: LimitChange) -> datetime:
+    return change.at
 
 
 def _spans(rule: BudgetRule, start: datetime, end: datetime) -> t.Sequence[tuple[datetime, datetime]]:

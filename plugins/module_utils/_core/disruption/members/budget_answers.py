@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What may be disrupted now, by pool and reason: the sum, who decides, when that changes, what blocks."""
+"""What may be disrupted on members, by pool and reason: the sum now, who decides, when that changes, what blocks, and
+the coming week by half hours."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from ...values.instants import write_local, write_time
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import UNLIMITED
 from ..budgets.census import NodeCensus, PoolAllowance
-from ..budgets.timeline import LimitChange, Opening, Timeline, next_change, timeline
-from .fleet_limits import FleetLabels, FleetLimit, amount, fleet_limits, window_answer
+from ..budgets.timeline import LimitChange, Opening, Timeline, closed_in, next_change, timeline
+from .fleet_limits import FleetClosure, FleetLabels, FleetLimit, amount, fleet_closures, fleet_limits, window_answer
 from .member_nodes import MemberNodes
 from .pools import BudgetedPool, budgeted_pools, member_census
 
@@ -29,7 +30,8 @@ A_WEEK, A_YEAR = timedelta(days=7), timedelta(days=366)
 @dataclass(frozen=True, kw_only=True)
 class PoolAnswer:
     """One pool and one reason. ``held`` is what keeps our own verbs back besides the budgets, in words; ``week`` are
-    the limits of the coming seven days."""
+    the limits of the coming seven days by the budgets, all that Karpenter knows, and ``closures`` when windows and
+    freezes of the fleet close them to our own verbs."""
 
     pool: BudgetedPool
     reason: str
@@ -37,6 +39,7 @@ class PoolAnswer:
     change: LimitChange | None
     week: Timeline
     held: tuple[str, ...]
+    closures: tuple[FleetClosure, ...] = ()
 
     @property
     def allowed(self) -> int | None:
@@ -45,8 +48,13 @@ class PoolAnswer:
 
     @property
     def openings(self) -> tuple[Opening, ...]:
-        """The spans of the coming week in which anything may be."""
-        return self.week.openings
+        """The spans of the coming week in which budgets, windows and freezes let our verbs disrupt anything."""
+        return closed_in(self.week, ((each.start, each.end) for each in self.closures)).openings
+
+    @property
+    def closed_now(self) -> bool:
+        """Whether a window or a freeze of the fleet keeps our verbs back now."""
+        return any(each.start <= self.week.start for each in self.closures)
 
     @property
     def blocks(self) -> tuple[str, ...]:
@@ -77,10 +85,11 @@ class PoolAnswer:
             "blocks": list(self.blocks),
             "held": list(self.held),
             "next_change": change.as_dict() | {"local": write_local(change.at, zone)} if change else None,
-            "openings": [
-                each.as_dict()
-                | {"local_start": write_local(each.start, zone), "local_end": write_local(each.end, zone)}
-                for each in self.openings
+            "openings": [_opening(each, zone) for each in self.openings],
+            "budget_openings": [_opening(each, zone) for each in self.week.openings],
+            "closed_by_fleet": [
+                {"start": write_time(each.start), "end": write_time(each.end), "why": each.why}
+                for each in self.closures
             ],
         }
 
@@ -102,14 +111,22 @@ def budget_answers(
     out = []
     for each in given:
         held = tuple(_held(each.name, window_answer(times, each, now), limits, censuses))
+        closures = fleet_closures(times, each, now, now + A_WEEK)
         for pool in budgeted_pools(each, wanted):
-            out += [_answer(pool, reason, held, now) for reason in reasons]
+            out += [_answer(pool, reason, held, closures, now) for reason in reasons]
     return tuple(out)
+
+
+def fleet_week(answer: PoolAnswer) -> Timeline:
+    """When the fleet lets our verbs disrupt nodes in the coming week, whatever budgets say: limits of 1 and 0."""
+    week = answer.week
+    free = Timeline(week.start, week.end, (LimitChange(week.start, 1),))
+    return closed_in(free, ((each.start, each.end) for each in answer.closures))
 
 
 def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
     """The lowest limit of each of the 48 half hours of the day, as clocks of the zone show them (``UNLIMITED``: none);
-    None for those outside of ``week``. Of ``day`` only the date is read."""
+    None for those outside of ``week``, and for those that the clocks skip. Of ``day`` only the date is read."""
     return [_lowest(week, *_half_hour(day, number, zone)) for number in range(48)]
 
 
@@ -137,7 +154,9 @@ def _lowest(week: Timeline, start: datetime, end: datetime) -> int | None:
     )
 
 
-def _answer(pool: BudgetedPool, reason: str, held: tuple[str, ...], now: datetime) -> PoolAnswer:
+def _answer(
+    pool: BudgetedPool, reason: str, held: tuple[str, ...], closures: tuple[FleetClosure, ...], now: datetime
+) -> PoolAnswer:
     total = pool.census.total
     answer, change = next_change(pool.budgets, now, total, reason, now + A_WEEK)
     if change is None:
@@ -150,6 +169,7 @@ def _answer(pool: BudgetedPool, reason: str, held: tuple[str, ...], now: datetim
         change=change,
         week=week,
         held=held,
+        closures=closures,
     )
 
 
@@ -172,6 +192,11 @@ def _held(
                 f"{limit.name}: {limit.members} of {len(limit.over)} members is {limit.most_members}, "
                 f"and nodes of {', '.join(busy) or 'none'} are disrupted"
             )
+
+
+def _opening(each: Opening, zone: tzinfo) -> dict[str, t.Any]:
+    local = {"local_start": write_local(each.start, zone), "local_end": write_local(each.end, zone)}
+    return each.as_dict() | local
 
 
 def _written(budget: t.Mapping[str, t.Any]) -> str:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What edits of NodePools and node classes would do to the nodes of members, told before anybody applies them."""
+"""What documents laid over NodePools and node classes that members have would do there, member by member: fields
+changed, nodes drifted, what speaks against it."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ from ...foreign import written
 from ...objects.karpenter.node_class import NodeClass
 from ...objects.karpenter.node_pool import KIND as NODE_POOL
 from ...objects.karpenter.node_pool import NodePool
+from ...values.merge_patch import merge_patched
 from ..budgets.lint import ERROR, WARNING, Lint
 from ..drift_edits import FIELD_CLASSES
 from ..node_source import NodeSource, effect_of
-from ..pool_stop import merge_patched
 from ..subnet_change import ROUTES, Network
 from .member_nodes import UNWANTED, Document, MemberNodes
 

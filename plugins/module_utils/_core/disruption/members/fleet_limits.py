@@ -20,6 +20,7 @@ from ...values.int_or_percent import int64, scaled
 from ...values.selector import compile_selector
 from ...values.selector_text import parse_selector
 from ...windows.fleet_windows import WindowAnswer
+from ...windows.spans import cut, joined, without
 from .member_nodes import MemberNodes
 
 AHEAD = timedelta(days=400)
@@ -41,12 +42,22 @@ class FleetLimit:
 
     @property
     def most_members(self) -> int | None:
-        """None: no limit."""
+        """How many of the members may have disrupted nodes at once; None: no limit."""
         return amount(self.members, len(self.over)) if self.members else None
 
 
+@dataclass(frozen=True, order=True)
+class FleetClosure:
+    """A span in which no verb of ours begins to disrupt nodes of a member, its end not in it, and why: a freeze, or
+    whose windows are closed."""
+
+    start: datetime
+    end: datetime
+    why: str
+
+
 def amount(text: str, total: int) -> int:
-    """What a checked number or percentage comes to, rounded up."""
+    """How many of ``total`` members or nodes an amount of a budget is, a checked number or percentage, rounded up."""
     number = int64(text)
     return scaled(text if number is None else number, total, round_up=True)
 
@@ -72,13 +83,12 @@ def window_answer(
     times: Calendar, member: MemberNodes, now: datetime, kind: str = NODE_IMAGE_ONLY
 ) -> WindowAnswer | None:
     """Whether nodes of the member may be disrupted by our verbs at an aware instant; None without windows and freezes.
-    ``kind`` is the type of run whose windows these are.
+    ``kind`` is the type of run whose windows these are. ``until`` is looked for 400 days ahead, None if it is not
+    within.
 
     FleetError ``no-such-maintenance``.
     """
-    site = MaintainedMember(
-        name=member.name, labels=member.labels, maintenance=member.maintenance, own=member.own_maintenance
-    )
+    site = _site(member)
     spans = times.open(site, kind, now, now + AHEAD)
     if spans is None:
         return None
@@ -90,3 +100,23 @@ def window_answer(
     outside = "outside its maintenance windows" + (f", closed now by {' and by '.join(by)}" if by else "")
     why = frozen.message if frozen else outside
     return WindowAnswer(False, why, spans[0][0] if spans else None)
+
+
+def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: datetime) -> tuple[FleetClosure, ...]:
+    """When in [start, end) windows for node images and freezes keep our verbs from the member, cut to it, by start;
+    freezes are told whole, and may overlap. FleetError ``no-such-maintenance``."""
+    site = _site(member)
+    spans = times.open(site, NODE_IMAGE_ONLY, start, end)
+    if spans is None:
+        return ()
+    freezes = [(each.words, part) for each in times.named_freezes(site) for part in cut([each.span], start, end)]
+    shut = without(without(((start, end),), spans), joined(span for _words, span in freezes))
+    outside = " and of ".join(each.words for each in times.sides(site, NODE_IMAGE_ONLY, start))
+    found = [FleetClosure(*span, words) for words, span in freezes]
+    return tuple(sorted([*found, *(FleetClosure(*span, f"outside the windows of {outside}") for span in shut)]))
+
+
+def _site(member: MemberNodes) -> MaintainedMember:
+    return MaintainedMember(
+        name=member.name, labels=member.labels, maintenance=member.maintenance, own=member.own_maintenance
+    )

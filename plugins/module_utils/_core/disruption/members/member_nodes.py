@@ -1,19 +1,18 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one member holds as far as decisions about its nodes go, and the parts of manifests that are kept for that."""
+"""What one member holds for decisions about its nodes: objects made of manifests, put together as a cluster, and the
+parts of manifests that are kept for that."""
 
 from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from functools import cached_property
 
 from ...cluster.cluster_state import ClusterState, StatePool, assemble, class_reference, with_overlooked
 from ...cluster.daemon_sets import daemon_pods
-from ...cluster.facts.node import simulated_age
 from ...cluster.pod import Pod
 from ...cluster.pod_disruption_budget import PodDisruptionBudget, read_pod_disruption_budget
 from ...cluster.pod_manifest import PodManifest
@@ -78,19 +77,21 @@ class MemberNodes:
 
 
 def made_of(kind: str, document: Mapping[str, t.Any]) -> Object:
-    """The object of a document of one of ``KINDS``. FleetError ``undecodable``, ``invalid-quantity``; KeyError for
-    another kind."""
+    """The object that decisions read, made of a manifest of one of ``KINDS`` (Node, NodePool, Pod and others).
+    FleetError ``undecodable``, ``invalid-quantity``; KeyError for another kind."""
     return _MAKE[kind](document)
 
 
 def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any) -> MemberNodes:
-    """A member from objects by kind, empty where a kind is absent; ``more`` are other fields of MemberNodes."""
+    """A member from objects by kind, in the order given, empty where a kind is absent; ``more`` are other fields of
+    MemberNodes, ``daemons`` among them, for DaemonSets in ``found`` are not looked at."""
     parts: dict[str, t.Any] = {attr: tuple(found.get(kind, ())) for attr, kind in _PARTS.items()}
     return MemberNodes(**parts, name=name, **more)
 
 
 def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
-    """The manifest without what no decision about nodes reads; FleetError ``undecodable``."""
+    """A copy of a manifest of one of ``KINDS`` without what no decision about nodes reads, and without what may hold
+    secrets; FleetError ``undecodable``, KeyError without metadata."""
     if kind == POD:
         out: Document = encode(read_as(PodManifest, document, POD))
     elif kind == DAEMON_SET:
@@ -110,14 +111,6 @@ def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
     if kind == NODE:
         out["status"] = _node_status(document.get("status") or {})
     return out
-
-
-def age(node: Node, now: datetime) -> timedelta | None:
-    """How old a node is; one of a local cluster is as old as it pretends to be. None where nobody said."""
-    if node.created_at is None:
-        return None
-    lived, pretended = now - node.created_at, simulated_age(node.annotations)
-    return timedelta.max if pretended > timedelta.max - abs(lived) else lived + pretended
 
 
 def _node_status(status: Mapping[str, t.Any]) -> Document:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What members hold as a rotation sees it: its nodes, every budget that they are under, windows, and which are due."""
+"""The input of a rotation's step, made of what members hold: nodes, every budget that they are under, windows; and
+which nodes are due."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...cluster.pod import Pod
-from ...cluster.state_node import Node, StateNode
+from ...cluster.state_node import Node, StateNode, age
 from ...errors import FleetError
 from ...objects.clusters.fleet_maintenance import FleetMaintenance
 from ...objects.clusters.node_rotation import NodeRotation
@@ -35,7 +36,7 @@ from ..rotation.input import (
     rotation_node,
 )
 from .fleet_limits import FleetLabels, FleetLimit, fleet_limits, window_answer
-from .member_nodes import MemberNodes, age
+from .member_nodes import MemberNodes
 from .pools import selects_node, takes
 
 NO_POOL = "-"
@@ -57,11 +58,12 @@ class RotationGround:
         return any(each.spec.budgets for each in self.maintenance)
 
     def takes(self, member: str, labels: Mapping[str, str]) -> bool:
-        """Whether the member with these labels takes part."""
+        """Whether the member with these labels takes part in the rotation."""
         return takes(self.rotation, member, labels)
 
     def due(self, members: t.Iterable[MemberNodes], now: datetime) -> dict[str, str]:
-        """Why each node that is to be replaced is, by its name (``member/node``)."""
+        """Why each node that is to be replaced at an aware instant is, by its name (``member/node``); all that are
+        selected if the rotation asks for nothing else. ValueError for a selector or a duration that is none."""
         holds = selects_node(self.rotation)
         return {
             f"{member.name}/{node.name}": why
@@ -85,7 +87,7 @@ class RotationGround:
         """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``
         and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not ended, which may be
         gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that other rotations have
-        in flight."""
+        in flight. ValueError for a selector that is none."""
         found = _Sighted(self.rotation.name, others)
         holds = selects_node(self.rotation)
         for pool in flying:

@@ -47,21 +47,23 @@ class NodeEvent:
     message: str
 
     def as_dict(self) -> dict[str, str]:
+        """As results have it."""
         return {"kind": self.kind, "name": self.name, "reason": self.reason, "message": self.message}
 
 
 def error_of(blocker: Blocker) -> str:
-    """The gate that is closed, in upstream's words. KeyError for a code that upstream does not know."""
+    """The gate that keeps a node from being disrupted, in upstream's words. KeyError for a code that upstream does not
+    know."""
     about = {key: str(value).replace(", ", " ") for key, value in blocker.about.items()}
     return _WORDS[blocker.code].format_map(about)
 
 
 def blocked(node: str, blocker: Blocker) -> NodeEvent | None:
-    """That a node cannot be disrupted; None where upstream says nothing."""
+    """The event that a node cannot be disrupted (``DisruptionBlocked``); None where upstream says nothing."""
     if blocker.code in SILENT:
         return None
     text = error_of(blocker)
-    return NodeEvent(NODE, node, BLOCKED, f"NodePool{text[8:]}" if blocker.code == "no-pool" else sentence(text))
+    return NodeEvent(NODE, node, BLOCKED, f"NodePool{text[8:]}" if blocker.code == "no-pool" else _sentence(text))
 
 
 def unconsolidatable(node: str, message: str) -> NodeEvent:
@@ -77,20 +79,21 @@ def budget_blocked(pool: str, reason: str) -> NodeEvent:
 
 
 def no_types(pool: str, min_values: bool) -> NodeEvent:
-    """That a pool can make no node, perhaps only because of ``minValues``."""
+    """The event that a pool can make no node, perhaps only because of ``minValues``."""
     why = " due to minValues incompatibility" if min_values else ""
     return NodeEvent(
         NODE_POOL, pool, NO_TYPES, f"NodePool requirements filtered out all compatible available instance types{why}"
     )
 
 
-def sentence(text: str) -> str:
+def _sentence(text: str) -> str:
     """The text with a capital letter in front."""
     return text[:1].upper() + text[1:]
 
 
 def of_annotations(pods: t.Iterable[Pod], now: datetime, moving: bool = False) -> t.Iterator[NodeEvent]:
-    """About annotations that protect for a time or not at all, of pods that upstream asks about them.
+    """The events about annotations do-not-disrupt that protect for a time or not at all, of pods that upstream asks
+    about them.
 
     ``moving``: it asks whether they need a place, and then only those that are evicted or placed.
     """
@@ -102,8 +105,8 @@ def of_annotations(pods: t.Iterable[Pod], now: datetime, moving: bool = False) -
 
 
 def of_annotation(pod: Pod, now: datetime) -> NodeEvent | None:
-    """About the annotation ``do-not-disrupt`` that the pod must have: it cannot be read, holds for a time, or holds no
-    more. None for ``true``, and for a pod that has not started."""
+    """The event about the annotation do-not-disrupt, which the pod must have: it cannot be read, holds for a time, or
+    holds no more. None for ``true``, and for a pod that has not started."""
     found, written = protection(pod, now), pod.annotations[DO_NOT_DISRUPT]
     if found.problem:
         message = f"Invalid {DO_NOT_DISRUPT} annotation: {_why_invalid(written)}, ignoring annotation"

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from ...cluster.instance_types import ON_DEMAND, SPOT
 from ...cluster.state_node import CAPACITY_TYPE
 from ..scheduling.kinds import min_values
-from ..scheduling.new_claim import narrowed
-from ..scheduling.requirement import has_min_values
+from ..scheduling.requirement import has_min_values, narrowed
 from ..scheduling.settings import Settings
 from ..scheduling.simulation import NewNode
 from .candidates import NodeCandidate
@@ -46,7 +45,8 @@ def cheaper(new: NewNode, price: float, all_spot: bool, single: bool, settings: 
 
 
 def below(new: NewNode, price: float) -> NewNode | Dearer:
-    """Only the types whose dearest launch is strictly below a price."""
+    """The new node with only the types whose dearest launch is strictly below a price; why it is no gain if none is
+    left, or fewer than ``minValues`` asks for."""
     kept = tuple(each for each in new.kinds if each.worst_launch_price(new.requirements) < price)
     short = min_values(kept, new.requirements)[1]
     if short is not None:
@@ -58,7 +58,9 @@ def below(new: NewNode, price: float) -> NewNode | Dearer:
 
 
 def without_same_type(new: NewNode, going: t.Iterable[NodeCandidate]) -> NewNode | Dearer:
-    """Several nodes are not to become one of a type that goes: what is left is cheaper than the cheapest such node."""
+    """The new node in place of several: none of a type that goes, unless it is cheaper than the cheapest node of that
+    type; or why it is no gain. A type whose nodes all have no known price counts as free, so that nothing is
+    cheaper."""
     prices: dict[str, float] = {}
     for each in sorted(going, key=lambda one: one.price is None):
         if each.type is not None:

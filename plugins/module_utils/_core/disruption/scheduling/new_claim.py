@@ -12,7 +12,7 @@ import typing as t
 
 from ...objects.clusters.tolerations import first_untolerated
 from .kinds import CatalogueType, Kinds, matching, min_values
-from .requirement import LabelRequirement, Requirements, add, compatible, has_min_values, intersected
+from .requirement import LabelRequirement, Requirements, compatible, has_min_values, intersected
 from .rooms import Ports, taken
 from .templates import Template
 from .topology import PodTopology
@@ -37,7 +37,8 @@ class NewClaim:
         self.ports: Ports = {}
 
     def take(self, asked: PodDemands, topology: PodTopology, known: frozenset[str]) -> bool:
-        """Put the pod on it, if it can be."""
+        """Puts the pod on it if it can be, and counts it in ``topology``; False, with nothing changed, if it cannot.
+        ``known`` are labels about which pods may ask although the pool does not speak of them."""
         taints = self.template.pool.taints
         if taints and first_untolerated(taints, asked.wishes.tolerations) is not None:
             return False
@@ -103,10 +104,3 @@ class NewClaim:
         if kept and has_min_values(demands) and min_values(tuple(kept), demands)[1] is not None:
             return ()
         return tuple(kept)
-
-
-def narrowed(requirements: Requirements, key: str, value: str) -> Requirements:
-    """Requirements that also fix one label to ``value``; the given ones are not changed."""
-    out = dict(requirements)
-    add(out, LabelRequirement(key, frozenset((value,))))
-    return out

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What values a label may have, and what two such demands have in common (Karpenter, ``pkg/scheduling``).
+"""What values labels may have: demands read from selectors and labels, narrowed, intersected and compared (Karpenter,
+``pkg/scheduling``).
 
 A demand is a set of values or the complement of one, within bounds for whole numbers.
 """
@@ -69,14 +70,15 @@ class LabelRequirement:
 
     @property
     def single(self) -> str | None:
-        """The only value there is left; None where there are several or none."""
+        """The only value that there is left; None where there are several, none, or all but some."""
         return next(iter(self.values)) if len(self.values) == 1 and not self.complement else None
 
     def has(self, value: str) -> bool:
+        """Whether the value meets the demand; within bounds only a whole number does."""
         return (value in self.values) != self.complement and _within(value, self.gte, self.lte)
 
     def intersection(self, other: LabelRequirement) -> LabelRequirement:
-        """What meets both."""
+        """The demand that is met by just those values of the label that meet both."""
         gte, lte = _most(self.gte, other.gte), _least(self.lte, other.lte)
         fewest = _most(self.min_values, other.min_values)
         if gte is not None and lte is not None and gte > lte:
@@ -96,7 +98,7 @@ class LabelRequirement:
         return LabelRequirement(self.key, values, True, gte, lte, fewest)
 
     def meets(self, other: LabelRequirement) -> bool:
-        """Whether some value meets both."""
+        """Whether some value of this label meets both demands."""
         gte, lte = _most(self.gte, other.gte), _least(self.lte, other.lte)
         if gte is not None and lte is not None and gte > lte:
             return False
@@ -117,8 +119,8 @@ Requirements = dict[str, LabelRequirement]
 def requirement(
     key: str, operator: str, values: t.Sequence[str] = (), min_values: int | None = None
 ) -> LabelRequirement:
-    """From the words of a manifest; an unknown operator is Exists, a bound that is no number is 0, and old names of
-    labels stand for new ones."""
+    """The demand on a label in the words of a manifest (key, operator, values); an unknown operator is Exists, a bound
+    that is no number is 0, and old names of labels stand for new ones."""
     key = ALIASES.get(key, key)
     if operator == IN:
         return LabelRequirement(key, frozenset(values), min_values=min_values)
@@ -132,7 +134,7 @@ def requirement(
 
 
 def of_labels(labels: t.Mapping[str, str]) -> Requirements:
-    """Each label with its one value."""
+    """Each label with its one value, old names of labels under their new ones; a label that has two values has none."""
     return intersection_of(
         LabelRequirement(ALIASES.get(key, key), frozenset((value,))) for key, value in labels.items()
     )
@@ -158,13 +160,20 @@ def add(to: Requirements, one: LabelRequirement) -> None:
 
 
 def intersected(one: Requirements, other: Requirements) -> Requirements:
-    """What meets both at once, by label; the arguments stay as they are, and ``one`` itself is given if ``other`` is
-    empty."""
+    """The demands that are met by what meets both at once, by label; the arguments stay as they are, and ``one`` itself
+    is given if ``other`` is empty."""
     if not other:
         return one
     out = dict(one)
     for each in other.values():
         add(out, each)
+    return out
+
+
+def narrowed(requirements: Requirements, key: str, value: str) -> Requirements:
+    """Requirements that also fix one label to ``value``; the given ones are not changed."""
+    out = dict(requirements)
+    add(out, LabelRequirement(key, frozenset((value,))))
     return out
 
 
@@ -185,7 +194,7 @@ def intersects(have: Requirements, want: Requirements) -> bool:
 
 
 def has_min_values(of: Requirements) -> bool:
-    """Whether one of them asks for several different values."""
+    """Whether one of the demands asks for several different values (``minValues``)."""
     return any(each.min_values is not None for each in of.values())
 
 

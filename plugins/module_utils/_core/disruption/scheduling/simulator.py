@@ -12,6 +12,7 @@ from functools import cached_property
 from ...cluster.cluster_state import ClusterState
 from ...cluster.consolidation_wait import consolidatable
 from ...cluster.pod import Pod, provisionable
+from ...cluster.pod_requests import summed_requests
 from ...cluster.state_node import ZONE, StateNode
 from ...objects.clusters.member_cluster import Taint
 from ...objects.clusters.tolerations import first_untolerated
@@ -25,7 +26,7 @@ from .rooms import Room, Rooms
 from .settings import DEFAULTS, Settings
 from .simulation import Misfit, Move, NewNode, Simulation
 from .solve import Limits, SchedulingRun
-from .templates import NODES, SOFT, Template, making_pools, possible_domains, requests_of, template
+from .templates import NODES, SOFT, Template, making_pools, possible_domains, template
 from .topology import Landscape, PodTopology
 from .wishes import HOSTNAME, PodDemands, Wishes, acceptable
 
@@ -82,14 +83,17 @@ class Simulator:
 
     @cached_property
     def land(self) -> Landscape:
+        """Nodes, pods and domains for constraints between pods, before anybody moves."""
         return landscape(self.state, possible_domains(self.making), self.settings)
 
     @cached_property
     def staying(self) -> list[StateNode]:
+        """All nodes, NodeClaims without a Node included, but those on their way out."""
         return [each for each in self.state.nodes if not each.deleting]
 
     @cached_property
     def rooms(self) -> Rooms:
+        """The nodes that stay, with what is free on them; each simulation leaves them as they were."""
         return Rooms(self._room(each) for each in self.staying)
 
     @cached_property
@@ -117,7 +121,9 @@ class Simulator:
         return [(pod, node) for node in self.leaving for pod in node.pods if limits.reschedulable_now(pod, self.now)]
 
     def simulate(self, going: t.Sequence[StateNode], consolidation: bool = False) -> Simulation:
-        """What becomes of the pods of ``going``, of pods that wait, and of those on nodes on their way out.
+        """What becomes of the pods of ``going``, of pods that wait, and of those on nodes on their way out, if
+        ``going`` were not there. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot
+        be read.
 
         With ``consolidation`` nothing moves to a node whose ``consolidateAfter`` still runs, and the first of the
         nodes' own pods that finds no place ends it, because that is all that is asked then.
@@ -191,7 +197,7 @@ class Simulator:
         hostname = labels.get(HOSTNAME) or node.name
         requirements = of_labels(labels)
         requirements[HOSTNAME] = LabelRequirement(HOSTNAME, frozenset((hostname,)))
-        taints = effective_taints(node)
+        taints = _effective_taints(node)
         if not self.settings.upstream:
             taints = tuple(each for each in taints if each.effect != SOFT)
         pool = self.state.pools.get(node.pool)
@@ -225,7 +231,7 @@ class Simulator:
                 if pod.daemon:
                     running[name] = running.get(name, 0) + amount
         labels = of_labels(node.labels)
-        wanted = requests_of([each for each in self.state.daemons if _comes(each, taints, labels)])
+        wanted = summed_requests([each for each in self.state.daemons if _comes(each, taints, labels)])
         for name, amount in wanted.items():
             missing = amount - running.get(name, 0)
             if missing > 0 and name in free:
@@ -233,7 +239,7 @@ class Simulator:
         return free
 
 
-def effective_taints(node: StateNode) -> tuple[Taint, ...]:
+def _effective_taints(node: StateNode) -> tuple[Taint, ...]:
     """The taints that will be there: before a node is initialized, those that go by themselves do not count."""
     claim = node.claim
     if node.node is None or (claim is not None and not node.registered):

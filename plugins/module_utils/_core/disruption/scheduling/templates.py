@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What pools make nodes from, and what DaemonSets take of these (Karpenter, ``scheduling/nodeclaimtemplate.go``)."""
+"""Which pools may make nodes, within what limits and domains, and from what templates; what DaemonSets take of these
+(Karpenter, ``scheduling/nodeclaimtemplate.go``).
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,12 @@ from dataclasses import dataclass, replace
 from ...cluster.cluster_state import StatePool
 from ...cluster.pod import Pod
 from ...cluster.pod_reading import amounts, read_as
-from ...cluster.pod_requests import added
+from ...cluster.pod_requests import summed_requests
 from ...cluster.state_node import POOL
 from ...objects.clusters.member_cluster import Taint
 from ...objects.clusters.tolerations import first_untolerated
 from ...schema.meta import EMPTY, Condition, find_condition
 from ...schema.prop import prop
-from ...values.quantity import NANO
 from ...values.selector import IN
 from .kinds import CatalogueType, Kinds, matching, min_values
 from .requirement import (
@@ -98,6 +99,7 @@ class MakingPool:
 
     @property
     def name(self) -> str:
+        """Name of the NodePool."""
         return self.pool.name
 
 
@@ -121,7 +123,7 @@ class Template:
 
 
 def making_pools(pools: t.Iterable[StatePool]) -> list[MakingPool]:
-    """Pools with more weight first, then by name from the end of the alphabet.
+    """The pools that may make nodes, those with more weight first, then by name from the end of the alphabet.
 
     Left out are static ones, those of other providers, those on their way out, and those that say they are not Ready;
     a pool without any status says nothing. FleetError ``undecodable``, ``invalid-quantity``.
@@ -137,18 +139,21 @@ def making_pools(pools: t.Iterable[StatePool]) -> list[MakingPool]:
 
 
 def pool_limits(pool: StatePool) -> t.Mapping[str, int]:
-    """``spec.limits`` of a pool of any sort, in 10^-9. FleetError ``undecodable``, ``invalid-quantity``."""
+    """``spec.limits`` of a pool of any sort, in 10^-9 of each resource's unit, empty without limits. FleetError
+    ``undecodable``, ``invalid-quantity``."""
     return amounts(read_as(_Pool, pool.pool.manifest, f"NodePool {pool.name}").spec.limits, f"NodePool {pool.name}")
 
 
 def static_node(pool: StatePool) -> NewNode:
-    """What a pool with ``replicas`` starts: all that it demands, and the provider chooses the type."""
+    """The node that a pool with ``replicas`` starts, under the name ``new-1``: all that it demands, without types,
+    since the provider chooses. FleetError as of ``pool_limits``."""
     making = _making(read_as(_Pool, pool.pool.manifest, f"NodePool {pool.name}"), pool)
     return NewNode("new-1", pool.name, making.template, ())
 
 
 def template(of: MakingPool, daemons: t.Sequence[Pod], known: frozenset[str]) -> tuple[Template | None, bool]:
-    """What the pool makes nodes from; None if its demands leave no type, and then whether only ``minValues`` is why."""
+    """What the pool makes nodes from; None if its demands leave no type, or too few for ``minValues``, and then whether
+    that is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels about which pods may ask freely."""
     kept = tuple(each for each in of.kinds if matching(each, of.template) and each.offered(of.template))
     short = min_values(kept, of.template)[1]
     if not kept or short is not None:
@@ -188,15 +193,7 @@ def _groups(of: MakingPool, kinds: Kinds, daemons: t.Sequence[Pod], known: froze
         by_daemons.setdefault(key, ([], running))[0].append(kind)
     for group, running in by_daemons.values():
         ports = {each.key: each.host_ports for each in running if each.host_ports}
-        yield DaemonGroup(tuple(group), requests_of(running), ports)
-
-
-def requests_of(pods: t.Sequence[Pod]) -> dict[str, int]:
-    """What pods take together, each as one of ``pods``."""
-    total: dict[str, int] = {}
-    for each in pods:
-        total = added(total, dict(each.requests))
-    return total | {"pods": len(pods) * NANO} if pods else total
+        yield DaemonGroup(tuple(group), summed_requests(running), ports)
 
 
 def _runs_on(daemon: Pod, of: MakingPool, kind: CatalogueType, known: frozenset[str]) -> bool:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Overrides: which of them act on an object on one cluster, in which order, and what becomes of it (KubeFleet)."""
+"""Overrides: which concern a placement, which act on a cluster and on an object there, in which order, and what becomes
+of the object (KubeFleet)."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from ...objects.overrides.override import (
     ResourceOverride,
     places_of,
 )
-from ...objects.overrides.override_rules import RULES_PATH, override_order, title
+from ...objects.overrides.override_rules import RULES_PATH, VARIABLE_START, override_order, title
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...values.selector import matches
 from .patch import PatchFailed, filled, patched
@@ -33,6 +34,24 @@ class Overridden:
 
     manifest: Manifest | None
     problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Acting:
+    """An override, and the numbers, from 0, of those of its rules that act on a cluster."""
+
+    override: Override
+    rules: tuple[int, ...]
+
+    @property
+    def varies(self) -> bool:
+        """Whether what it does depends on the name or labels of the cluster, by variables in its values."""
+        patches = (patch for each in self.rules for patch in self.rule(each).json_patch_overrides)
+        return any(VARIABLE_START in repr(patch.value) for patch in patches)
+
+    def rule(self, number: int) -> t.Any:
+        """One of the override's rules."""
+        return self.override.spec.policy.override_rules[number]
 
 
 def attached(
@@ -61,10 +80,21 @@ def acts_on(rule: OverrideRule, cluster: MemberCluster) -> bool:
     return not terms or any(matches(term.label_selector, cluster.metadata.labels) for term in terms)
 
 
+def acting(overrides: t.Iterable[Override], cluster: MemberCluster) -> tuple[Acting, ...]:
+    """Those of the attached overrides of which any rule acts on the cluster, in their order."""
+    found = []
+    for each in overrides:
+        rules = enumerate(each.spec.policy.override_rules)
+        numbers = tuple(number for number, rule in rules if acts_on(rule, cluster))
+        if numbers:
+            found.append(Acting(each, numbers))
+    return tuple(found)
+
+
 def overridden(
     manifest: Manifest, overrides: t.Iterable[Override], cluster: MemberCluster, *, upstream: bool = False
 ) -> Overridden:
-    """An object as the cluster gets it; the manifest given is not changed.
+    """An object as the cluster gets it with its overrides; the manifest given is not changed.
 
     ``overrides`` are the attached ones in their order; those that do not name the object are passed over. Delete ends
     its own override; later ones then have nothing to patch. ``upstream`` fills variables into the text of a value

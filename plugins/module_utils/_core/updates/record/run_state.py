@@ -22,10 +22,8 @@ from ...objects.updates.run_status import (
 from ...objects.updates.strategy import APPROVAL, SCHEDULED_START, ScheduledStartConfiguration
 from ...objects.updates.update_run import UpdateRun
 from ...values.update_states import (
-    COMPLETED,
     FAILED,
     PENDING,
-    SKIPPED,
     UPGRADE_FAILED,
 )
 from ..run import (
@@ -38,6 +36,7 @@ from ..run import (
     WaitRow,
 )
 from ..status import GroupStatus, RunStatus, StageStatus
+from .summary import progress
 
 _WITH_ERROR = (FAILED, PENDING)
 Ids = t.Mapping[str, str]
@@ -75,13 +74,6 @@ def status_of(state: RunState, status: RunStatus, before: UpdateRunStatus) -> Up
         phase=state.phase,
         stop_requested=state.stop_requested,
     )
-
-
-def progress(state: RunState) -> str:
-    """How far the run is, such as ``3/7 completed (1 skipped, 0 failed)``; the second number counts all members."""
-    states = [member.state for member in state.members]
-    counts = {each: states.count(each) for each in (COMPLETED, SKIPPED, FAILED)}
-    return f"{counts[COMPLETED]}/{len(states)} completed ({counts[SKIPPED]} skipped, {counts[FAILED]} failed)"
 
 
 def _resource_ids(status: UpdateRunStatus) -> Ids:

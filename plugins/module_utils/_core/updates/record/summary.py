@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One line for people about a group, a stage or the run: why it failed, or what it waits for."""
+"""Lines for people about a group, a stage or an update run: how far it is, why it failed, what it waits for, who
+completed or refused a gate."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import re
 import typing as t
 
 from ...values.instants import write_time
-from ...values.update_states import FAILED, PENDING, RUNNING, STOPPED, STOPPING
+from ...values.update_states import COMPLETED, FAILED, PENDING, RUNNING, SKIPPED, STOPPED, STOPPING
 from ..facts import DONE
 from ..run import (
     GateRow,
@@ -27,7 +28,8 @@ _TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
 
 
 def first_line(message: str) -> str:
-    """One line of a message that ends with the output of an upgrade: its first, and the last that tells of an error."""
+    """One line for people of a message that ends with the output of an upgrade: its first, and the last that tells of
+    an error."""
     first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     telling = [line for line in tail if _TELLING.search(line)] or tail
     return f"{first}: {telling[-1]}" if telling else first
@@ -84,6 +86,14 @@ def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> st
 def refusal_of(run: RunState) -> str:
     """The first gate that somebody refused to pass, with who and why; empty if there is none."""
     return next((f"gate {gate.name or gate.id} was refused by {gate.refused}" for gate in run.refused_gates), "")
+
+
+def progress(state: RunState) -> str:
+    """How far an update run is, such as ``3/7 completed (1 skipped, 0 failed)``; the second number counts all
+    members."""
+    states = [member.state for member in state.members]
+    counts = {each: states.count(each) for each in (COMPLETED, SKIPPED, FAILED)}
+    return f"{counts[COMPLETED]}/{len(states)} completed ({counts[SKIPPED]} skipped, {counts[FAILED]} failed)"
 
 
 def _failures(members: t.Sequence[MemberRow]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 
 from ...errors import FleetError
@@ -65,6 +65,32 @@ class _Frozen:
     freeze: Freeze
     span: Span
     matches: Matcher | None
+    owner: str
+    clock: tzinfo
+
+    @property
+    def words(self) -> str:
+        named = f"freeze {self.freeze.name} of {self.owner}"
+        return f"{named}: {self.freeze.reason}" if self.freeze.reason else named
+
+
+@dataclass(frozen=True)
+class NamedFreeze:
+    """A freeze in words, with the object that says it, when it holds, and by which clock it is meant."""
+
+    words: str
+    span: Span
+    clock: tzinfo = UTC
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two that have windows for a member, the fleet or the cluster itself: in words, the clocks of its
+    windows, and whether one of them is open."""
+
+    words: str
+    clocks: tuple[tzinfo, ...]
+    open: bool
 
 
 @dataclass(frozen=True)
@@ -91,14 +117,28 @@ class Calendar:
         return without(permitted, frozen)
 
     def shut(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
-        """Whose windows are closed at an instant, in words, for a member that has some of its own; else nothing."""
+        """Whose windows are closed at an instant, in words, for a member that has some of its own; else nothing.
+        FleetError as of ``open``."""
         sides = self._sides(site, GOVERNED_BY[run_type]) if site.own and site.own.windows else ()
-        start = datetime.combine(now.date(), time(), now.tzinfo)
+        return tuple(whose for whose, found in sides if not _open_at(found, now))
+
+    def sides(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[Side, ...]:
+        """Who has windows for the member in runs of this type, each with the objects by name; none: there are no
+        windows. FleetError as of ``open``."""
+        owners = dict.fromkeys(each.owner for each in self._windows_of(site, GOVERNED_BY[run_type]))
+        named = f"FleetMaintenance {' and '.join(owners)}"
         return tuple(
-            whose
-            for whose, found in sides
-            if not any(begin <= now < until for begin, until in _opened(found, start, start + _DAY))
+            Side(
+                words=named if whose.startswith("FleetMaintenance") else whose,
+                clocks=tuple(dict.fromkeys(_clock(window) for window, _created in found)),
+                open=_open_at(found, now),
+            )
+            for whose, found in self._sides(site, GOVERNED_BY[run_type])
         )
+
+    def named_freezes(self, site: MaintainedMember) -> tuple[NamedFreeze, ...]:
+        """Each freeze of the member, past ones too, with the object that says it."""
+        return tuple(NamedFreeze(each.words, each.span, each.clock) for each in self._frozen(site))
 
     def frozen(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
         """The freeze that holds for the member at ``now``, in words for people; of several the one that ends last, None
@@ -118,7 +158,7 @@ class Calendar:
             for each in self._frozen(site)
         )
 
-    def _configured(self, site: MaintainedMember, name: str) -> tuple[_Dated, ...]:
+    def _windows_of(self, site: MaintainedMember, name: str) -> tuple[_Window, ...]:
         """Those of the object that the member names, else those of any with labels that match."""
         if site.maintenance and site.maintenance not in self.owners:
             hint = f"there are: {', '.join(sorted(self.owners)) or 'none'}"
@@ -126,7 +166,7 @@ class Calendar:
             raise FleetError("no-such-maintenance", message, f"FleetMember/{site.name} spec.maintenance", hint)
         named = (each for each in self.windows if each.owner == site.maintenance or not site.maintenance)
         return tuple(
-            each.dated
+            each
             for each in named
             if each.dated[0].configuration == name
             and (bool(site.maintenance) if each.matches is None else each.matches(site.labels))
@@ -139,15 +179,18 @@ class Calendar:
         )
         words = f"FleetMaintenance {site.maintenance}" if site.maintenance else "FleetMaintenance by its labels"
         itself = f"the cluster itself ({site.own.source})" if site.own else ""
-        return [(whose, found) for whose, found in ((words, self._configured(site, name)), (itself, own)) if found]
+        ours = tuple(each.dated for each in self._windows_of(site, name))
+        return [(whose, found) for whose, found in ((words, ours), (itself, own)) if found]
 
     def _frozen(self, site: MaintainedMember) -> t.Iterator[_Frozen]:
         yield from (each for each in self.freezes if each.matches is None or each.matches(site.labels))
-        yield from map(_frozen, site.own.freezes if site.own else ())
+        if site.own:
+            yield from (_frozen(each, f"the cluster itself ({site.own.source})") for each in site.own.freezes)
 
 
 def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
-    """What the objects say together; they were read without problems. ValueError for a selector that is none."""
+    """What the FleetMaintenance objects of a fleet say together; they were read without problems. ValueError for a
+    selector that cannot be read."""
     given = tuple(objects)
     return Calendar(
         frozenset(each.name for each in given),
@@ -156,7 +199,7 @@ def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
             for each in given
             for window in each.spec.windows
         ),
-        tuple(_frozen(freeze) for each in given for freeze in each.spec.freezes),
+        tuple(_frozen(freeze, f"FleetMaintenance {each.name}") for each in given for freeze in each.spec.freezes),
     )
 
 
@@ -166,18 +209,29 @@ def _opened(windows: tuple[_Dated, ...], start: datetime, end: datetime) -> Span
     return joined(span for window, created in windows for span in window_openings(window, start, end, created))
 
 
-def _frozen(freeze: Freeze) -> _Frozen:
+def _open_at(windows: tuple[_Dated, ...], now: datetime) -> bool:
+    """By what is worked out for the whole day."""
+    start = datetime.combine(now.date(), time(), now.tzinfo)
+    return any(begin <= now < until for begin, until in _opened(windows, start, start + _DAY))
+
+
+def _frozen(freeze: Freeze, owner: str) -> _Frozen:
     days = DateSpan(start=freeze.start, end=freeze.end)
-    (span,) = local_day_spans((days,), clock_of(freeze.utc_offset, freeze.time_zone))
-    return _Frozen(freeze, span, _matcher(freeze.member_selector))
+    clock = clock_of(freeze.utc_offset, freeze.time_zone)
+    (span,) = local_day_spans((days,), clock)
+    return _Frozen(freeze, span, _matcher(freeze.member_selector), owner, clock)
+
+
+def _clock(each: MaintenanceConfiguration) -> tzinfo:
+    """The older form of a window is in UTC."""
+    given = each.maintenance_window
+    return clock_of(given.utc_offset, given.time_zone) if given else UTC
 
 
 def _created(owner: FleetMaintenance, window: MaintenanceConfiguration) -> date | None:
     """The day on which the object was made, by the window's clock."""
-    at, given = owner.metadata.creation_timestamp, window.maintenance_window
-    if at is None:
-        return None
-    return at.astimezone(clock_of(given.utc_offset, given.time_zone) if given else UTC).date()
+    at = owner.metadata.creation_timestamp
+    return None if at is None else at.astimezone(_clock(window)).date()
 
 
 def _matcher(selector: MemberSelector | None) -> Matcher | None:

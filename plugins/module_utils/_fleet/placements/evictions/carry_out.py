@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...._core.errors import FleetError, Problem
+from ...._core.objects.audit.audit_entry import EVICTED, WAITING
 from ...._core.objects.clusters.fleet_member import FleetMember
 from ...._core.objects.placements.binding import (
     PREVIOUS_STATE,
@@ -24,6 +25,7 @@ from ...._core.objects.placements.binding import (
 from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from ...._core.objects.placements.eviction import EXECUTED
+from ...._core.objects.placements.rollout_strategy import defaulted
 from ...._core.plan.compose import policy_snapshot_of
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.losing.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, evicted
@@ -31,7 +33,6 @@ from ...._core.plan.outcome import MemberOutcome
 from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without_condition
 from ...._core.rollout.eviction import Evicted, EvictionVerdict, evict
 from ...._core.rollout.readiness import AVAILABLE
-from ...._core.rollout.rolling.decide import defaulted
 from ...._core.scheduling.index import FleetIndex
 from ...._core.scheduling.unreadable import decide
 from ...._core.schema.codec import encode
@@ -39,6 +40,7 @@ from ...._core.schema.meta import find_condition
 from ...._core.values.instants import write_time
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
+from ...audit.evidence import Deed, attested
 from ...conductor.interrupts import Interrupts
 from ...keeping import Keeper
 from ...leases import leaving_members, leaving_problem
@@ -195,7 +197,25 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
                 record_eviction(work.session.records, each, judged.eviction, placement.lease)
             yield _result(each, REFUSED, verdict)
         else:
-            yield _carried_out(work, placement, each, judged, verdict)
+            yield _attested(work, placement, each, judged, verdict)
+
+
+def _attested(
+    work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
+) -> EvictionResult:
+    spec = asked.eviction.spec
+    deed = Deed(
+        action=EVICTED,
+        kind="ClusterResourcePlacement",
+        name=spec.placement_name,
+        members=(spec.cluster_name,),
+        message=f"eviction {asked.eviction.name}: {verdict.message}",
+    )
+    with attested(work.session, deed, write=placement.lease is not None) as testimony:
+        result = _carried_out(work, placement, asked, judged, verdict)
+        if result.state == UNDERWAY:
+            testimony.end(WAITING, "not everything is gone there; the next run goes on")
+    return result
 
 
 def _carried_out(

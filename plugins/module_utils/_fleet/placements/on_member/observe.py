@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is there on one member of what a placement has or wants there. Reads only."""
+"""What is there on one member: the ApplySets of placements, in their parents, and the objects that a placement has or
+wants there. Reads only."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from ...._core.errors import FleetError
 from ...._core.objects.identity import NAMESPACE, ObjectId, ObjectKey
 from ...._core.plan.document import Rendered
 from ...._core.resources.applyset import (
+    ID_LABEL,
     PART_OF_LABEL,
     ApplySet,
     applyset_id,
@@ -100,6 +102,13 @@ def _parent(client: KubeClient, placement: str) -> dict[str, t.Any] | None:
         if error.code == "not-found":
             return None
         raise
+
+
+def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
+    """Every ApplySet of this collection on a member, of whatever records, in the order of placements. FleetError
+    ``applyset-invalid``, or of the request."""
+    parents = list_objects(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap")
+    return tuple(sorted((parsed_parent(each, client) for each in parents), key=lambda each: each.placement))
 
 
 def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rebuilding the records of placements from what the members hold. Placed objects are never touched."""
+"""Rebuilding the records of lost placements from the ApplySets on all members: placement, policy, snapshots and
+bindings. Placed objects are never touched."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ...._core.errors import FleetError
 from ...._core.objects.api_groups import PLACEMENT_API
+from ...._core.objects.audit.audit_entry import RECOVERED
 from ...._core.objects.identity import Manifest, identify
 from ...._core.objects.placements.binding import left_out_mark
 from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
@@ -26,14 +28,14 @@ from ...._core.schema.codec import encode
 from ...._kube.client import KubeClient
 from ...._kube.parallel import in_parallel
 from ...._store.records import Lease, Records
+from ...audit.evidence import Deed, attested
 from ...conductor.interrupts import Interrupts
 from ...keeping import Keeper
-from ...members.leave import applysets_on
 from ...members.member_lease import Keep
 from ...members.members import Clients
 from ...session import Session
 from ..on_member.member_parent import Parent
-from ..on_member.observe import observe
+from ..on_member.observe import applysets_on, observe
 from ..recorded import delete_record, is_clearing, is_recovering, recovering, refuse_strange
 from ..sources import LoadedPlacement
 from .former_records import (
@@ -101,7 +103,9 @@ def recover(
                 lease = keeper.take(f"placement/{name}")
                 keeps = [leases.enter_context(clients.holding(each, f"placement/{name}")) for each in by_cluster]
                 under = _Lease(records, lease, (keeper.check, *keeps))
-                _rebuild(under, clients, described[name], by_cluster, key_bytes)
+                kind = described[name].sourced.placement.key.kinds.placement
+                with attested(session, Deed(action=RECOVERED, kind=kind, name=name, members=sorted(by_cluster))):
+                    _rebuild(under, clients, described[name], by_cluster, key_bytes)
     return Recovered(recovered={name: tuple(sorted(by)) for name, by in lost.items()}, unknown=unknown)
 
 

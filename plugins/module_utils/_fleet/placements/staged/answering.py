@@ -1,16 +1,19 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answering what a staged update run asks people for: approved as what the run does, by its digest."""
+"""Approving what a staged update run waits for, as a verb asks it: whether a name is a staged run or an UpdateRun, its
+digest, who approves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ...._core.errors import FleetError
+from ...._core.objects.audit.audit_entry import STAGE_APPROVED
 from ...._core.objects.staged.key import RUN_KINDS, RunKey
 from ...._core.rollout.staged.digest import staged_digest
 from ...._store.records import Records
+from ...audit.evidence import Deed, testify
 from ...session import Session
 from ...updates.approval_policy import OF_STAGED_RUNS, vouched_since
 from ...updates.gate_completion import Approver
@@ -70,7 +73,7 @@ def answer(session: Session, asked: WishedApproval, who: str, *, write: bool) ->
     run = read_run(session.records, asked.run)
     ground = run_ground(session.records, run, StagedManifests())
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
-    return approve(
+    done = approve(
         session.records,
         run,
         digest,
@@ -83,3 +86,22 @@ def answer(session: Session, asked: WishedApproval, who: str, *, write: bool) ->
         session.clock(),
         asked.self_approval,
     )
+    return _attested(session, run.key, done, asked.reason, write)
+
+
+def _attested(session: Session, key: RunKey, done: GivenApproval, reason: str, write: bool) -> GivenApproval:
+    if write and done.changed:
+        request = done.request
+        doubt = "" if done.verified else "; nobody vouches for the name"
+        own = "; who did it made the run" if done.own else ""
+        deed = Deed(
+            action=STAGE_APPROVED,
+            kind=key.kinds.run,
+            name=str(key),
+            digest=done.digest,
+            approved=done.digest,
+            reason=reason,
+            message=f"request {request.name}, {request.position}{doubt}{own}",
+        )
+        testify(session, deed)
+    return done

@@ -1,17 +1,19 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people ask of a staged update run: record it, start it, stop it, carry it on."""
+"""A staged update run brought into the state that a verb asks for: present, started, stopped or conducted."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterStagedUpdateRun
+from ...audit.actor import user
+from ...audit.evidence import testify
+from ...audit.staged_runs import commanded
 from ...given import keep
 from ...members.members import members_to_write
 from ...session import Session
-from ...updates.gate_completion import user
 from .conducting import (
     carry_on,
     lay_out,
@@ -45,6 +47,8 @@ def staged_run(
         refuse_unfit(session, wanted.run, given, wish, members)
     keep(session.records, given.strategies.values(), write=True)
     run = record_run(session.records, wanted, user(session) if wanted.is_new else "")
+    if wanted.changed:
+        testify(session, commanded(run, wanted.is_new, wish.approved))
     if state == CONDUCTED:
         report = carry_on(session, run, given, wish, members)
     else:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A staged update run (KubeFleet) from definition to end: laid out, checked, carried on by stages, its status."""
+"""What a state of a staged update run takes: rehearsed, refused before it is recorded, its stages laid out, carried on
+under the placement's lease."""
 
 from __future__ import annotations
 
@@ -22,6 +23,8 @@ from ...._core.schema.meta import find_condition
 from ...._core.values.approved_digest import refuse_another
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
+from ...audit.evidence import failing
+from ...audit.staged_runs import conducting
 from ...conductor.interrupts import Interrupts
 from ...conductor.loop import RELOAD, Conductor, Ending, RunLimits
 from ...keeping import Keeper
@@ -256,10 +259,17 @@ class _Conducted:
             interrupted=self.told,
         )
         name = str(journal.state.run.key)
-        telling = StagedTelling(name, session.say, steering.lines, self.event)
+        telling = conducting(
+            session,
+            StagedTelling(name, session.say, steering.lines, self.event),
+            self.laid.run,
+            self.laid.digest,
+            self.wish.approved,
+        )
         conductor = Conductor(journal, steering, session.clock, telling, limits)
-        ending = conductor.run()
-        conductor.through(lambda _again: self._record_status(bindings, steering.outcomes))
+        with failing(telling.testimony):
+            ending = conductor.run()
+            conductor.through(lambda _again: self._record_status(bindings, steering.outcomes))
         return self._report(ending, steering, given, before)
 
     def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...._core.errors import FleetError, Problem
+from ...._core.objects.audit.audit_entry import PROFILE_MADE_RUN
 from ...._core.objects.clusters.fleet_member import FleetMember
 from ...._core.objects.updates.auto_upgrade_profile import AutoUpgradeProfile
 from ...._core.objects.updates.update_run import FULL, UpdateRun
@@ -24,6 +25,7 @@ from ...._core.updates.strategy import Candidate, resolve
 from ...._core.values.listed import listed
 from ...._core.values.update_states import MINOR_GAP, OUT_OF_SUPPORT, TERMINAL
 from ...._store.records import Lease, Records, replaced
+from ...audit.evidence import Deed, testify
 from ...given import Named, keep
 from ...leases import acquire
 from ...recorded import recorded
@@ -292,6 +294,16 @@ def _made(
     if turn is None:
         return one
     turn.keep()
+    if made.changed:
+        deed = Deed(
+            action=PROFILE_MADE_RUN,
+            kind=KIND,
+            name=one.found.profile,
+            members=one.found.behind,
+            digest=made.run.status.digest,
+            message=f"UpdateRun/{run.name} to {run.target or 'newer node images'}",
+        )
+        testify(session, deed)
     begun, found = False, one.found
     try:
         begun = started(session, made.run, {}, True, who).changed if found.start else False

@@ -22,12 +22,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts import FleetReading, read_fleet
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import applysets_on
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Member
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.member_apply import (
     MemberTask,
     run_on_member,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.observe import applysets_on
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.showing import plain_json
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import who_am_i
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import resource_for

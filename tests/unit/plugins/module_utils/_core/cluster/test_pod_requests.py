@@ -10,7 +10,10 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster import pod_requests
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_reading import read_pod
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_requests import manifest_requests
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod_requests import (
+    manifest_requests,
+    summed_requests,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.quantity import NANO, parse_quantity
 
 Spec = dict[str, t.Any]
@@ -116,3 +119,10 @@ def test_what_is_no_quantity_is_no_quantity_beside_one_that_looks_alike(amount: 
 def test_a_container_asks_for_few_resources() -> None:
     with pytest.raises(ValueError, match="more than 64"):
         manifest_requests([{"spec": {"containers": [asks(**{f"example.org/{each}": "1" for each in range(65)})]}}])
+
+
+def test_pods_together_are_counted_as_pods_too() -> None:
+    pods = [read_pod({"metadata": {"name": name}, "spec": {"containers": [asks(cpu="250m")]}}) for name in "ab"]
+    # Each has itself as one of its own requests already; together they are as many as they are.
+    assert summed_requests(pods) == {"cpu": NANO // 2, "pods": 2 * NANO}
+    assert summed_requests([]) == {}

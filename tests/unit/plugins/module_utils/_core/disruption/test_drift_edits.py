@@ -11,6 +11,7 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.drift_edits import (
     changed_paths,
+    drifts_pool,
     effect_of_edit,
     field_class,
 )
@@ -249,6 +250,12 @@ def test_a_range_that_is_none_is_told() -> None:
     with pytest.raises(FleetError) as error:
         check_subnet_change("x", NEW, network(pod_cidrs=("10.2.0.0/99",)))
     assert error.value.code == "invalid-cidr"
+
+
+def test_which_changes_of_a_pool_drift_all_its_nodes() -> None:
+    assert not drifts_pool("spec.templates") and not drifts_pool("spec.template.spec.requirements[0].values")
+    assert not drifts_pool("spec.disruption.budgets") and drifts_pool("spec.template.metadata.annotations")
+    assert drifts_pool("spec.template.spec.taints[0].key")
 
 
 def test_other_kinds_are_refused() -> None:

@@ -11,11 +11,11 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.pool_stop import (
     BEFORE,
     edited_since,
-    merge_patched,
     release_patch,
     stop_patch,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.merge_patch import merge_patched
 
 
 def pool(disruption: t.Any) -> dict[str, t.Any]:

@@ -27,8 +27,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.clean
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import differences
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envelopes import side_effects, unpacked
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import in_hash_order
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.effect import acting
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.overrides import (
+    acting,
     attached,
     overridden,
 )

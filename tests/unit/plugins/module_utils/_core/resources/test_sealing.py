@@ -99,3 +99,4 @@ def test_without_a_key_values_do_not_count() -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
     assert without_values(config) == config
     assert has_secrets(secret(pw="YQ==")) and not has_secrets(config)
+    assert has_secrets(one) and has_secrets(sealed(one, KEY, SOURCE)), "a Secret of which nothing is left to hide"

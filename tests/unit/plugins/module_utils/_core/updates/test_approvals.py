@@ -31,12 +31,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approva
     judged_approval,
     refusal_words,
     unproven,
-    with_gates,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, GateRow, Schedule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.clock_skew import CLOCK_SKEW
-from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import changed, laid
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import laid
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.test_integrity import object_of
 
 NOW = datetime(2026, 8, 21, 12, tzinfo=UTC)
@@ -174,14 +173,6 @@ def test_an_open_gate_is_as_its_object_has_it():
     unseen = as_shown(row, None)
     assert (unseen.state, unseen.opened, unseen.due) == ("NotStarted", None, None)
     assert as_shown(PASSED, None) is PASSED
-
-
-def test_gates_are_changed_wherever_they_stand():
-    one, two = GateRow(name="x", id="1"), GateRow(name="y", id="2")
-    state = changed(changed(laid("s{g:a}, t{h:b}"), "s", before_gates=(one,)), "h", after_gates=(two,))
-    assert with_gates(state, lambda row: row) is state
-    named = with_gates(state, lambda row: replace(row, by="anna"))
-    assert named.stages[0].before_gates[0].by == named.stages[1].groups[0].after_gates[0].by == "anna"
 
 
 def test_a_refusal_names_who_and_why_as_far_as_that_is_proven():

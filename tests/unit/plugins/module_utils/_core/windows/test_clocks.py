@@ -52,3 +52,9 @@ def test_the_next_clock_change() -> None:
     assert next_clock_change(berlin, datetime(2026, 1, 1, tzinfo=UTC), year) == change
     assert next_clock_change(berlin, change, year) == datetime(2026, 10, 25, 1, tzinfo=UTC)
     assert next_clock_change(ZoneInfo("Asia/Kathmandu"), change, year) is None
+
+
+def test_a_clock_change_further_ahead_is_not_told() -> None:
+    berlin, before = ZoneInfo("Europe/Berlin"), datetime(2026, 3, 28, 12, tzinfo=UTC)
+    assert next_clock_change(berlin, before, timedelta(hours=12)) is None
+    assert next_clock_change(berlin, before, timedelta(hours=13)) == datetime(2026, 3, 29, 1, tzinfo=UTC)

@@ -5,9 +5,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.local import local_clusters, port_range
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import made_for
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.local import (
+    LocalFleet,
+    local_clusters,
+    port_range,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
 
 
@@ -28,3 +35,55 @@ def test_a_cluster_that_is_named_twice_is_refused():
     with pytest.raises(FleetError) as refused:
         local_clusters({"root": None, "clusters": [{"name": "a"}, {"name": "a"}]}, True, lambda _text: None)
     assert refused.value.code == "duplicate-cluster"
+
+
+def test_without_a_name_and_without_a_fleet_nothing_is_asked_for():
+    with pytest.raises(FleetError) as refused:
+        local_clusters({"root": None, "state": "absent", "clusters": None}, True, lambda _text: None)
+    assert refused.value.code == "nothing-asked"
+
+
+def ended(root: Path, *named: str, check: bool = False) -> tuple[LocalFleet, list[str]]:
+    """What becomes of a fleet ``demo`` that ends with the ``named`` clusters, and what is said."""
+    said: list[str] = []
+    clusters = [{"name": name} for name in named]
+    options = {"root": str(root), "state": "absent", "fleet": "demo", "clusters": clusters}
+    return local_clusters(options, check, said.append), said
+
+
+def test_a_fleet_ends_with_all_that_was_made_for_it_and_what_is_named_and_nothing_else(tmp_path: Path):
+    """Half made clusters too; a mark is there before anything else is."""
+    for name in ("hub", "member-1", "member-2"):
+        made_for.mark(tmp_path, name, "demo")
+    for name in ("member-3", "named", "north"):
+        (tmp_path / name).mkdir()
+    made_for.mark(tmp_path, "south", "other")
+    would, said = ended(tmp_path, check=True)
+    assert said[0] == "would be removed: hub, member-1, member-2" and (tmp_path / "hub").is_dir()
+    assert [each.name for each in would.outcomes] == ["hub", "member-1", "member-2"]
+    gone, said = ended(tmp_path, "named")
+    assert said == [
+        "removed: named, hub, member-1, member-2",
+        "left as they are, for others made them: member-3, north, south",
+    ]
+    assert gone.others == ("member-3", "north", "south")
+    assert sorted(each.name for each in tmp_path.iterdir() if not each.name.startswith(".") and each.is_dir()) == [
+        *gone.others
+    ]
+    assert ended(tmp_path)[1][0] == "removed: nothing"
+
+
+def test_what_others_made_is_not_taken_over(tmp_path: Path):
+    """Neither what is another fleet's nor what is nobody's; a folder with nothing in it is free."""
+    (tmp_path / "hub" / "pki").mkdir(parents=True)
+    made_for.mark(tmp_path, "member-1", "other")
+    (tmp_path / "member-2").mkdir()
+    made_for.mark(tmp_path, "member-3", "demo")
+    clusters = [{"name": name} for name in ("hub", "member-1", "member-2", "member-3", "member-4")]
+    with pytest.raises(FleetError) as refused:
+        local_clusters({"root": str(tmp_path), "state": "present", "fleet": "demo", "clusters": clusters}, False, print)
+    assert [(each.code, each.where) for each in refused.value.problems] == [
+        ("cluster-of-others", "hub"),
+        ("cluster-of-others", "member-1"),
+    ]
+    assert not (tmp_path / "member-4").exists()

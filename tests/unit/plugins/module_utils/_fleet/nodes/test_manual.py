@@ -63,8 +63,24 @@ class Server:
         self.written.append((verb, path, body))
 
 
+class Kept:
+    """Records that only take evidence."""
+
+    def __init__(self) -> None:
+        self.entries: list[t.Any] = []
+
+    def create(self, record: t.Any) -> t.Any:
+        self.entries.append(record["spec"])
+        return record
+
+
 class Session:
     clock = staticmethod(lambda: datetime(2026, 3, 28, 12, tzinfo=UTC))
+    hub = None
+    holder = "job-7"
+
+    def __init__(self) -> None:
+        self.records, self.once, self.environ = Kept(), dict[str, str](), {"USER": "anna"}
 
 
 def pool(budgets: t.Any = None, **metadata: t.Any) -> t.Any:

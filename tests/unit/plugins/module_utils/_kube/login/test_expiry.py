@@ -10,7 +10,11 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.expiry import certificate_ends, token_ends
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.expiry import (
+    certificate_ends,
+    shown_until,
+    token_ends,
+)
 
 
 def jwt(claims: bytes) -> str:
@@ -35,3 +39,22 @@ def test_a_token_that_does_not_tell(token):
 @pytest.mark.parametrize("pem", [b"", b"no certificate"])
 def test_what_is_no_certificate_does_not_tell(pem):
     assert certificate_ends(pem) is None
+
+
+class Socket:
+    """A TLS connection, as far as its certificate is asked for."""
+
+    def __init__(self, told):
+        self.told = told
+
+    def getpeercert(self):
+        return self.told
+
+
+def test_the_end_of_what_a_server_has_shown():
+    assert shown_until(Socket({"notAfter": "Jan  1 00:00:00 2026 GMT"})) == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("told", [None, {}, {"notAfter": "soon"}, {"notAfter": 3}])
+def test_what_was_not_checked_does_not_tell(told):
+    assert shown_until(Socket(told)) is None and shown_until(told) is None

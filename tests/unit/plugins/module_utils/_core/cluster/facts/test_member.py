@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.m
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import CertificateEnds
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import (
     AgentStatus,
     MemberCluster,
@@ -241,3 +242,10 @@ def test_namespaces_that_could_not_be_read_leave_the_usage_alone() -> None:
     why = {"namespaces": Problem("forbidden", "no", "a")}
     known = reported(reading(node(), missing=why), MemberClusterStatus())
     assert known.resource_usage is not None and known.namespaces is None
+
+
+def test_until_when_certificates_are_valid_goes_with_the_pools() -> None:
+    ends = CertificateEnds(server=LATER)
+    assert pools(reading(certificates=ends)).certificates == ends
+    assert pools(replace(reading(certificates=ends), nodes=None)).certificates == ends
+    assert pools(reading()).certificates is None

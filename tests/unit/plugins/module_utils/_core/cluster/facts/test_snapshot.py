@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.s
     write_snapshot,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import CertificateEnds
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 
@@ -260,3 +261,18 @@ def test_what_cannot_be_held_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(FleetError) as caught:
         read_snapshot(holding(**changes), "facts.json")
     assert (caught.value.code, caught.value.where) == ("facts-invalid", "facts.json")
+
+
+def test_until_when_certificates_are_valid_reads_back() -> None:
+    ends = {"a": CertificateEnds(server=AT, client=AT + timedelta(days=1))}
+    document = json.loads(json.dumps(write_snapshot(replace(SNAPSHOT, certificates=ends))))
+    assert document["certificates"]["a"] == {"server": "2026-01-15T12:00:00Z", "client": "2026-01-16T12:00:00Z"}
+    assert read_snapshot(document, "facts.json").certificates == ends
+    assert "certificates" not in write_snapshot(SNAPSHOT)
+
+
+@pytest.mark.parametrize("part", [{"c": {"server": "2026-01-15T12:00:00Z"}}, [1], {"a": []}])
+def test_certificates_of_nobody_and_what_is_none_are_refused(part: object) -> None:
+    with pytest.raises(FleetError) as refused:
+        read_snapshot({**write_snapshot(SNAPSHOT), "certificates": part}, "facts.json")
+    assert refused.value.code == "facts-invalid"

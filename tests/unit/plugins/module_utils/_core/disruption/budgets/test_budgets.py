@@ -8,7 +8,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import UNLIMITED, allowed
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import (
+    UNLIMITED,
+    Amount,
+    allowed,
+    never_above,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import (
     REASONS,
@@ -170,3 +175,9 @@ def test_a_number_with_more_zeros_before_it_than_python_reads_is_read(nodes: str
 @pytest.mark.parametrize("nodes", ["9" * 5000, "9" * 5000 + "%", "+", "5%%", "%"])
 def test_what_is_no_number_closes_and_ends_nothing(nodes: str) -> None:
     assert allowed((Budget(nodes),), NOON, 10, REASONS[0]).error
+
+
+@pytest.mark.parametrize("one", [Amount(number, percent) for number in (-5, 0, 1, 2, 50) for percent in (False, True)])
+@pytest.mark.parametrize("other", [Amount(number, percent) for number in (-5, 0, 1, 10) for percent in (False, True)])
+def test_an_amount_is_never_above_another_if_it_is_not_in_a_pool_of_any_size(one: Amount, other: Amount) -> None:
+    assert never_above(one, other) == all(one.of(nodes) <= other.of(nodes) for nodes in (1, 2, 20, 1000, 100_000))

@@ -149,3 +149,16 @@ def test_only_reasons_that_the_policy_allows_want_a_budget() -> None:
     assert lint_budgets(drift_only, START, ("Drifted",)) == ()
     assert lint_budgets(both, START, ("Empty", "Drifted")) == ()
     assert [each.code for each in lint_budgets(both, START)] == ["reason-without-budget"]
+
+
+def test_a_span_without_time_has_no_facts() -> None:
+    for one in facts(BUSINESS, START, START):
+        assert (one.closed, one.unlimited, one.open, one.never_permits, one.never_limits) == ((), (), (), False, False)
+
+
+def test_a_base_is_offered_only_where_it_lowers_no_window() -> None:
+    monthly = "0 9 1 * *"
+    assert not found(Budget("50%", monthly, "8h"))["unlimited-outside-windows"].mended
+    for lower in ("1", "10%"):
+        hole = found(Budget(lower, monthly, "8h"))["unlimited-outside-windows"]
+        assert mended(hole) == (Budget("10%"), Budget(lower, monthly, "8h"))

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import UNLIMITED, allowed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.timeline import (
     Opening,
+    closed_in,
     next_change,
     timeline,
 )
@@ -38,6 +39,12 @@ def test_the_next_change_is_told_and_what_comes_after_it_d0_79() -> None:
 def test_nothing_changes_where_no_window_opens() -> None:
     assert next_change((Budget("10%"),), WEDNESDAY, 20, "Empty", WEDNESDAY + YEAR)[1] is None
     assert next_change((Budget("10%"),), WEDNESDAY, 20, "Empty", WEDNESDAY)[1] is None
+
+
+def test_a_span_without_time_has_no_openings() -> None:
+    for end in (WEDNESDAY, WEDNESDAY - YEAR):
+        none = timeline((Budget("10%"),), WEDNESDAY, end, 20, "Empty")
+        assert (none.changes, none.openings) == ((), ())
 
 
 def test_gradual_windows_d0_85() -> None:
@@ -72,6 +79,23 @@ def test_an_unreadable_schedule_closes_all_of_it() -> None:
     found = timeline((Budget("5"), Budget("0", "bad", "1h")), WEDNESDAY, WEDNESDAY + YEAR, 20, "Empty")
     assert [(each.limit, each.error) for each in found.changes] == [(0, True)]
     assert found.openings == ()
+
+
+def test_closed_in_some_spans_it_is_0_there_and_as_before_elsewhere() -> None:
+    """At every minute that is tried, and told as few changes as there are."""
+    start, end = datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 7, tzinfo=UTC)
+    found = timeline([Budget("4"), Budget("2", "0 9 * * *", "3h")], start, end, 10, "Drifted")
+    spans = [
+        (start - timedelta(days=1), start + timedelta(hours=1)),
+        (start + timedelta(hours=8), start + timedelta(hours=10)),
+        (start + timedelta(hours=9), start + timedelta(hours=11)),
+        (end - timedelta(hours=1), end + timedelta(days=9)),
+    ]
+    shut = closed_in(found, reversed(spans))
+    assert [(each.at.day, each.at.hour, each.limit) for each in shut.changes] == [
+        (5, 0, 0), (5, 1, 4), (5, 8, 0), (5, 11, 2), (5, 12, 4), (6, 9, 2), (6, 12, 4), (6, 23, 0),
+    ]  # fmt: skip
+    assert closed_in(found, ()) == found and closed_in(found, [(start, end)]).openings == ()
 
 
 def test_a_leap_day_beyond_the_horizon_keeps_its_budget_active() -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.maintenance import cluster_maintenance
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import read_node
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import age, read_node
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.budget_answers import (
     PoolAnswer,
     budget_answers,
@@ -19,7 +19,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import (
     MemberNodes,
-    age,
     kept,
     made_of,
 )
@@ -31,7 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import NodeRotation
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.cron import load_zone
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.schedules.cron import load_zone
 from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.budgets_text import budgets_text
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import configuration, freeze, maintenance, rotation
 
@@ -107,6 +106,40 @@ def test_a_day_on_which_the_clocks_change_has_its_hours_d0_72() -> None:
     assert cells[0] == 1 and cells[47] == 1
     before = half_hours(found.week, load_zone("Europe/Vienna"), datetime(2026, 3, 28))
     assert before[25] is None and before[26] == 1
+
+
+def test_a_freeze_of_the_fleet_counts_in_the_week_and_in_the_next_openings() -> None:
+    """The budget alone would be open right through it, and so it is to Karpenter."""
+    frozen = maintenance(freezes=[freeze(start="2026-03-28", end="2026-03-30", reason="quarter end")])
+    found = answers([member("m1", node("a"))], frozen, rotation({"nodes": "1"}))
+    assert [(each.start, each.end) for each in found[0].openings] == [
+        (datetime(2026, 3, 31, tzinfo=UTC), NOW + timedelta(days=7)),
+    ]
+    data = found[0].as_dict(UTC)
+    assert [each["start"] for each in data["budget_openings"]] == ["2026-03-28T12:00:00Z"]
+    why = "freeze year-end of FleetMaintenance standard: quarter end"
+    (closed,) = data["closed_by_fleet"]
+    assert closed == {"start": "2026-03-28T12:00:00Z", "end": "2026-03-31T00:00:00Z", "why": why}
+    lines = budgets_text(found, UTC, week=True)
+    text = " ".join(" ".join(lines).split())
+    assert f"  Mon 03-30  {'-' * 48}" in lines and f"  Tue 03-31  {'1' * 48}" in lines
+    assert f"the fleet closes it: {why}: Sat 2026-03-28 12:00 UTC to Tue 2026-03-31 00:00 UTC" in text
+    assert "all: next openings: Tue 2026-03-31 00:00 UTC to" in text
+    assert "- closed by the fleet: node_rotation waits; Karpenter knows nothing of that" in text
+    assert "all closed Tue 2026-03-31 00:00 UTC, then 1" in text and max(map(len, lines)) <= 80
+
+
+def test_outside_the_windows_for_node_images_the_week_is_closed_by_the_fleet() -> None:
+    daily = {"daily": {"intervalDays": 1}}
+    windows = maintenance(configuration("nodeImage", daily, startTime="22:00", memberSelector=None))
+    windows["spec"]["windows"][0]["memberSelector"] = {"byLabel": "env=prod"}
+    found = answers([member("m1", node("a"), env="prod"), member("m2", node("b"))], windows, rotation({"nodes": "1"}))
+    rows = {each.pool.member: each for each in found}
+    assert rows["m2"].closures == () and rows["m2"].openings == rows["m2"].week.openings
+    assert [(each.start.hour, each.end.hour) for each in rows["m1"].openings] == [(22, 2)] * 7
+    lines = budgets_text([rows["m1"]], UTC, week=True)
+    assert f"  Sun 03-29  1111{'-' * 40}1111" in lines
+    assert "    the fleet closes it: outside the windows of FleetMaintenance standard" in lines
 
 
 def test_the_text_fits_and_says_when_it_opens() -> None:

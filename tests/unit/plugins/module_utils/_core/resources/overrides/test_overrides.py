@@ -20,8 +20,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.overrid
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.effect import acting
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.overrides import (
+    acting,
     attached,
     overridden,
 )

@@ -17,7 +17,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import (
-    progress,
     run_of,
     status_of,
 )
@@ -125,13 +124,6 @@ def test_the_id_of_a_gate_is_published_once_there_is_a_gate():
     state = run(gates=gates)
     shown = status_of(state, derive(state), EMPTY).stages[0].groups[0].before_gates
     assert [(each.id, each.gate_id, each.type) for each in shown] == [("1", "", "Approval"), ("2", "2", "Approval")]
-
-
-def test_progress_counts_members_done_of_all():
-    states = ("Completed", "Completed", "Skipped", "Failed", "NotStarted")
-    assert progress(run(*(MemberRow(name=each, state=each) for each in states))) == (
-        "2/5 completed (1 skipped, 1 failed)"
-    )
 
 
 def test_a_derivation_of_other_rows_is_a_fault():

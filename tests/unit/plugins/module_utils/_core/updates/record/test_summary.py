@@ -6,7 +6,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import first_line
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import first_line, progress
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    GroupRow,
+    MemberRow,
+    RunState,
+    StageRow,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,3 +33,15 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
 )
 def test_one_line_of_a_message(message: str, told: str) -> None:
     assert first_line(message) == told
+
+
+def test_progress_counts_members_done_of_all() -> None:
+    states = ("Completed", "Completed", "Skipped", "Failed", "NotStarted")
+    group = GroupRow(
+        name="g",
+        members=tuple(MemberRow(name=each, state=each) for each in states),
+        max_concurrency=1,
+        max_allowed_failures=0,
+    )
+    stage = StageRow(name="s", groups=(group,), max_concurrency=1, max_allowed_failures=0)
+    assert progress(RunState(name="r", uid="u", stages=(stage,))) == "2/5 completed (1 skipped, 1 failed)"

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cron schedules as robfig/cron v3 reads them (``ParseStandard``): what CronJobs and Karpenter's budgets mean.
+"""Cron schedules as robfig/cron v3 reads them (``ParseStandard``), what CronJobs and Karpenter's budgets mean, with
+their hits; and time zones by name.
 
 Five fields, or a descriptor such as ``@daily``; without a zone prefix they are in UTC. Not the dialect of crond: Sunday
 is 0 and never 7, ranges do not wrap around, names have three letters, and ``*`` and ``?`` are the same everywhere.
@@ -18,6 +19,8 @@ from datetime import MAXYEAR, UTC, date, datetime, timedelta
 from functools import cache, cached_property, lru_cache
 from zoneinfo import ZoneInfo
 
+from ..duration import SECOND, parse_duration
+from ..int_or_percent import INT64
 from .cron_zone import (
     DAY,
     HOUR,
@@ -25,8 +28,6 @@ from .cron_zone import (
     MONTH,
     next_by_clock,
 )
-from .duration import SECOND, parse_duration
-from .int_or_percent import INT64
 
 # The search for the next hit gives up at the end of the fifth year after the one it starts in.
 HORIZON_YEARS = 5
@@ -97,7 +98,8 @@ class CronSchedule:
         )
 
     def next_utc(self, after: datetime) -> datetime | None:
-        """The same for naive instants in UTC; the schedule names no zone."""
+        """The first hit strictly after a naive instant in UTC, naive too; None where the search gives up. Only for a
+        schedule without a zone."""
         year, month, day = after.year, after.month, after.day
         # Hits stand on full minutes: the first that can come is that of the next minute.
         minute, last_year = after.hour * 60 + after.minute + 1, _last_year(after)
@@ -120,14 +122,15 @@ class CronSchedule:
         return None
 
     def days(self, year: int, month: int) -> int:
-        """The matching days of a month as a bit set (bit 1 is the first)."""
+        """The days of a month on which the schedule fires, as a bit set (bit 1 is the first)."""
         if not self.months >> month & 1:
             return 0
         first, length = _month(year, month)
         return self._days_by_first[first] & ((2 << length) - 2)
 
     def each_day(self, first: date, last: date) -> t.Iterator[datetime]:
-        """The matching days from ``first`` to ``last``, both included, as their naive midnights."""
+        """The days from ``first`` to ``last``, both included, on which the schedule fires, in order, as naive
+        midnights."""
         year, month = first.year, first.month
         while (year, month) <= (last.year, last.month):
             days = self.days(year, month)
@@ -147,11 +150,11 @@ class CronSchedule:
 
     @cached_property
     def times(self) -> tuple[int, ...]:
-        """The matching minutes of a day, 0 to 1439, in order."""
+        """The minutes of a day at which the schedule fires, 0 to 1439, in order."""
         return tuple(hour * 60 + minute for hour in _bits(self.hours) for minute in _bits(self.minutes))
 
     def day_matches(self, weekday: int, month_day: int) -> bool:
-        """Whether a day of this weekday (0 is Sunday) and this day of the month matches, in any month."""
+        """Whether the schedule fires on a day of this weekday (0 is Sunday) and this day of the month, in any month."""
         by_month_day, by_weekday = self.month_days >> month_day & 1, self.weekdays >> weekday & 1
         return bool(by_month_day | by_weekday if self.either_day else by_month_day & by_weekday)
 
@@ -182,10 +185,12 @@ class Every:
     seconds: int
 
     def next(self, after: datetime) -> datetime | None:
+        """The first hit after an aware instant, in UTC."""
         found = self.next_utc(after.astimezone(UTC).replace(tzinfo=None))
         return None if found is None else found.replace(tzinfo=UTC)
 
     def next_utc(self, after: datetime) -> datetime | None:
+        """The first hit after a naive instant in UTC, naive too."""
         try:
             return after.replace(microsecond=0) + timedelta(seconds=self.seconds)
         except OverflowError:
@@ -194,14 +199,15 @@ class Every:
 
 @lru_cache(maxsize=4096)
 def parse_cron(text: str) -> CronSchedule | Every:
-    """The schedule of a text; ValueError, which says why, where the upstream parser refuses or crashes."""
+    """The cron schedule of a text, by the clocks of the zone that it names in front (``CRON_TZ=``), else in UTC;
+    ValueError, which says why, where the upstream parser refuses or crashes."""
     return _parse(*_zone(text))
 
 
 @lru_cache(maxsize=4096)
 def parse_utc(text: str) -> CronSchedule | Every:
-    """The schedule of a text as Karpenter asks for it, with a zone of its own in front: it goes by UTC, spaces around
-    vanish, and a zone in the text is a sixth field. ValueError as of ``parse_cron``."""
+    """The cron schedule of a text as Karpenter asks for it, with a zone of its own in front: it goes by UTC, spaces
+    around vanish, and a zone in the text is a sixth field. ValueError as of ``parse_cron``."""
     return _parse(None, text.strip(SPACE))
 
 

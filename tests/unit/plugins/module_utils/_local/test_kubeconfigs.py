@@ -11,7 +11,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._local import converge, state
+from ansible_collections.gitops.fleet.plugins.module_utils._local import kubeconfigs, state
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
 
 KEYS = ("ca.crt", "admin.crt", "admin.key")
@@ -32,7 +32,7 @@ def test_a_cluster_without_all_its_keys_is_not_in_it_yet(tmp_path: Path) -> None
     for name in ("east", "west"):
         made(tmp_path, name)
     (tmp_path / "west" / "pki" / "admin.key").unlink()
-    converge.merge_kubeconfigs(tmp_path)
+    kubeconfigs.merge_kubeconfigs(tmp_path)
     assert contexts(tmp_path) == ["east"]
 
 
@@ -40,17 +40,17 @@ def test_no_cluster_goes_while_its_keys_are_read(tmp_path: Path, monkeypatch: py
     for name in ("east", "west"):
         made(tmp_path, name)
     removal = threading.Thread(target=state.remove, args=(tmp_path, "west"))
-    write = converge.write_merged
+    write = kubeconfigs.write_merged
 
     def slow(*arguments: t.Any) -> bool:
         removal.start()
         removal.join(0.2)
         return write(*arguments)
 
-    monkeypatch.setattr(converge, "write_merged", slow)
-    converge.merge_kubeconfigs(tmp_path)
+    monkeypatch.setattr(kubeconfigs, "write_merged", slow)
+    kubeconfigs.merge_kubeconfigs(tmp_path)
     assert contexts(tmp_path) == ["east", "west"]
     removal.join(300)
     monkeypatch.undo()
-    converge.merge_kubeconfigs(tmp_path)
+    kubeconfigs.merge_kubeconfigs(tmp_path)
     assert contexts(tmp_path) == ["east"]

@@ -8,7 +8,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.cron import CronSchedule, parse_cron, parse_utc
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.schedules.cron import (
+    CronSchedule,
+    parse_cron,
+    parse_utc,
+)
 
 THURSDAY_NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

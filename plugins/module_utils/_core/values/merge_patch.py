@@ -1,0 +1,23 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A document after a JSON merge patch (RFC 7396)."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+
+def merge_patched(target: t.Any, patch: t.Any) -> t.Any:
+    """``target`` after the patch: objects key by key, where null takes a key away, and anything else, lists too, as the
+    patch has it. The arguments are not changed; the result shares parts with them."""
+    if not isinstance(patch, Mapping):
+        return patch
+    out = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            out.pop(key, None)
+        else:
+            out[key] = merge_patched(out.get(key), value)
+    return out

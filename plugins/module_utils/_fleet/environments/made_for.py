@@ -1,0 +1,58 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which fleet a local cluster was made for: a mark in its folder, which is there first and goes with the cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from pathlib import Path
+
+from ..._core.errors import FleetError, Problem
+from ..._kube.files import read_file
+from ..._local import state as states
+from ..._local.locks import make_folder, writing
+from ..._local.private import write_private
+
+_MARK, _MOST = "fleet", 4096
+
+
+def clusters_of(root: Path, fleet: str) -> tuple[str, ...]:
+    """Names of all clusters below ``root`` that were made for the fleet, half made ones too. FleetError
+    ``state-unreadable``."""
+    return tuple(name for name in states.cluster_names(root) if _made_for(root / name) == fleet)
+
+
+def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
+    """FleetError ``cluster-of-others`` for each cluster that is there and was not made for the fleet."""
+    there = states.cluster_names(root)
+    problems = [_of_others(root, name) for name in names if name in there and not _is_free(root / name, fleet)]
+    if problems:
+        raise FleetError.of(problems)
+
+
+def mark(root: Path, name: str, fleet: str) -> None:
+    """Says so of a cluster that is about to be made. FleetError ``bad-name``, ``unwritable-folder``."""
+    folder = make_folder(states.cluster_dir(root, name), 0o700)
+    with writing(folder):
+        write_private(folder / _MARK, f"{fleet}\n".encode())
+
+
+def _is_free(folder: Path, fleet: str) -> bool:
+    """Whether it is the fleet's, or has nothing in it yet."""
+    with contextlib.suppress(OSError):
+        return _made_for(folder) == fleet or not any(folder.iterdir())
+    return False
+
+
+def _made_for(folder: Path) -> str:
+    """Empty where nobody has said so."""
+    with contextlib.suppress(OSError, ValueError):
+        return read_file(folder / _MARK, _MOST).decode().strip()
+    return ""
+
+
+def _of_others(root: Path, name: str) -> Problem:
+    hint = "use another folder (root, in playbooks local_root), or remove that cluster by its name first"
+    return Problem("cluster-of-others", f"a cluster of this name that others made is in {root}", name, hint)

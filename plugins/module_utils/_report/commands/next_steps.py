@@ -1,0 +1,186 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What to type next, as a shell takes it: whom a run waits for, how it goes on, how a plan is carried out."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._core.objects.updates.run_status import (
+    MemberUpdateStatus,
+    UpdateGroupStatus,
+    UpdateRunGateStatus,
+    UpdateStageStatus,
+)
+from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.values.approved_digest import ALGORITHM
+from ..._core.values.update_states import (
+    ALREADY_AT_TARGET,
+    COMPLETED,
+    FAILED,
+    MEMBER,
+    NOT_STARTED,
+    PENDING,
+    RUNNING,
+    SKIPPED,
+    STOPPED,
+    SYSTEM,
+)
+from .playbook_command import Variables, playbook_command
+
+DIGITS = 16  # of a digest
+ENDED = ("Succeeded", "Failed")
+CARRYING_ON = ("update", "staged_update", "rotate")
+# Options of placements that a plan, and an apply that goes on, are made with.
+SOURCES = {"src": "placements", "resources": "resources"}
+REPEATED = (
+    *("names", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
+    *("allow_empty", "allow_no_objects", "allow_older"),
+)
+OF_OTHERS = ("definition", "evacuate", "readmit", "to")
+MOST = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextStep:
+    """A playbook with its variables; ``to`` says what for, as in ``to go on``."""
+
+    to: str
+    playbook: str
+    variables: Variables
+
+
+def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: t.Sequence[str] = ()) -> list[str]:
+    """A line for each step. ``records`` is where they are, empty for the usual place; ``as_now`` are options that were
+    given, and that whoever carries the same on has to give again, such as ``drivers``."""
+    lines = []
+    for each in steps:
+        command = playbook_command(each.playbook, {**each.variables, **({"records": records} if records else {})})
+        with_them = f", with {' and '.join(as_now)} as now" if as_now and each.playbook in CARRYING_ON else ""
+        if command:
+            lines.append(f"to {each.to}{with_them}: {command}")
+    return lines
+
+
+def after_run(run: UpdateRun) -> list[NextStep]:
+    """How an update run goes on from the state that it is in; nothing of one that ended well."""
+    status, name = run.status, {"run": run.name}
+    state = status.status.state
+    members = [member for stage in status.stages for group in stage.groups for member in group.members]
+    if state == NOT_STARTED:
+        return [NextStep(to="start it", playbook="update", variables=name)]
+    if state in (PENDING, RUNNING):
+        gates = _approvals(run)
+        return [*gates, NextStep(to="go on then" if gates else "go on", playbook="update", variables=name)]
+    if state in (STOPPED, FAILED):
+        again = NextStep(to=_AGAIN[state], playbook="update", variables={**name, "restart": True})
+        return [*_approvals(run), again, *_skip(run.name, members, state)]
+    if state in (COMPLETED, SKIPPED) and any(_left_behind(each) for each in members):
+        to = "make a run that repeats what failed or was skipped"
+        return [NextStep(to=to, playbook="retry", variables=name)]
+    return []
+
+
+_AGAIN = {FAILED: "try again what failed, and go on", STOPPED: "take it up again"}
+
+
+def _left_behind(member: MemberUpdateStatus) -> bool:
+    state = member.status.state
+    return state == FAILED or (state == SKIPPED and member.skipped_by == SYSTEM and member.reason != ALREADY_AT_TARGET)
+
+
+def _skip(run: str, members: t.Sequence[MemberUpdateStatus], state: str) -> list[NextStep]:
+    """Leaving out those that failed; it is the restart that goes on then."""
+    failed = [f"{MEMBER}:{each.name}" for each in members if each.status.state == FAILED]
+    if state != FAILED or not failed or len(failed) > MOST:
+        return []
+    targets = failed[0] if len(failed) == 1 else failed
+    to = "leave out what failed, before that"
+    return [NextStep(to=to, playbook="skip", variables={"run": run, "targets": targets})]
+
+
+def _approvals(run: UpdateRun) -> list[NextStep]:
+    """One for each open gate that people have to approve, or have refused; the first ``MOST`` of them."""
+    digest = run.status.digest.removeprefix(ALGORITHM)[:DIGITS]
+    found = [
+        NextStep(
+            to=f"approve {gate.display_name or gate.gate_id} ({timing} {place})",
+            playbook="approve",
+            variables={"run": run.name, "gate": gate.gate_id, **({"digest": digest} if digest else {})},
+        )
+        for place, timing, gate in _gates(run)
+        if gate.status.state == PENDING and gate.gate_id and (gate.refused or not gate.due)
+    ]
+    return found[:MOST]
+
+
+def _gates(run: UpdateRun) -> t.Iterator[tuple[str, str, UpdateRunGateStatus]]:
+    for stage in run.status.stages:
+        owners: list[tuple[str, UpdateStageStatus | UpdateGroupStatus]] = [(stage.name, stage)]
+        owners += [(f"{stage.name}/{group.name}", group) for group in stage.groups]
+        for place, owner in owners:
+            yield from ((place, "before", gate) for gate in owner.before_gates)
+            yield from ((place, "after", gate) for gate in owner.after_gates)
+
+
+def after_staged(
+    run: str, kind: str, state: str, approvals: t.Sequence[tuple[str, str]], again: Variables
+) -> list[NextStep]:
+    """How a staged update run goes on, as the words of its ``state`` have it. ``approvals`` are stages and timings that
+    it waits for, ``again`` the variables that its playbook was given and needs once more."""
+    if state in ENDED:
+        return []
+    found = [
+        NextStep(
+            to=f"approve what comes {timing.lower()} {stage}",
+            playbook="approve",
+            variables={"run": run, "kind": kind, "stage": stage, "timing": timing},
+        )
+        for stage, timing in approvals[:MOST]
+    ]
+    if state == STOPPED:
+        up = NextStep(to="take it up again", playbook="staged_update", variables={"run": run, "state": "started"})
+        found.append(up)
+    to = "go on then" if found else "go on"
+    return [*found, NextStep(to=to, playbook="staged_update", variables={"run": run, **again})]
+
+
+def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
+    """Carrying a run on whose gate was passed; ``state`` is that of an update run, which may stand still until it is
+    started again."""
+    stands = state in (STOPPED, FAILED)
+    variables = {"run": run, **({"restart": True} if stands else {})}
+    to = "take it up again" if stands else "go on, unless it is being conducted"
+    return [NextStep(to=to, playbook=playbook, variables=variables)]
+
+
+def after_placement(given: Variables, outcome: str, changed: bool, digest: str) -> list[NextStep]:
+    """How placements go on that were planned, looked at or applied with the ``given`` options; nothing where another
+    playbook than ``apply`` and ``rollout`` would have to be told more."""
+    own = given.get("state", "present") in ("present", "planned")
+    if not own or not given.get("src") or any(given.get(name) for name in OF_OTHERS):
+        return []
+    variables = {name: _one(given[option]) for option, name in SOURCES.items() if given.get(option)}
+    variables |= {name: _one(given[name]) for name in REPEATED if name in given}
+    if outcome == "drifted":
+        return [NextStep(to="bring back what drifted, and write what is due", playbook="apply", variables=variables)]
+    if outcome == "planned" and changed:
+        plan = given.get("write_plan")
+        approval = {"approved_plan": plan} if plan else {"digest": digest.removeprefix(ALGORITHM)[:DIGITS]}
+        return [NextStep(to="carry out just this", playbook="apply", variables={**variables, **approval})]
+    if outcome in ("waiting", "partial"):
+        to = "go on" if outcome == "waiting" else "try again what failed"
+        return [NextStep(to=to, playbook="rollout" if given.get("wait") else "apply", variables=variables)]
+    return []
+
+
+def _one(value: t.Any) -> t.Any:
+    """A list of one as playbooks take it: that one."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def after_rotation(name: str, outcome: str) -> list[NextStep]:
+    """Carrying a rotation on that waits."""
+    return [NextStep(to="go on", playbook="rotate", variables={"rotation": name})] if outcome == "waiting" else []

@@ -1,0 +1,35 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A playbook with its variables as a command, whatever the names in it are: for a shell, and for Ansible behind it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import typing as t
+
+# What stands in a shell, and behind the = of Ansible's -e, for itself.
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
+# What Ansible would take for a template of the caller's.
+_TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+Variables = t.Mapping[str, t.Any]
+
+
+def playbook_command(playbook: str, variables: Variables) -> str:
+    """The command that starts the playbook; empty where a value, which others may have named, would be a template."""
+    words = ["ansible-playbook", f"gitops.fleet.{playbook}"]
+    for name, value in variables.items():
+        if _TEMPLATE.search(json.dumps(value)):
+            return ""
+        words += ["-e", shlex.quote(_assignment(name, value))]
+    return " ".join(words)
+
+
+def _assignment(name: str, value: t.Any) -> str:
+    if isinstance(value, bool):
+        return f"{name}={str(value).lower()}"
+    if isinstance(value, int) or (isinstance(value, str) and _PLAIN.fullmatch(value)):
+        return f"{name}={value}"
+    return json.dumps({name: value})
