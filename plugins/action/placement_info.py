@@ -7,13 +7,14 @@ import typing as t
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import facts_file
-from ..module_utils._fleet.placements.explaining import Question, explanations, suppositions
+from ..module_utils._fleet.placements.explaining import ALL, Question, explanations, suppositions
 from ..module_utils._fleet.placements.history.kept import snapshot_rows
 from ..module_utils._fleet.placements.recorded import all_bindings, all_placements, statuses_of
 from ..module_utils._fleet.placements.staged.listed import staged_standings
+from ..module_utils._report.scheduling.explained_text import explained_text
+from ..module_utils._report.scheduling.what_if_text import what_if_text
 from ..module_utils._report.snapshots_text import snapshots_text
 from ..module_utils._report.status_text import placements_text
-from ..module_utils._report.what_if_text import what_if_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -41,7 +42,7 @@ class ActionModule(Verb):
             rows = snapshot_rows(session, statuses_of(placements)) if options["snapshots"] else ()
             bindings = all_bindings(session.records, name or "")
             staged = staged_standings(session.records, placements)
-        lines = [each["sentence"] for each in found]
+        lines = explained_text(found, ALL not in question.clusters)
         if supposition is not None:
             lines += what_if_text([(each.differences, each.objects) for each in supposed], told)
         elif options["snapshots"]:

@@ -143,6 +143,10 @@ explanations:
   description:
     - The answer and the data behind it for each cluster in O(explain). C(blockers) are all rules that refuse the
       cluster, C(refusal) is the first of them, which alone KubeFleet says.
+    - C(won), of a cluster that holds a placement of type PickN, has its C(score) and that of the best cluster that was
+      not picked (C(rival), C(rivalScore), C(rivalTerms)), what decided between them (C(decidedBy), V(spread),
+      V(affinity), V(name) or V(held)), whether the scores are those recorded with the decision (C(known) V(recorded)),
+      and the same in sentences (C(lines)). The table has them for clusters that are named.
   returned: success
   type: list
   elements: dict

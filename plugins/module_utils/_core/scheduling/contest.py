@@ -175,7 +175,7 @@ def _rank(score: ClusterScore | None) -> tuple[int, int]:
 
 def _words(score: ClusterScore) -> str:
     spread, affinity = _rank(score)
-    return f"spread {spread} and affinity {affinity}"
+    return f"spread {spread} and affinity {affinity}" if spread else f"affinity {affinity}"
 
 
 def _plain(score: ClusterScore) -> dict[str, int]:

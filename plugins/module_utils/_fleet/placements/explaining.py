@@ -16,6 +16,7 @@ from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
+from ..._core.scheduling.contest import Contests
 from ..._core.scheduling.explain import explain_outcome
 from ..._core.scheduling.index import FleetIndex
 from ..._core.scheduling.unreadable import decide
@@ -67,14 +68,20 @@ class Ground:
 
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
     """For each placement one explanation, as results have it, of each cluster asked for, ``*`` being all of them; of
-    what a plan would decide.
+    what a plan would decide. ``won`` is the contest that gave the placement to the cluster, with its ``lines``; None
+    where ``Contests.of`` knows of none.
     FleetError ``no-such-placement``, and ``unknown-cluster`` for a name that nobody knows."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
         outcome = decide(placement, snapshot, ground.index, known.bindings).scheduled
-        found += [explain_outcome(outcome, cluster).as_dict() for cluster in clusters]
+        recorded = known.policy_snapshot.status.target_clusters if known.policy_snapshot else ()
+        contests = Contests(outcome, recorded)
+        for cluster in clusters:
+            won = contests.of(cluster)
+            told = {**won.as_dict(), "lines": list(won.lines)} if won else None
+            found.append({**explain_outcome(outcome, cluster).as_dict(), "won": told})
     return tuple(found)
 
 

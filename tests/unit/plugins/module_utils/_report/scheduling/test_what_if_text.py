@@ -8,7 +8,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.what
     Difference,
     Differences,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._report.what_if_text import what_if_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.scheduling.what_if_text import what_if_text
 
 
 def differences(placement, *rows, kept=(), **more):

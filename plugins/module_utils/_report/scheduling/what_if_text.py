@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from .._core.errors import Problem
-from .._core.scheduling.what_if.what_if import NAMED, Difference, Differences
-from .._core.values.listed import listed
-from .text import MARKS, folded, notes_text, some, table
+from ..._core.errors import Problem
+from ..._core.scheduling.what_if.what_if import NAMED, Difference, Differences
+from ..._core.values.listed import listed
+from ..text import MARKS, folded, notes_text, some, table
 
 
 def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t.Sequence[Problem] = ()) -> list[str]:

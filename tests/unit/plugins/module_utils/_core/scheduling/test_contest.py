@@ -1,0 +1,87 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why a holder has won, as explanations of every decision ask for."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
+    ClusterDecision,
+    ClusterScore,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.contest import (
+    AFFINITY,
+    DECIDED,
+    NAME,
+    NOW,
+    RECORDED,
+    Contests,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import schedule
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
+    CPU,
+    binding,
+    cluster,
+    fleet,
+    pick_n,
+    placement,
+    prefer,
+    snapshot,
+)
+
+CHEAP = pick_n(1, prefer(20, None, (CPU, "Descending")))
+ANIMALS = {"bravelion": "100", "smartfish": "20", "jumpingcat": "10"}
+
+
+def contests(policy, index, *bindings, recorded=()):
+    return Contests(schedule(placement(policy), snapshot(), index, bindings), recorded)
+
+
+def animals():
+    return fleet(*(cluster(name, cpu=value) for name, value in ANIMALS.items()))
+
+
+def test_one_that_is_picked_now_won_by_its_terms():
+    won = contests(CHEAP, animals()).of("bravelion")
+    assert won is not None
+    assert (won.known, won.rival, won.rule) == (DECIDED, "smartfish", AFFINITY)
+    text = " ".join(won.lines)
+    assert "it has affinity 20; smartfish is the best that was not picked" in text
+    assert "bravelion has 100 and gets 20, smartfish has 20 and gets 2" in text
+    assert won.as_dict()["rivalScore"] == {"spread": 0, "affinity": 2}
+
+
+def test_of_equal_scores_the_rule_is_told():
+    won = contests(pick_n(1), fleet(cluster("a"), cluster("b"))).of("b")
+    assert won is not None and (won.rival, won.rule) == ("a", NAME)
+    assert "the name that sorts last" in " ".join(won.lines)
+
+
+def test_a_holder_is_told_by_what_was_recorded_with_the_decision():
+    held = binding("smartfish", score=(0, 7))
+    lost = ClusterDecision(
+        cluster_name="jumpingcat", selected=False, cluster_score=ClusterScore(affinity_score=7), reason="too many"
+    )
+    kept = ClusterDecision(cluster_name="smartfish", selected=True, cluster_score=ClusterScore(affinity_score=7))
+    won = contests(CHEAP, animals(), held, recorded=(kept, lost)).of("smartfish")
+    assert won is not None and (won.known, won.rival, won.rule) == (RECORDED, "jumpingcat", NAME)
+    assert "as it was recorded with the decision" in " ".join(won.lines)
+    assert "by which it has affinity 2" in " ".join(won.lines), "today's terms are told apart"
+
+
+def test_one_that_would_lose_today_is_told_by_whom():
+    won = contests(CHEAP, animals(), binding("smartfish")).of("smartfish")
+    assert won is not None and (won.known, won.rival, won.rule) == (NOW, "bravelion", "")
+    assert "bravelion would be picked before it" in won.lines[0]
+
+
+def test_where_nobody_else_passes_there_is_no_rival():
+    won = contests(pick_n(1), fleet(cluster("a"))).of("a")
+    assert won is not None and won.rival == "" and won.as_dict()["rivalScore"] is None
+    assert "no other cluster passes" in won.lines[0]
+
+
+@pytest.mark.parametrize("name", ["jumpingcat", "nobody"])
+def test_whoever_does_not_hold_it_has_won_nothing(name):
+    assert contests(CHEAP, animals()).of(name) is None
