@@ -36,8 +36,15 @@ def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list
     """Lines of at most so many columns, begun by ``first`` and ``further``; none for an empty text."""
     if not text.isascii():
         text = "".join(sign + _SECOND if _columns(sign) == 2 else sign for sign in text)
-    lines = textwrap.wrap(text, columns, initial_indent=first, subsequent_indent=further, break_on_hyphens=False)
+    lines = _lines(text, columns, first, further)
+    # A sign at the end of a line whose second column has no room there.
+    if any(line.startswith(further + _SECOND) for line in lines[1:]):
+        lines = _lines(text, columns - 1, first, further)
     return [line.replace(_SECOND, "") for line in lines]
+
+
+def _lines(text: str, columns: int, first: str, further: str) -> list[str]:
+    return textwrap.wrap(text, columns, initial_indent=first, subsequent_indent=further, break_on_hyphens=False)
 
 
 def _columns(sign: str) -> int:

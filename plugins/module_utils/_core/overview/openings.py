@@ -129,7 +129,7 @@ def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission
     if blocker is None:
         state, why = IS_OPEN, _permits(times)
     else:
-        state, why = (HELD if opens is None else CLOSED), (*_shut(times, now), *held)
+        state, why = (HELD if opens is None else CLOSED), (*_shut(times, now), *_apart(times, opens), *held)
     found = _spans(times, now, until)
     return Permission(state=state, why=why, next=_next(times, now, opens), openings=found, clock=times.clock)
 
@@ -171,6 +171,12 @@ def _shut(times: MemberTimes, now: datetime) -> t.Iterator[str]:
     closed = [each.words for each in times.sides if not each.open]
     if closed:
         yield f"outside the windows of {' and of '.join(closed)}"
+
+
+def _apart(times: MemberTimes, opens: datetime | None) -> t.Iterator[str]:
+    """What to look at where nothing opens though two have windows; ``opens`` as of ``closed_until``."""
+    if opens == NEVER and len(times.sides) > 1:
+        yield "both have to be open at once, and that is not known to come"
 
 
 def _next(times: MemberTimes, now: datetime, opens: datetime | None) -> OpenSpan | None:

@@ -23,7 +23,7 @@ from ..._core.overview.openings import (
 from ..._core.values.instants import write_local
 from ..._core.values.listed import listed
 from ..nodes.budgets_text import budgets_text
-from ..text import GAP, columns, folded, table
+from ..text import GAP, columns, folded, table_rows
 from ..widths import columns_of, padded
 
 SHOWN, LISTED, SPANS = 40, 3, 8
@@ -53,7 +53,10 @@ def openings_text(
     for title, work in works:
         groups = _groups(found, work)
         if len(groups) <= LISTED:
-            lines += [line for group in groups for line in _spans(group, title if len(works) > 1 else "", days)]
+            told = [line for group in groups for line in _spans(group, title if len(works) > 1 else "", days)]
+            lines += [*[""] * bool(told), *told]
+    if any(len(_groups(found, work)) > LISTED for _title, work in works):
+        lines += ["", *folded(f"ask for a few clusters by name to see their openings within {days} days")]
     away = [each.name for each in found if each.evacuated]
     if away:
         lines += folded(f"evacuated, placements leave and none come: {listed(away)}")
@@ -89,7 +92,7 @@ def _table(groups: t.Sequence[Group]) -> list[str]:
     for row, (names, each) in zip(rows, groups, strict=False):
         lines += _row(row, name)
         if len(names) > 1:
-            lines.append(f"    and {len(names) - 1} more with the same windows")
+            lines.append(f"    {_others(names)}")
         lines += [line for why in each.why for line in folded(why, "    ")]
     if len(groups) > SHOWN:
         count = sum(len(names) for names, _each in groups[SHOWN:])
@@ -106,7 +109,11 @@ def _row(cells: t.Sequence[str], name: int) -> list[str]:
 
 
 def _named(names: t.Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more with the same windows"
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _others(names: t.Sequence[str]) -> str:
+    return f"and {len(names) - 1} more with the same answer"
 
 
 def _opens(each: Permission) -> str:
@@ -157,8 +164,12 @@ def _changes(before: t.Sequence[ClusterOpenings], found: t.Sequence[ClusterOpeni
             rows.setdefault((_short(one, other), _short(other, one)), []).append(old.name)
     if not rows:
         return ["what is supposed changes none of these"]
-    told = [(_named(names), one, other) for (one, other), names in rows.items()]
-    return table(("CLUSTER", "BY WHAT IS RECORDED", "BY WHAT IS SUPPOSED"), told[:SHOWN], "")
+    told = [(names[0], one, other) for (one, other), names in rows.items()]
+    lines, *parts = table_rows(("CLUSTER", "BY WHAT IS RECORDED", "BY WHAT IS SUPPOSED"), told[:SHOWN], "")
+    for part, names in zip(parts, rows.values(), strict=False):
+        lines += [*part, *[f"    {_others(names)}"] * (len(names) > 1)]
+    left = sum(len(names) for names in list(rows.values())[SHOWN:])
+    return [*lines, *[f"{left} more clusters change in other ways; ask for them by name"] * bool(left)]
 
 
 def _short(each: Permission, other: Permission) -> str:

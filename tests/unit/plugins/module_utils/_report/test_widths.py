@@ -58,6 +58,11 @@ def test_a_wide_reason_is_wrapped_where_the_terminal_ends() -> None:
     assert sum(line.count("\u6771") for line in lines) == 200
 
 
+def test_a_wide_sign_is_not_parted_where_one_column_is_left() -> None:
+    lines = wrapped("\u6771" * 120, 80, "x", "   ")
+    assert max(map(columns_of, lines)) <= 80 and sum(line.count("\u6771") for line in lines) == 120
+
+
 @given(MIXED, st.integers(10, 80))
 def test_no_line_is_wider_than_asked_and_nothing_is_lost(text: str, columns: int) -> None:
     lines = wrapped(text, columns, "  ", "    ")

@@ -239,7 +239,7 @@ def test_a_thousand_clusters_are_a_row_for_each_answer(records: SqliteRecords) -
     for number in range(30):
         member(records, f"eu-{number:02}", maintenance="standard" if number % 3 else "")
     lines = openings_text(asked(records).clusters, (), (), NOW, 7)
-    assert "    and 9 more with the same windows" in lines and "    and 19 more with the same windows" in lines
+    assert "    and 9 more with the same answer" in lines and "    and 19 more with the same answer" in lines
     assert max(map(len, lines)) <= 80 and len(lines) < 60
 
 

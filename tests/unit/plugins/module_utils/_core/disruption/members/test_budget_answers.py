@@ -15,6 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_n
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.budget_answers import (
     PoolAnswer,
     budget_answers,
+    fleet_week,
     half_hours,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import (
@@ -140,6 +141,30 @@ def test_outside_the_windows_for_node_images_the_week_is_closed_by_the_fleet() -
     lines = budgets_text([rows["m1"]], UTC, week=True)
     assert f"  Sun 03-29  1111{'-' * 40}1111" in lines
     assert "    the fleet closes it: outside the windows of FleetMaintenance standard" in lines
+
+
+def test_a_freeze_within_the_week_parts_an_opening_by_its_own_clock_and_keeps_the_limits() -> None:
+    """A day of Vienna, in which the clocks go forward, has 23 hours; the budget of the nights goes on beside it."""
+    frozen = maintenance(freezes=[freeze(start="2026-03-29", end="2026-03-29", timeZone="Europe/Vienna")])
+    night = {"nodes": "2", "schedule": "0 20 * * *", "duration": "12h"}
+    found = answers([member("m1", *map(node, "abcd"))], frozen, rotation({"nodes": "3"}, night))[0]
+    start, end = datetime(2026, 3, 28, 23, tzinfo=UTC), datetime(2026, 3, 29, 22, tzinfo=UTC)
+    assert [(each.start, each.end) for each in found.openings] == [(NOW, start), (end, NOW + timedelta(days=7))]
+    assert not found.closed_now and found.held == () and found.allowed == 3, "it is still to come"
+    assert [(each.at, each.limit) for each in fleet_week(found).changes] == [(NOW, 1), (start, 0), (end, 1)]
+    assert found.week.openings[0].end > end, "to Karpenter nothing is in between"
+
+
+def test_a_freeze_over_closed_windows_is_told_beside_them() -> None:
+    """Saturdays from 01:00 to 05:00; next Saturday is a freeze, so that the week has no opening at all."""
+    spec = maintenance(configuration("nodeImage"), freezes=[freeze(start="2026-04-04", end="2026-04-04")])
+    spec["spec"]["windows"][0]["memberSelector"] = {"byLabel": "env=prod"}
+    found = answers([member("m1", node("a"), env="prod")], spec, rotation({"nodes": "1"}))[0]
+    assert found.openings == () and found.closed_now and found.allowed == 1
+    assert [each.why for each in found.closures] == [
+        "outside the windows of FleetMaintenance standard",
+        "freeze year-end of FleetMaintenance standard",
+    ]
 
 
 def test_the_text_fits_and_says_when_it_opens() -> None:
