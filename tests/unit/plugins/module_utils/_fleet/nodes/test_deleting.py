@@ -107,7 +107,13 @@ def test_the_lease_on_the_member_is_kept_while_nodes_are_waited_for(member: Memb
 
 
 def test_a_node_that_may_not_be_looked_at_any_more_is_told_and_the_others_go_on(member: Member) -> None:
-    member.broken = lambda verb, name: "forbidden" if (verb, name) == ("GET", "a") and len(member.cordoned) == 2 else ""
+    def broken(verb: str, name: str) -> str:
+        """From when both are cordoned on."""
+        refused.extend("a" if len(member.cordoned) == 2 else "")
+        return "forbidden" if (verb, name) == ("GET", "a") and refused else ""
+
+    refused: list[str] = []
+    member.broken = broken
     found = deleted(member)
     assert found["m/a"] == ("node-held", "GET a fails; it stays cordoned: GET a fails")
     assert found["m/b"] == ("node-stays", "it was not empty within 1 s") and member.cordoned == {"a"}
