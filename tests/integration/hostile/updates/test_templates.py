@@ -187,6 +187,10 @@ def test_verbs_over_records(canary: Canary, fleet: UpdateFleet, records: SqliteR
     canary.played(
         call("fleet_info", given),
         call("fleet_report", {**given, "dest": "report"}),
+        call("fleet_history_info", {**given, "journal": True, "dest": "history.csv"}),
+        call("fleet_history_info", {**given, "object": FOREIGN, "by": FOREIGN}, told=False),
+        call("maintenance_info", given),
+        call("maintenance_info", {**given, "names": [FOREIGN], "write_calendar": "when.ics"}),
         call("update_run_info", given),
         call("update_run_info", {"forecast": True, "calendar": True, **given, "names": ["hostile"]}),
         call("placement_info", given),
