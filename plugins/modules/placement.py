@@ -62,7 +62,7 @@ options:
     description:
       - Whether clusters that are evacuated are emptied before others have what they hold, as far as the budgets of the
         rollout allow. Without it each keeps what it holds until that is available on the cluster that was picked in its
-        place, and longer if there is none; RV(rollouts) says who waits for what.
+        place, and longer if there is none; RV(table) says who waits for what.
       - The digest of a plan that empties a cluster covers it.
     type: bool
     default: false

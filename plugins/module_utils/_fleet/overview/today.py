@@ -141,8 +141,8 @@ def _in_flight(session: Session, found: _Gathered) -> dict[str, list[str]]:
 
 
 def _clusters(chart: RunChart) -> t.Iterator[str]:
-    for bar in chart.bars:
-        if bar.what == MEMBER and bar.status.state == RUNNING:
-            yield bar.name
-        elif bar.what == NODE and bar.status.state in IN_FLIGHT:
-            yield bar.name.partition("/")[0]
+    for row in chart.bars:
+        if row.what == MEMBER and row.status.state == RUNNING:
+            yield row.name
+        elif row.what == NODE and row.status.state in IN_FLIGHT:
+            yield row.name.partition("/")[0]
