@@ -66,6 +66,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
 from ..module_utils._core.errors import FleetError, Problem
+from ..module_utils._fleet.files import from_home
 from ..module_utils._fleet.inventory import InventoryHost, hosts_of_output, recorded_hosts
 from ..module_utils._fleet.showing import plain_json
 from ..module_utils._fleet.stacks.info import output
@@ -110,9 +111,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         if problems:
             raise FleetError.of(problems)
         folder = os.path.dirname(os.path.abspath(path))
-        paths = {key: os.path.join(folder, os.path.expanduser(stack[key])) for key in PATHS if stack.get(key)}
+        paths = {key: os.path.join(folder, from_home(stack[key])) for key in PATHS if stack.get(key)}
         if str(stack["backend_url"]).startswith(FILES):
-            rest = os.path.expanduser(str(stack["backend_url"]).removeprefix(FILES))
+            rest = from_home(str(stack["backend_url"]).removeprefix(FILES))
             paths["backend_url"] = FILES + os.path.join(folder, rest)
         name = stack.get("output") or "fleet_inventory"
         try:

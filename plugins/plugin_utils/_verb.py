@@ -22,7 +22,7 @@ from ansible.plugins.loader import fragment_loader
 from ansible.utils.plugin_docs import get_docstring
 
 from ..module_utils._core.errors import FleetError, Problem, fault
-from ..module_utils._fleet.files import refuse_unwritable, write_file
+from ..module_utils._fleet.files import from_home, refuse_unwritable, write_file
 from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present
 from ..module_utils._fleet.showing import plain_json
@@ -145,7 +145,7 @@ class Verb(ActionBase):
     @_few_collections()
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result = super().run(tmp, task_vars or {})
-        place = os.path.expanduser(str(self._task.args.get("result_file") or ""))
+        place = from_home(str(self._task.args.get("result_file") or ""))
         try:
             _clear(place)
             result |= self._told()

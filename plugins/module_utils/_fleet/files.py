@@ -21,7 +21,7 @@ from .._core.overview.drift_look import HINT, read_look
 from .._core.plan.approved import Approved, read_approved
 from .._core.values.canonical import strict_json
 from .._kube import files
-from .._kube.files import read_file, refuse_special
+from .._kube.files import read_file, refuse_special, with_home
 
 PRICES_FOLDER = Path(__file__).resolve().parents[3] / "playbooks" / "prices"
 SHIPPED_PRICES = ("aws", "azure", "gce")
@@ -52,6 +52,11 @@ def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else error
         raise FleetError(invalid, f"the file is no JSON: {reason}", path) from None
+
+
+def from_home(path: str) -> str:
+    """The path with its ``~`` replaced by the home of this process. What no file can be called stays as it is."""
+    return with_home(path, os.environ)
 
 
 def is_impossible(text: str) -> bool:
@@ -120,7 +125,7 @@ def write_file(path: str, text: str) -> None:
     """Writes a file whole or not at all, and makes the folders that it needs; what stood there before is left if it
     cannot be. FleetError ``unwritable-file``."""
     try:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        files.make_folder_of(path)
         files.write_file(path, text.encode(errors="replace"))
     except OSError as error:
         raise _unwritable(error, path) from None

@@ -55,6 +55,20 @@ def read_file(path: Path, most: int) -> bytes:
     return bytes(found)
 
 
+def real_path(path: str) -> str:
+    """The absolute path behind all links. What no file can be called stays as it is: whoever opens it says so."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return path
+
+
+def make_folder_of(path: Path) -> None:
+    """Makes the folder that a file at ``path`` needs, if it is not there; OSError, ``EINVAL`` where no file can have
+    this name."""
+    os.makedirs(os.path.dirname(os.path.abspath(_checked(path))), exist_ok=True)
+
+
 def write_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Puts a new file in the place of what is there, when it is on the disk as a whole; until then the old one stays.
 

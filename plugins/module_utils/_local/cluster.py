@@ -76,7 +76,7 @@ def present(
     """
     _refuse_elsewhere()
     refuse_bad(spec)
-    root = _root(root)
+    root = states.resolved_root(root)
     names = PROFILES[spec.profile]
     if check:
         return _forecast(spec, root, find(names, spec.version, binaries_dir, cache, build=False))
@@ -109,7 +109,7 @@ def upgraded(
     ``present``, and ``no-such-cluster``.
     """
     _refuse_elsewhere()
-    root = _root(root)
+    root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     with _locked(root, name, say):
         state = states.load(folder)
@@ -139,7 +139,7 @@ def upgraded(
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes; data, keys and ports are kept. FleetError ``no-such-cluster``."""
-    root = _root(root)
+    root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before = status(root, name)
     if before.state == "absent" or states.load(folder) is None:
@@ -159,7 +159,7 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
 
 def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes and remove all that was kept, also of a cluster that is half made or damaged."""
-    root = _root(root)
+    root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
     if before.state == "absent" and not control_plane.leftovers(folder, None):
@@ -175,7 +175,7 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
 
 def status(root: Path | None, name: str) -> ClusterStatus:
     """What is true now, read from processes and the API server; changes nothing, never fails for a broken cluster."""
-    root = _root(root)
+    root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     try:
         there = folder.is_dir()
@@ -192,12 +192,12 @@ def status(root: Path | None, name: str) -> ClusterStatus:
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
     """The status of every cluster of a root, in the order of their names."""
-    return tuple(status(root, name) for name in states.cluster_names(_root(root)))
+    return tuple(status(root, name) for name in states.cluster_names(states.resolved_root(root)))
 
 
 def memory(root: Path | None, name: str) -> tuple[int, int]:
     """Bytes resident in all processes of a cluster: plainly added up; with pages shared with others divided."""
-    state = states.load(states.cluster_dir(_root(root), name))
+    state = states.load(states.cluster_dir(states.resolved_root(root), name))
     found = [processes.memory(one.id) for one in state.processes.values()] if state else []
     return sum(one[0] for one in found), sum(one[1] for one in found)
 
@@ -219,11 +219,6 @@ def _refuse_elsewhere() -> None:
         raise FleetError(
             "linux-only", "local clusters run on Linux only", hint="join existing clusters by their kubeconfig instead"
         )
-
-
-def _root(root: Path | None) -> Path:
-    """Resolved, for it stands in arguments and marks of processes: one root has one name."""
-    return (root or states.default_root()).expanduser().resolve()
 
 
 def _locked(root: Path, name: str, say: Say) -> t.ContextManager[None]:

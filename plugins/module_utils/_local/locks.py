@@ -46,8 +46,11 @@ def locked(
 
 def make_folder(path: Path, mode: int = 0o755) -> Path:
     """Make ``path`` and its parents; FleetError ``unwritable-folder``."""
-    with writing(path):
-        path.mkdir(mode=mode, parents=True, exist_ok=True)
+    try:
+        with writing(path):
+            path.mkdir(mode=mode, parents=True, exist_ok=True)
+    except ValueError:
+        raise _unwritable(path, OSError(errno.EINVAL, "no folder can have this name")) from None
     return path
 
 

@@ -26,10 +26,11 @@ _OTHERS = 1
 
 def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> str:
     """How those binaries of the recipes that the cache lacks will come, downloaded or built, and about how long that
-    takes, for people. Nothing is fetched.
+    takes, for people. No binary is fetched.
 
-    Servers are asked for sizes at the most; one that is out of reach is left alone from then on, by whoever looks for
-    binaries. FleetError as of ``binaries.places_of``.
+    Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
+    whoever looks for binaries, for a note in the cache says so. FleetError as of ``binaries.places_of``, and
+    ``unwritable-folder`` where the note cannot be written.
     """
     root = cache or cache_root()
     missing = [each for each in (places_of(one, root) for one in chosen) if usable(each, each.recipe.names) is None]

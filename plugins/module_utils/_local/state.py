@@ -65,6 +65,17 @@ def default_root(environ: t.Mapping[str, str] | None = None) -> Path:
     return Path(base) / "gitops-fleet" / "local"
 
 
+def resolved_root(root: Path | None) -> Path:
+    """The given folder of all local clusters, or that of ``default_root``. Resolved, for it stands in arguments and
+    marks of processes: one root has one name. FleetError ``bad-path`` for what no folder can be called, a ``~`` of
+    nobody, and links that lead in a circle."""
+    given = root or default_root()
+    try:
+        return given.expanduser().resolve()
+    except (ValueError, RuntimeError, OSError):
+        raise FleetError("bad-path", f"no folder can be at {str(given)!r:.200}", "root") from None
+
+
 def name_problem(name: str) -> str:
     """Why ``name`` cannot be a cluster's; empty if it can."""
     if _NAME.fullmatch(name):

@@ -28,7 +28,7 @@ FIELDS = (
 )
 # A spreadsheet takes a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_SOURCES = {RECORD: "told by another record: there is no entry", JOURNAL: "journal"}
+_SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journal"}
 
 
 def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .._core.errors import Problem
 from .._core.values.field_path import step
-from .._kube.files import read_file
+from .._kube.files import read_file, real_path
 from .excluded import Excluded
 from .yaml_documents import Lines, Texts, YamlDocument, read_yaml
 
@@ -105,10 +105,7 @@ def found_files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None =
         problems: list[Problem] = []
         named = not os.path.isdir(given)
         for path in [str(given)] if named else _below(str(given), problems, exclude):
-            try:
-                real = os.path.realpath(path)
-            except ValueError:  # no file can have the name; reading it says so
-                real = path
+            real = real_path(path)
             if real not in seen:
                 seen.add(real)
                 yield File(path, named)

@@ -24,7 +24,10 @@ def files_of(
     None where Git cannot tell (no checkout, or one without the commit), and where they have more than ``MOST_BYTES``.
     Files that are no UTF-8, or larger than a manifest may be, are left out. Nothing is fetched, no filter is run.
     """
-    real = os.path.realpath(path)
+    try:
+        real = os.path.realpath(path)
+    except ValueError:  # no file can have the name
+        return None
     folder, within = (real, []) if os.path.isdir(real) else (os.path.dirname(real), [f"./{os.path.basename(real)}"])
     if not is_commit(revision) or not os.path.isdir(folder):
         return None

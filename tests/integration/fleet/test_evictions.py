@@ -257,8 +257,9 @@ def test_a_member_that_does_not_answer_keeps_what_it_has_until_it_does(fleet: Fl
     assert bound(fleet) == ["m1", "m3"] and tried(fleet) == {"m2": {"Valid": "True", "Executed": "True"}}
 
 
-WRITES = 6
-"""The budget; the eviction; the binding, as leaving; the eviction, as executed; the binding, gone; the status."""
+WRITES = 8
+"""The budget; what begins, for the history; the eviction; the binding, as leaving; the eviction, as executed; the
+binding, gone; the status; what it came to, for the history."""
 
 
 class Died(BaseException):

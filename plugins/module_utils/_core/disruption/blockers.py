@@ -26,7 +26,8 @@ GRACEFUL, EVENTUAL = "graceful", "eventual"
 
 def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:
     """Every gate that keeps a node from being disrupted by graceful or eventual methods (``kind``), at an aware
-    instant; empty: it is a candidate."""
+    instant: those of the node in upstream's order, then those of its pods as of ``pod_blockers``; empty: it is a
+    candidate."""
     found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.limits, now))
     return past_grace(found, node) if kind == EVENTUAL else found
 

@@ -65,7 +65,8 @@ class Standstill:
 
 @dataclass
 class Course:
-    """A run as it goes. ``held`` is what each member waited for before it started: reason and message.
+    """A run as it goes. ``held`` is what each member waited for before it started: reason and message; ``standstills``
+    are in order of time.
 
     ``changes_at`` is the next instant at which anything changes without anybody's doing, ``changes_by`` says what does.
     """

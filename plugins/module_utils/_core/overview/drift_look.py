@@ -113,6 +113,10 @@ def _is_differing(step: t.Mapping[str, t.Any]) -> bool:
 
 
 def _value(value: t.Any) -> str:
-    """As in the status of a placement: what is no text is written as JSON, and nothing is empty."""
-    told = value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)
+    """As in the status of a placement: what is no text is written as JSON, and nothing is empty. ValueError for what is
+    nested too deep for that."""
+    try:
+        told = value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)
+    except RecursionError:
+        raise ValueError("a value is nested too deep") from None
     return in_line(told, _VALUE)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from ..errors import FleetError
 from ..objects.audit.audit_entry import BEGUN, ENDED, AuditEntry, AuditEntrySpec
+from ..rollout.staged.approving import NOBODY
 from ..values.instants import later, parse_time, write_time
 
 ENTRY, RECORD, JOURNAL = "entry", "record", "journal"
@@ -158,14 +159,16 @@ def _open(row: HistoryRow, held: bool) -> HistoryRow:
 
 
 def _is_known(told: HistoryRow, rows: t.Iterable[HistoryRow]) -> bool:
-    """Whether an entry tells the same: of the same object, with one of the marks as a word of its own, or, for what has
-    no mark, the same action."""
+    """Whether an entry tells the same: the same action on the same object, with one of the marks, if there are any, as
+    a word of its own; and by the same, where the record names somebody, so that no entry hides who that was."""
     return any((row.kind, row.name) == (told.kind, told.name) and _same(told, row) for row in rows)
 
 
 def _same(told: HistoryRow, row: HistoryRow) -> bool:
+    if row.action != told.action or told.by not in (row.by, NOBODY):
+        return False
     if not told.marks:
-        return row.action == told.action
+        return True
     words = {word.strip(",;:") for text in row.marks for word in text.split()}
     return bool(words.intersection(told.marks))
 
@@ -173,11 +176,11 @@ def _same(told: HistoryRow, row: HistoryRow) -> bool:
 def _taken(wanted: HistoryFilter) -> t.Callable[[HistoryRow], bool]:
     def takes(row: HistoryRow) -> bool:
         in_time = (wanted.until is None or row.at <= wanted.until) and (
-            wanted.since is None or (row.ended or row.at) >= wanted.since
+            wanted.since is None or row.outcome == GOING_ON or (row.ended or row.at) >= wanted.since
         )
         return (
             in_time
-            and (not wanted.about or wanted.about in (row.kind, row.name, f"{row.kind}/{row.name}"))
+            and (not wanted.about or wanted.about in _abouts(row))
             and (not wanted.member or _names(row, wanted.member))
             and (not wanted.by or row.by == wanted.by)
             and (not wanted.action or row.action == wanted.action)
@@ -186,6 +189,14 @@ def _taken(wanted: HistoryFilter) -> t.Callable[[HistoryRow], bool]:
     return takes
 
 
+def _abouts(row: HistoryRow) -> t.Iterator[str]:
+    """What the row is found by: kind, name, and both; of several objects of the kind, each of those that are named."""
+    yield row.kind
+    for name in (row.name,) if row.name else row.members:
+        yield from (name, f"{row.kind}/{name}")
+
+
 def _names(row: HistoryRow, member: str) -> bool:
-    """Whether the member is named; one of more members than are named may be among the others."""
-    return member in row.members or (row.kind == "MemberCluster" and row.name == member)
+    """Whether the member is named, or may be among those that are not, where there are more than are named."""
+    named = member in row.members or (row.kind == "MemberCluster" and row.name == member)
+    return named or row.member_count > len(row.members)

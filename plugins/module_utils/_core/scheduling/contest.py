@@ -90,23 +90,28 @@ class Contests:
         return schedule(asked.placement, asked.snapshot, asked.index, ())
 
     def of(self, cluster: str) -> Contest | None:
-        """The contest that gave the placement to the cluster; None for one that does not hold it or could not be read,
-        and for other policies than PickN."""
+        """The contest that gave the placement to the cluster; None for one that does not hold it, and for other
+        policies than PickN. Of a cluster that keeps it unread only what was recorded, without terms; None if nothing
+        was."""
         asked, holder = self.outcome.asked, self.outcome.holders.get(cluster)
-        if holder is None or asked.policy.placement_type != PICK_N or cluster in self.outcome.unread:
+        if asked.policy.placement_type != PICK_N:
             return None
+        if holder is None:
+            return self._recorded(cluster) if cluster in self.outcome.unread else None
         change = next((each.what for each in self.outcome.changes if each.cluster == cluster), "")
         score = holder.spec.cluster_decision.cluster_score
         if change in (CREATED, RESTORED, REBASED) and score:
             return self._against(cluster, DECIDED, score, self._best_left(self.outcome), change == REBASED)
-        losers = [each for each in self.recorded if not each.selected]
-        known = any(each.selected and each.cluster_name == cluster for each in self.recorded)
-        if known and losers and score:
-            scored = [(each.cluster_name, each.cluster_score) for each in losers if each.cluster_score]
-            if scored or len(losers) < MOST_UNSELECTED:
-                best = max(scored, key=lambda each: (_rank(each[1]), each[0]), default=None)
-                return self._against(cluster, RECORDED, score, best, True)
-        return self._now(cluster)
+        return self._recorded(cluster) or self._now(cluster)
+
+    def _recorded(self, cluster: str) -> Contest | None:
+        won = (each.cluster_score for each in self.recorded if each.selected and each.cluster_name == cluster)
+        score, losers = next(won, None), [each for each in self.recorded if not each.selected]
+        scored = [(each.cluster_name, each.cluster_score) for each in losers if each.cluster_score]
+        if score is None or not losers or (not scored and len(losers) >= MOST_UNSELECTED):
+            return None
+        best = max(scored, key=lambda each: (_rank(each[1]), each[0]), default=None)
+        return self._against(cluster, RECORDED, score, best, True)
 
     def _now(self, cluster: str) -> Contest | None:
         """By a decision without any holder; None where the cluster is refused there."""
@@ -152,7 +157,7 @@ class Contests:
     def _terms(self, cluster: str, rival: str) -> tuple[tuple[TermScore, TermScore | None], ...]:
         asked = self.outcome.asked
         at = asked.index.positions
-        if cluster not in at:
+        if cluster not in at or cluster in self.outcome.unread:
             return ()
         preferred = PreferredAffinity.of(asked.index, asked.preferred, upstream=False)
         own = preferred.explained(at[cluster])

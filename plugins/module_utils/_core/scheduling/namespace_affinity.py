@@ -51,9 +51,11 @@ class NamespaceAffinity:
 
 
 def judge(cluster: MemberCluster, namespace: str, *, upstream: bool) -> ClusterBlocker | None:
-    """Why a namespaced placement cannot be on the cluster: the namespace is not there; None if it can be.
+    """Why a namespaced placement cannot be on the cluster: ``namespace-missing``, or ``namespaces-unknown`` where it
+    collects namespaces and has told none yet; None if it can be.
 
-    Members that do not collect namespaces pass. Upstream takes one beyond the reporting limit for missing.
+    Members that do not collect namespaces pass. Where as many are told as the reporting limit allows, one that is not
+    among them passes; with ``upstream`` it is missing.
     """
     if find_condition(cluster.status.conditions, "NamespaceCollectionSucceeded") is None:
         return None

@@ -85,10 +85,11 @@ def value_at(document: t.Any, path: str) -> t.Any:
 
 
 def set_at(document: t.Any, path: str, value: t.Any) -> None:
-    """Sets what stands at ``path``, or takes it away for None (an item of a list becomes null); mappings that are not
-    there on the way are made.
+    """Sets what stands at ``path``, which is not empty, or takes it away for None (an item of a list becomes null).
+    Mappings that are not there on the way are made, lists never: an index into nothing becomes a key.
 
-    Nothing happens where the way goes through something else than mappings and lists.
+    Nothing happens where the way goes through something else than mappings and lists, or through or to an item of a
+    list that is not there or null.
     """
     while True:
         key, path = step(document, path) or _new(path)

@@ -23,7 +23,7 @@ from ..._core.objects.staged.key import RUN_KINDS, RunKey
 from ..._core.objects.updates.gate import Gate, GateApproval, GateRefusal
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.overview.history import RECORD, HistoryRow
-from ..._core.rollout.staged.approving import signed_by
+from ..._core.rollout.staged.approving import NOBODY, signed_by
 from ..._core.schema.meta import find_condition
 from ..._core.updates.record.run_state import run_of
 from ..._core.values.update_states import COMPLETED
@@ -39,7 +39,6 @@ from ..updates.claims import KIND as RUN
 from ..updates.gate_objects import KIND as GATE
 from ..updates.gate_objects import gates_of
 
-NOBODY = "nobody who is named"
 Told = tuple[HistoryRow, ...]
 
 

@@ -17,7 +17,7 @@ from ..._local.binaries import find
 from ..._local.outcome import LocalOutcome
 from ..._local.ports import DEFAULT_PORTS, PortRange
 from ..._local.spec import ClusterSpec, NodesSpec, TokenUser
-from ..._local.state import default_root
+from ..._local.state import resolved_root
 from . import made_for
 
 Options = t.Mapping[str, t.Any]
@@ -46,7 +46,7 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     work = _work(options, root, check, say)
     if fleet and options["state"] == "present" and not check:
         for name in work:
-            made_for.mark(_place(root), name, fleet)
+            made_for.mark(resolved_root(root), name, fleet)
     found = cluster.many(work)
     if found.errors:
         raise FleetError.of(
@@ -79,14 +79,10 @@ def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
         return options
     names = [one["name"] for one in asked or ()]
     if options["state"] == "present":
-        made_for.refuse_others(_place(root), names, fleet)
+        made_for.refuse_others(resolved_root(root), names, fleet)
         return {**options, "clusters": asked or []}
-    own = [{"name": name} for name in made_for.clusters_of(_place(root), fleet) if name not in names]
+    own = [{"name": name} for name in made_for.clusters_of(resolved_root(root), fleet) if name not in names]
     return {**options, "clusters": [*(asked or ()), *own]}
-
-
-def _place(root: Path | None) -> Path:
-    return (root or default_root()).expanduser().resolve()
 
 
 def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options: Options, check: bool) -> list[str]:

@@ -7,7 +7,6 @@ that its nodes tell."""
 from __future__ import annotations
 
 import fnmatch
-import os
 import typing as t
 from dataclasses import dataclass, replace
 
@@ -24,6 +23,7 @@ from ..._core.objects.reading import read
 from ..._core.schema.codec import encode
 from ..._kube.access import version
 from ..._kube.client import KubeClient
+from ..._kube.files import real_path
 from ..._kube.lists import list_pages
 from ..._kube.login.credentials import contexts
 from ..._kube.login.kubeconfig import local_path
@@ -153,7 +153,7 @@ def _refuse_same_connections(
     connections |= {name: _fleet_member(documents).spec.connection for name, documents in wanted.items()}
     names: dict[ClusterConnection, list[str]] = {}
     for name, connection in connections.items():
-        path = os.path.realpath(local_path(connection.kubeconfig, environ))
+        path = real_path(local_path(connection.kubeconfig, environ))
         names.setdefault(replace(connection, kubeconfig=path if connection.kubeconfig else ""), []).append(name)
     same = [sorted(each) for each in names.values() if len(each) > 1 and wanted.keys() & set(each)]
     if same:

@@ -38,8 +38,10 @@ def rights(
     or ``apply``.
 
     The last two are for ``kinds`` and for those of the manifests in the files ``resources``; the others are the same
-    for all. ``subject`` has kind, name and, for a service account, namespace. FleetError ``unknown-kind`` where a
-    plural is missing, ``bad-definition``, those of envelopes, and of files that cannot be read.
+    for all. ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``,
+    ``kind``, ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own.
+    FleetError ``unknown-kind`` where a plural is missing, ``bad-definition``, and those of ``unpacked`` and
+    ``read_manifests``.
     """
     who = Subject(subject["kind"], subject["name"], subject.get("namespace") or "")
     if purpose in PARTS:

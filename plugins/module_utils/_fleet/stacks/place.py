@@ -51,8 +51,12 @@ class StackPlace:
 
 
 def place(options: Options) -> StackPlace:
-    """The place that options of a verb name. FleetError with all of ``bad-path``, ``no-project``, ``no-passphrase``,
-    ``bad-backend``, ``bad-stack``."""
+    """The place that the options ``project_dir``, ``stack`` and ``backend_url`` of a verb, which must be there, and
+    ``home``, ``python`` and ``passphrase_file``, which may be, name. Relative paths begin where the play runs; a state
+    in files gets ``metadata=skip`` unless its URL says something of that.
+
+    FleetError with all of ``bad-path``, ``no-project``, ``no-passphrase``, ``bad-backend``, ``bad-stack``.
+    """
     problems: list[Problem] = []
 
     def path(option: str, given: str) -> Path:
@@ -66,10 +70,10 @@ def place(options: Options) -> StackPlace:
     python = path("python", str(options.get("python") or sys.executable))
     passphrase_file = path("passphrase_file", str(passphrase)) if passphrase else None
     bad = {each.where for each in problems}
-    if "project_dir" not in bad and not (project / "Pulumi.yaml").is_file():
+    if "project_dir" not in bad and not os.path.isfile(project / "Pulumi.yaml"):
         text = f"there is no Pulumi.yaml in {project}"
         problems.append(Problem("no-project", text, "project_dir", "name the folder of the program"))
-    if passphrase_file is not None and "passphrase_file" not in bad and not passphrase_file.is_file():
+    if passphrase_file is not None and "passphrase_file" not in bad and not os.path.isfile(passphrase_file):
         problems.append(Problem("no-passphrase", f"there is no file {passphrase}", "passphrase_file"))
     backend, wrong = _whole_files(str(options["backend_url"]))
     if wrong:
@@ -90,17 +94,19 @@ def place(options: Options) -> StackPlace:
 
 
 def _absolute(text: str) -> tuple[Path, str]:
-    """The path, and what is wrong with it."""
-    found = Path(os.path.expanduser(text)).absolute()
-    if is_impossible(text):
-        return found, f"no file can be called {text!r:.200}"
-    return found, f"there is no home for {text:.200}" if os.path.expanduser(text).startswith("~") else ""
+    """The path, and what is wrong with it, which then is not to be used."""
+    if is_impossible(text):  # asked first: who looks for a home of such a name ends in another error
+        return Path(), f"no file can be called {text!r:.200}"
+    found = os.path.expanduser(text)
+    return Path(found).absolute(), f"there is no home for {text:.200}" if found.startswith("~") else ""
 
 
 def _whole_files(backend: str) -> tuple[str, str]:
     """Of a state in files: the engine writes a file of attributes beside each file, not in one step. Killed then, it
     leaves half of it, and the state cannot be read. Nobody needs those files. A relative path begins where the play
     runs; the engine runs elsewhere. The URL, and what is wrong with it."""
+    if is_impossible(backend):
+        return backend, f"no backend can be called {backend!r:.200}"
     try:
         parts = urlsplit(backend)
     except ValueError:

@@ -11,7 +11,7 @@ import os
 import typing as t
 
 from ..._core.errors import FleetError
-from ..._kube.files import open_to_append
+from ..._kube.files import make_folder_of, open_to_append
 
 Emit = t.Callable[[t.Mapping[str, t.Any]], None]
 
@@ -26,7 +26,7 @@ def events_file(path: str, say: t.Callable[[str], None]) -> t.Iterator[Emit]:
         yield lambda _event: None
         return
     try:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        make_folder_of(path)
         file = os.fdopen(open_to_append(path), "a", encoding="utf-8", buffering=1)
     except OSError as error:
         text = f"the file cannot be written: {error.strerror}"

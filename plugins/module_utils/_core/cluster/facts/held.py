@@ -35,7 +35,7 @@ from ...schema.metadata_rules import name_problem
 from ...values.instants import parse_time, write_time
 
 MOST_PLACEMENTS, MOST_BINDINGS, MOST_CONTENTS, MOST_OBJECTS = 10_000, 20_000, 1_000, 100_000
-LONGEST = 1_000
+LONGEST, DEEPEST = 1_000, 100
 # What plans read of a placement's annotations; whatever else people wrote there stays in the records.
 ANNOTATIONS = ("gitops.fleet/source", "gitops.fleet/revision", "gitops.fleet/recovering")
 METADATA = ("name", "namespace", "uid", "generation", "deletionTimestamp")
@@ -177,9 +177,18 @@ def _read_document(name: str, row: Row) -> dict[str, t.Any]:
     key = PlacementKey.of(name)
     if key.metadata(key.name).items() != _named(metadata) or not _is_whole(metadata.get("generation", 1)):
         raise ValueError(f"{name}: its metadata are those of something else")
-    document = without_content({"metadata": metadata, "spec": _map(row["spec"], f"{name} spec")})
+    spec = _map(row["spec"], f"{name} spec")
+    if not _is_within(spec, DEEPEST):  # it is kept as it is, and written again where no one looks at it
+        raise ValueError(f"{name} spec: nested deeper than {DEEPEST} levels")
+    document = without_content({"metadata": metadata, "spec": spec})
     decode(ClusterResourcePlacement, document)
     return document
+
+
+def _is_within(value: t.Any, depth: int) -> bool:
+    """Whether maps and lists are no more than ``depth`` in each other."""
+    below = value.values() if isinstance(value, t.Mapping) else value if isinstance(value, list) else None
+    return below is None or (depth > 0 and all(_is_within(each, depth - 1) for each in below))
 
 
 def _named(metadata: Row) -> t.ItemsView[str, t.Any]:

@@ -91,7 +91,8 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
 def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> FactsSnapshot:
     """The snapshot that ``write_snapshot`` wrote. FleetError ``facts-invalid``, ``facts-too-new``.
 
-    Given ``now``, one that was captured later than that (but for clocks that differ a little) is refused too.
+    Given ``now``, an aware instant, one that was captured later than that (but for clocks that differ a little) is
+    ``facts-invalid`` too.
     """
     schema = document.get("schema") if isinstance(document, t.Mapping) and "capturedAt" in document else None
     if not isinstance(schema, int) or schema < 1:
@@ -119,6 +120,8 @@ def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> F
         held = read_holdings(document) if schema > FACTS_ALONE and document.get("held") is not None else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FleetError("facts-invalid", f"the facts snapshot cannot be read: {error}", where) from error
+    except RecursionError:
+        raise FleetError("facts-invalid", "the facts snapshot cannot be read: it is nested too deep", where) from None
     found = FactsSnapshot(
         captured_at=captured_at,
         members=members,

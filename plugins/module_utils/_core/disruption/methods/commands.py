@@ -170,8 +170,8 @@ class MethodCommands:
 def within_budgets(
     nodes: t.Iterable[NodeCandidate], allowed: t.Mapping[str, PoolAllowance]
 ) -> tuple[list[NodeCandidate], list[RefusedCommand]]:
-    """The candidates, in the order given, that their pools' budgets leave room for, and why the others have none (code
-    ``budget``)."""
+    """The candidates that their pools' budgets leave room for, and why the others have none (code ``budget``), both in
+    the order given."""
     left = {name: each.allowed for name, each in allowed.items()}
     kept, refused = [], []
     for each in nodes:

@@ -129,7 +129,8 @@ def released(state: RotationState, operation: str) -> RotationState:
 def _blocked(
     name: str, there: t.Mapping[str, RotationNode], seen: RotationInput, held: RotationBlockers
 ) -> tuple[Blocker, ...]:
-    """What holds a waiting node back by itself; that it could not be read is one of it."""
+    """What holds a waiting node back by itself, in the order of ``RotationBlockers.of``; that it could not be read is
+    one of it."""
     if name in there:
         return held.of(there[name])
     return (Blocker("unknown", f"{cluster_in_name(name)} could not be read: {seen.unknown[cluster_in_name(name)]}"),)

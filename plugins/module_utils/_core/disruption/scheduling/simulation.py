@@ -45,7 +45,9 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Simulation:
-    """``misfits`` leave out pods that had no node before: they may go on waiting."""
+    """``misfits`` leave out pods that had no node before: they may go on waiting. Those without any place come first,
+    in the order in which that was found, then those that only a node which is not initialized would take, then those of
+    new nodes that cannot be had."""
 
     moves: tuple[Move, ...] = ()
     new_nodes: tuple[NewNode, ...] = ()

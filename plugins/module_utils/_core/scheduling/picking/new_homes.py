@@ -15,10 +15,14 @@ from ...objects.placements.binding import INSTEAD_OF, UNSCHEDULED, ClusterResour
 def with_new_homes(
     before: t.Iterable[ClusterResourceBinding], after: t.Sequence[ClusterResourceBinding], anew: t.Container[str]
 ) -> tuple[ClusterResourceBinding, ...]:
-    """``after`` with a mark on each binding whose cluster takes the place of an evacuated one that has its binding
-    still. Among those that ``anew`` names, which were picked just now, each evacuated cluster without a new home gets
-    one, as far as there are some; first those that are no new homes themselves, all by name. Marks that speak of nobody
-    any more are taken off."""
+    """``after``, in its order, with a mark on each binding whose cluster takes the place of an evacuated one that has
+    its binding still. ``before`` are the bindings as they were: a mark stays only if its cluster was evacuated there
+    already.
+
+    ``anew`` has the names of bindings that were picked just now. In the order of their names they become new homes of
+    the evacuated clusters without one, as far as there are some: first of those that were no new home themselves, each
+    group by name. All other marks are taken off, so are those on bindings that are Unscheduled or being deleted.
+    """
     leaving = {each.spec.target_cluster for each in after if _is_evacuated(each)}
     if not leaving and not any(INSTEAD_OF in each.metadata.annotations for each in after):
         return tuple(after)

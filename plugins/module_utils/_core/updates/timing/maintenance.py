@@ -102,7 +102,8 @@ class Calendar:
     freezes: tuple[_Frozen, ...] = ()
 
     def open(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
-        """When upgrades of this type may start on the member between two instants, as ``MemberView.windows`` has it.
+        """When upgrades of this type may start on the member between two instants, in order of time, as
+        ``MemberView.windows`` has it.
 
         None: at any time; empty: never. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not
         there: whether it may start is not known then.

@@ -41,12 +41,14 @@ def forces(strategy: ApplyStrategy) -> bool:
 def write_object(
     client: KubeClient, step: MemberStep, live: Live | None, force: bool, permit: t.Callable[[], None]
 ) -> dict[str, t.Any]:
-    """Carries out the step; what the server answered, nothing for what is removed. ``permit`` is called before each
-    further attempt, not before the first.
+    """Carries out the step; what the server answered, an empty mapping for PRUNE and RELEASE, also where the object is
+    gone already. ``permit`` is called before each further attempt, not before the first.
 
-    Each write names the resourceVersion that was seen, so that one which reaches the server late, after another run has
-    written, is refused there. An object that only others changed meanwhile (its status, say) is written all the same.
-    FleetError ``member-moved`` when another run of ours did, else ApiError.
+    Each write over what was seen (``live``) names its resourceVersion, so that one which reaches the server late, after
+    another run has written, is refused there. An object that only others changed meanwhile (its status, say) is written
+    all the same, in up to ``ATTEMPTS`` attempts, but not for ADOPT, nor where nothing was there (``live`` is None):
+    that is ApiError ``conflict``, as are fields of others without ``force``, and changes that do not end. FleetError
+    ``member-moved`` when another run of ours changed it, or another object is there now; other ApiErrors as they come.
     """
     seen = live
     for _attempt in range(ATTEMPTS):

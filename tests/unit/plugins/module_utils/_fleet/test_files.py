@@ -100,6 +100,14 @@ def test_what_is_no_file_is_not_written(tmp_path: Path, writes: t.Any, kind: str
     assert path.is_file() == (kind == "below")
 
 
+@pytest.mark.parametrize("writes", [lambda path: write_file(path, "x"), events, refuse_unwritable])
+@pytest.mark.parametrize("folder", ["a\0b", "a\ud800b"])
+def test_a_folder_that_cannot_have_its_name_is_not_made(tmp_path: Path, writes: t.Any, folder: str) -> None:
+    error = refusal(writes, str(tmp_path / folder / "deeper" / "file"))
+    assert error.code == "unwritable-file" and "no file can have this name" in error.message and error.hint
+    assert not list(tmp_path.iterdir())
+
+
 def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F24"""
     path = tmp_path / "plan.json"

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube import files
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.files import (
     open_to_append,
     read_file,
+    real_path,
     refuse_special,
     write_file,
 )
@@ -261,3 +262,10 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
         assert path.read_bytes() == b"old" and list(disk.iterdir()) == [path]
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_behind_all_links_and_for_what_no_file_can_be_called_nothing(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("file")
+    assert real_path(str(tmp_path / "link")) == os.path.realpath(tmp_path / "file")
+    for name in ("a\0b", "~\ud800"):
+        assert real_path(name) == name

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, ports, state
+from ansible_collections.gitops.fleet.plugins.module_utils._local.locks import make_folder
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange
 from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import ProcessId
 from ansible_collections.gitops.fleet.plugins.module_utils._local.state import Process, State
@@ -50,6 +52,24 @@ def test_a_newer_state_is_refused(tmp_path):
     with pytest.raises(FleetError) as refused:
         state.load(tmp_path)
     assert refused.value.code == "state-too-new"
+
+
+@pytest.mark.parametrize("root", ["a\0b", "~\0", "~\ud800/x", "a\ud800", "~nosuchuser/local", "circle/a"])
+def test_a_root_that_no_folder_can_be_is_refused(tmp_path, monkeypatch, root):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "circle").symlink_to("circle")
+    for call in (state.resolved_root, cluster.clusters):
+        with pytest.raises(FleetError) as refused:
+            call(Path(root))
+        assert (refused.value.code, refused.value.where) == ("bad-path", "root")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_a_folder_that_cannot_have_its_name_is_not_made(tmp_path, name):
+    with pytest.raises(FleetError) as refused:
+        make_folder(tmp_path / name / "deeper")
+    assert refused.value.code == "unwritable-folder" and "no folder can have this name" in refused.value.message
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_process_is_noted_and_forgotten(tmp_path):

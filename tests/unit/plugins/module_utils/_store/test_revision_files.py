@@ -85,3 +85,8 @@ def test_more_than_can_be_held_is_not_read(checkout: Path, monkeypatch: pytest.M
     monkeypatch.setattr(revision_files, "MAX_BYTES", 100)
     monkeypatch.setattr(revision_files, "MOST_BYTES", 100)
     assert files_of(checkout, head) is None
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "a\0b/web.yaml"])
+def test_git_tells_nothing_of_what_no_file_can_be_called(checkout: Path, name: str) -> None:
+    assert files_of(checkout / name, "a" * 40) is None

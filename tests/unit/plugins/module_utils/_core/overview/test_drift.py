@@ -176,6 +176,16 @@ def test_what_is_no_look_is_refused_with_its_file(document: Any, word: str):
     assert refused.value.code == "drift-invalid" and word in str(refused.value) and "drift.json" in str(refused.value)
 
 
+def test_a_value_that_is_nested_too_deep_is_refused():
+    value: list[Any] = []
+    for _level in range(100_000):
+        value = [value]
+    drift = {"path": "/data/k", "valueInMember": value}
+    with pytest.raises(FleetError) as refused:
+        read_look(result(members={"web": {"a": {"steps": [{"object": "x", "drifts": [drift]}]}}}), "drift.json", NOW)
+    assert refused.value.code == "drift-invalid" and "nested too deep" in refused.value.message
+
+
 def test_all_that_is_wrong_with_the_file_is_told_at_once():
     with pytest.raises(FleetError) as refused:
         read_look(result(observed_at=3, members={"web": {"a": [], "B": {}}, "X": {}}), "drift.json", NOW)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
     ClusterDecision,
@@ -19,6 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cont
     Contests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import schedule
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.reasons import ClusterBlocker
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     CPU,
     binding,
@@ -80,6 +83,16 @@ def test_where_nobody_else_passes_there_is_no_rival():
     won = contests(pick_n(1), fleet(cluster("a"))).of("a")
     assert won is not None and won.rival == "" and won.as_dict()["rivalScore"] is None
     assert "no other cluster passes" in won.lines[0]
+
+
+def test_one_that_keeps_it_unread_is_told_by_the_record_without_terms():
+    kept = ClusterDecision(cluster_name="smartfish", selected=True, cluster_score=ClusterScore(affinity_score=7))
+    lost = ClusterDecision(cluster_name="jumpingcat", selected=False, cluster_score=ClusterScore(affinity_score=3))
+    outcome = schedule(placement(CHEAP), snapshot(), animals(), ())
+    silent = replace(outcome, unread={"smartfish": ClusterBlocker("ClusterEligibility", "heartbeat-missing")})
+    won = Contests(silent, (kept, lost)).of("smartfish")
+    assert won is not None and (won.known, won.rival, won.terms) == (RECORDED, "jumpingcat", ())
+    assert Contests(silent).of("smartfish") is None
 
 
 @pytest.mark.parametrize("name", ["jumpingcat", "nobody"])

@@ -67,6 +67,21 @@ def test_what_is_no_price_list_is_refused_with_all_that_is_wrong(document: t.Any
     assert {(each.code, each.where) for each in refused.value.problems} == {("prices-invalid", "prices.json")}
 
 
+def nested(depth: int) -> list[t.Any]:
+    value: list[t.Any] = []
+    for _level in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", [nested(100_000), 10**5000], ids=["deep", "long"])
+def test_what_python_cannot_write_is_refused_too(value: t.Any) -> None:
+    for document in ({"small": value}, *({**LIST, key: value} for key in ("source", "version", "currency", "period"))):
+        with pytest.raises(FleetError) as refused:
+            read_prices(document, "prices.json")
+        assert refused.value.code == "prices-invalid" and "(too large to be shown)" in refused.value.message
+
+
 @given(document=st.one_of(any_json(), gone_wrong(LIST)))
 def test_any_document_is_read_or_refused(document: t.Any) -> None:
     try:

@@ -263,6 +263,39 @@ def test_what_cannot_be_held_is_refused(changes: dict[str, object]) -> None:
     assert (caught.value.code, caught.value.where) == ("facts-invalid", "facts.json")
 
 
+def nested(depth: int) -> dict[str, object]:
+    value: dict[str, object] = {}
+    for _level in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"members": [{"metadata": {"name": nested(100_000)}}]},
+        {"nodes": {"a": [{"name": "n1", "capacity": nested(100_000)}]}},
+        *({"held": {"web": {**WEB, **each}}} for each in (
+            {"policy": {"name": "web-3", "hash": nested(100_000)}},
+            {"spec": {"policy": {"placementType": nested(100_000)}}},
+            {"spec": {"policy": {"affinity": nested(100_000)}}},
+            {"spec": {"unknown": nested(100)}},
+            {"bindings": [{**BINDING, "state": nested(100_000)}]},
+        )),
+    ],
+)  # fmt: skip
+def test_what_is_nested_too_deep_is_refused_wherever_it_stands(changes: dict[str, object]) -> None:
+    """F25: no reader, and none of those that hash or write what was read, ends in an error of Python's."""
+    with pytest.raises(FleetError) as caught:
+        read_snapshot({**holding(), **changes}, "facts.json")
+    assert (caught.value.code, caught.value.where) == ("facts-invalid", "facts.json")
+
+
+def test_a_spec_as_deep_as_any_that_people_write_is_held() -> None:
+    found = read_snapshot(holding(spec={**WEB["spec"], "unknown": nested(90)}), "facts.json")
+    assert snapshot_digest(found)
+
+
 def test_until_when_certificates_are_valid_reads_back() -> None:
     ends = {"a": CertificateEnds(server=AT, client=AT + timedelta(days=1))}
     document = json.loads(json.dumps(write_snapshot(replace(SNAPSHOT, certificates=ends))))
