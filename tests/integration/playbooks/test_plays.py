@@ -79,6 +79,23 @@ def test_fleet_info(play: Player, joined: dict[str, t.Any]):
     assert snapshot(play.folder) == before
 
 
+def test_fleet_history_info(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    """In check mode no file is written; asking leaves no trace in the history, and asks no member."""
+    before = snapshot(play.folder)
+    assert play("fleet_history_info", "--check", **joined).clean().changed == 0
+    assert snapshot(play.folder) == before
+    for _time in range(2):
+        assert play("fleet_history_info", **joined).clean().changed == 0
+    after = snapshot(play.folder)
+    assert {name for name in after if after[name] != before.get(name)} == {"history.csv"}
+    assert after["history.csv"].startswith(b"at,ended,by,action,kind,object")
+    told = play("gitops.fleet.history", records=joined["records"], member="west").clean().output
+    assert "Joined" in told and "MemberCluster/west" in told and "MemberCluster/east" not in told
+    refused = play("gitops.fleet.history", records=joined["records"], since="lately", before="1d")
+    assert refused.code == 2 and "bad-option" in refused.output
+    assert fleet.writes_of("planner") == []
+
+
 def test_fleet_report(play: Player, joined: dict[str, t.Any], fleet: Fleet):
     """In check mode nothing is written. A report of records and files asks no member, and changes nothing."""
     before = snapshot(play.folder)
@@ -300,6 +317,9 @@ def test_gate(play: Player, driven: dict[str, t.Any]):
     assert play("gate", **driven).clean().changed == 1
     assert play("gate", **driven).clean().changed == 0
     assert play("gate", "--check", **driven).clean().changed == 0
+    asked = {"records": driven["records"], "object": "UpdateRun/web-136", "what": "GateApproved"}
+    told = " ".join(play("gitops.fleet.history", **asked).clean().output.split())
+    assert told.count("GateApproved") == 1 and "reason: the change board has met" in told
 
 
 def end(play: Player, fleet: Fleet) -> None:
