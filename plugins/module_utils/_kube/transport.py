@@ -153,7 +153,7 @@ def header_dict(pairs: t.Iterable[tuple[str, str]]) -> t.Any:
 
 
 def is_failure(error: Exception) -> bool:
-    """Whether this is a fault of the way to the server, and not of this program."""
+    """Whether this, raised by a request, is a fault of the way to the server, and not of this program."""
     return isinstance(error, (failures.HTTPError, OSError))
 
 

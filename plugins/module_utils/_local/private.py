@@ -19,7 +19,8 @@ def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def own_folder(path: Path) -> Path:
-    """The folder, if only this user (or root) can put something else into it; FleetError ``unsafe-folder``."""
+    """The folder, or what a link leads to, if by its owner and mode only this user (or root) can put something else
+    into it; FleetError ``unsafe-folder``, FileNotFoundError if nothing is there."""
     why = others_may_write(path.resolve())
     if why:
         raise FleetError(
@@ -31,7 +32,8 @@ def own_folder(path: Path) -> Path:
 
 
 def others_may_write(path: Path) -> str:
-    """Why another user than this one and root could have changed it, a link itself; empty if none could."""
+    """Why another user than this one and root could have changed it, by its owner and mode alone; empty if none could.
+    A link is not followed, and always refused on Linux, where its mode is 0777. FileNotFoundError if there is none."""
     found = path.lstat()
     if found.st_uid not in (0, os.geteuid()):
         return f"it belongs to user {found.st_uid}"

@@ -18,7 +18,7 @@ from .._core.objects.updates.run_status import (
 )
 from .._core.objects.updates.update_run import UpdateRun
 from .._core.updates.approvals import named_makers
-from .._core.updates.record.summary import completed_by, first_line
+from .._core.updates.record.summary import completed_by, in_one_line
 from .._core.values.instants import write_time
 from .._core.values.update_states import (
     COMPLETED,
@@ -121,9 +121,9 @@ def _member(member: MemberUpdateStatus) -> str:
     again = f"attempt {member.attempt}" if member.attempt > 1 else ""
     versions = f"{member.version_before} -> {member.version_after}" if member.version_after else member.version_before
     if member.status.state == COMPLETED:
-        return _joined(versions, _took(member.status), again, member.message)
+        return _joined(versions, ", ".join(member.node_images), _took(member.status), again, member.message)
     who = f"skipped by {member.skipped_by}" if member.status.state == SKIPPED and member.skipped_by else ""
-    return _joined(who, member.reason, again, first_line(member.message))
+    return _joined(who, member.reason, again, in_one_line(member.message))
 
 
 def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, makers: Makers) -> Row:

@@ -221,9 +221,9 @@ def test_a_damaged_entry_is_named_and_hides_no_other(file_fleet: Fleet) -> None:
     assert any("bad" in str(each) for each in found.problems)
 
 
-def forged(**spec: t.Any) -> Document:
+def forged(by: str, **spec: t.Any) -> Document:
     """An entry that no verb wrote."""
-    given = {"at": "2020-01-01T00:00:00Z", "by": "the boss", "action": "Left", "object": {"kind": "MemberCluster"}}
+    given = {"at": "2020-01-01T00:00:00Z", "by": by, "action": "Left", "object": {"kind": "MemberCluster"}}
     metadata = {"name": "20200101t000000z-0001-00000000"}
     return {"apiVersion": ENTRIES.api_version, "kind": "AuditEntry", "metadata": metadata, "spec": {**given, **spec}}
 
@@ -234,7 +234,8 @@ def test_an_account_that_conducts_adds_entries_and_neither_changes_nor_deletes_o
 ) -> None:
     hub_fleet.join("m1")
     ((name, entry),) = entries(hub_fleet).items()
-    client, path = log_in(purpose.replace("_", "-"), purpose), ENTRIES.path("", name)
+    user = purpose.replace("_", "-")
+    client, path = log_in(user, purpose), ENTRIES.path("", name)
     for attempt in (
         lambda: client.put(path, {**entry, "metadata": {**entry["metadata"], "labels": {"a": "b"}}}),
         lambda: client.request("PATCH", path, {"spec": {"by": "nobody"}}, {"fieldManager": "x"}, MERGE),
@@ -247,9 +248,9 @@ def test_an_account_that_conducts_adds_entries_and_neither_changes_nor_deletes_o
     assert entries(hub_fleet) == {name: entry}
     if purpose == READER:
         with pytest.raises(ApiError):
-            client.post(ENTRIES.path(), forged())
+            client.post(ENTRIES.path(), forged(user))
     else:
-        client.post(ENTRIES.path(), forged())
+        client.post(ENTRIES.path(), forged(user))
 
 
 def test_not_even_an_administrator_rewrites_an_entry(hub_fleet: Fleet) -> None:
@@ -266,13 +267,23 @@ def test_not_even_an_administrator_rewrites_an_entry(hub_fleet: Fleet) -> None:
     assert entries(hub_fleet)[name]["spec"] == entry["spec"]
 
 
+def test_nobody_adds_an_entry_in_another_name(hub_fleet: Fleet, log_in: Login) -> None:
+    """Not even an administrator; the hub's policy compares it with whoever asks."""
+    hub_fleet.join("m1")
+    assert hub_fleet.hub is not None
+    for client in (log_in("anna", CONDUCTOR), hub_fleet.hub.client):
+        with pytest.raises(ApiError) as refused:
+            client.post(ENTRIES.path(), forged("the boss"))
+        assert refused.value.status == 403 and "spec.by is whoever writes the entry" in str(refused.value)
+
+
 def test_whoever_may_add_entries_can_tell_what_never_was(hub_fleet: Fleet, log_in: Login) -> None:
-    """An entry is a word, not a proof: of a forged one the hub holds only when it was created."""
+    """Of a forged one, which is in the own name, the hub holds when it was created."""
     hub_fleet.join("m1")
     approver = log_in("anna", APPROVER)
-    approver.post(ENTRIES.path(), forged())
+    approver.post(ENTRIES.path(), forged("anna"))
     first, *_others = asked(hub_fleet)
-    assert (first.by, first.action, first.entry) == ("the boss", "Left", forged()["metadata"]["name"])
+    assert (first.by, first.action, first.entry) == ("anna", "Left", forged("anna")["metadata"]["name"])
     stored = entries(hub_fleet)[first.entry]
     assert not stored["metadata"]["creationTimestamp"].startswith("2020")
 

@@ -112,6 +112,30 @@ def test_a_field_can_leave_the_manifest_as_it_is_ignored_and_nothing_scales_down
     assert there(file_fleet)["spec"]["replicas"] == 2
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=["ClientSideApply", "ServerSideApply"])
+def test_an_item_that_is_ignored_stays_and_goes_as_others_have_it(file_fleet: Fleet, strategy: Document | None) -> None:
+    """First the manifest does not name it any more, then it is taken away, then the manifest names it again."""
+    ignore = '.spec.template.spec.containers[name="side"]'
+    both, alone = web(file_fleet, ignore), web(file_fleet, ignore)
+    both["spec"]["template"]["spec"]["containers"].append({"name": "side", "image": "side:1"})
+
+    def names() -> list[str]:
+        return [each["name"] for each in there(file_fleet)["spec"]["template"]["spec"]["containers"]]
+
+    placed(file_fleet, both, strategy=strategy)
+    file_fleet.resources(alone)
+    assert not file_fleet.apply().problems and names() == ["web", "side"]
+    file_fleet.resources(both)
+    assert not file_fleet.apply().problems and names() == ["web", "side"]
+    gone = {"spec": {"template": {"spec": {"containers": [{"name": "side", "$patch": "delete"}]}}}}
+    client = file_fleet.servers["m1"].client
+    client.request("PATCH", path(file_fleet), gone, content_type="application/strategic-merge-patch+json")
+    assert names() == ["web"] and not file_fleet.look().changed
+    both["spec"]["minReadySeconds"] = 5
+    file_fleet.resources(both)
+    assert not file_fleet.apply().problems and names() == ["web"]
+
+
 def test_a_scale_between_look_and_write_is_kept(file_fleet: Fleet) -> None:
     """The write names the state that was seen: it is refused, and made anew of what is there then. The first time, as
     the field changes hands, it is refused for good."""

@@ -28,16 +28,14 @@ def test_a_placement_is_explained_looked_at_and_ended(play: Player, fleet: Fleet
     play("member_cluster", **values).clean()
     records = {"records": values["records"]}
     told = play("gitops.fleet.explain", **records, placements=FILES["placements"], clusters=["east"]).clean()
-    assert "east is not picked: no facts of it are known." in told.output
+    assert "east is not picked: its facts are not known." in told.output
     assert "no placement is recorded" in play("gitops.fleet.status", **records).clean().output
     try:
         play("gitops.fleet.apply", **records, **FILES).clean()
         status = play("gitops.fleet.status", **records, placement="shop").clean()
         assert "PLACEMENT" in status.output and "Available" in status.output and "  west" in status.output
         told = play("gitops.fleet.explain", **records, placement="shop", clusters="west").clean()
-        assert (
-            "west keeps the placement, though it would not be picked afresh: no facts of it are known." in told.output
-        )
+        assert "west keeps the placement, though it would not be picked afresh: its facts are not known." in told.output
         assert "gitops.fleet.facts reads facts into a file; name it with -e facts=..." in told.output
         facts = str(play.folder / "facts.json")
         play("gitops.fleet.facts", **records, dest=facts).clean()

@@ -58,6 +58,17 @@ class Seen:
             and each["responseStatus"]["code"] < 300
         )
 
+    def most_nodes(self, before: Seen, there: int) -> int:
+        """How many nodes there were at the most since ``before``, when there were so many."""
+        most = there
+        for each in self.events[len(before.events) :]:
+            if (each.get("objectRef") or {}).get("resource") != "nodes" or each["objectRef"].get("subresource"):
+                continue
+            if each["verb"] in ("create", "delete") and each["responseStatus"]["code"] < 300:
+                there += 1 if each["verb"] == "create" else -1
+                most = max(most, there)
+        return most
+
     @property
     def control_planes(self) -> list[str]:
         """Versions of the API server, in the order in which they served."""
@@ -90,11 +101,11 @@ def new_nodes(server: Server, before: t.Container[str]) -> int:
         return 0
 
 
-def maintained(fleet: UpdateFleet, opens: datetime) -> None:
-    """Members of ring ``early`` have a window of four hours each day, from ``opens`` on."""
+def maintained(fleet: UpdateFleet, opens: datetime, name: str = "kubernetes") -> None:
+    """Members of ring ``early`` have a window of four hours each day, from ``opens`` on, for what its name says."""
     schedule = {"schedule": {"daily": {"intervalDays": 1}}, "startDate": "2026-01-01"}
     window = {**schedule, "durationHours": 4, "startTime": f"{opens:%H:%M}"}
-    windows = [{"name": "kubernetes", "memberSelector": {"byLabel": "ring=early"}, "maintenanceWindow": window}]
+    windows = [{"name": name, "memberSelector": {"byLabel": "ring=early"}, "maintenanceWindow": window}]
     found = {
         "apiVersion": API,
         "kind": "FleetMaintenance",
@@ -183,15 +194,23 @@ def test_a_whole_fleet_once_and_no_more(fleet: UpdateFleet, plays: Plays) -> Non
 
 
 def images_alone(fleet: UpdateFleet, plays: Plays, member: str) -> None:
-    """D3-24. Every node is replaced once more, for its image; kubelets stay at their version, the control plane as it
-    is."""
+    """D3-24, D3-32, D3-105, D3-106. In its own window every node is replaced once more, for its image, by one more at
+    a time; kubelets stay at their version, the control plane as it is. What it got is recorded."""
     server = fleet.server(member)
     before, seen = nodes_of(server), Seen(server)
     fleet.run_name += "-images"
     wanted = {"type": "Custom", "customNodeImageVersions": [{"version": "SimulatedLinux-2"}]}
     fleet.write(sequence(("canary",)), kind="NodeImageOnly", target="", images=wanted, nodePools=ONE_BY_ONE)
+    fleet.patch(f"{MEMBER_CLUSTERS}/{member}", {"metadata": {"labels": {"ring": "early"}}})
+    opens = (datetime.now(UTC) + timedelta(hours=6)).replace(second=0, microsecond=0)
+    maintained(fleet, opens, "nodeImage")
+    assert plays(CONDUCT, **fleet.variables(max_idle=0)).code(0).fleet["resume_at"] == f"{opens:%Y-%m-%dT%H:%M:%SZ}"
+    assert nodes_of(server) == before and fleet.row(member).reason == "WindowClosed"
+    maintained(fleet, datetime.now(UTC) - timedelta(hours=1), "nodeImage")
     assert plays(CONDUCT, **fleet.variables()).code(0).fleet["outcome"] == "done"
     after = Seen(server)
+    assert fleet.row(member).node_images == ("SimulatedLinux-2",)
+    assert after.most_nodes(seen, len(before)) == len(before) + 1
     assert versions(server) == {(NEW, "SimulatedLinux-2")} and len(nodes_of(server)) == len(before)
     assert after.nodes("delete") == sorted([*seen.nodes("delete"), *before])
     assert len(after.nodes("create")) == len(seen.nodes("create")) + len(before)

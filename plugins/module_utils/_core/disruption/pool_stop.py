@@ -19,7 +19,8 @@ Document = dict[str, t.Any]
 
 
 def is_stopped(pool: Mapping[str, t.Any]) -> bool:
-    """Whether we have stopped the pool, a manifest: its budgets of before are kept in an annotation."""
+    """Whether we have stopped the pool, a manifest: its budgets of before are kept in an annotation, also where others
+    have edited them since."""
     return BEFORE in ((pool.get("metadata") or {}).get("annotations") or {})
 
 

@@ -110,18 +110,25 @@ def history(
 
 
 def _paired(entries: t.Sequence[AuditEntry], holders: t.Container[str]) -> list[HistoryRow]:
-    """One row for an act by steps, where both its entries are there. What ends without a beginning is a row, too."""
-    ends = {each.spec.entry: each for each in entries if each.spec.phase == ENDED and each.spec.entry}
-    begun = {each.name for each in entries if each.spec.phase == BEGUN}
+    """One row for an act by steps, where both its entries are there. What ends without a beginning is a row, too; so is
+    what somebody else says of its end, for whoever begins an act ends it."""
+    begun = {(each.name, each.spec.by, each.spec.action) for each in entries if each.spec.phase == BEGUN}
+    ends = {each.spec.entry: each for each in entries if _ends(each) in begun}
     rows = []
     for each in entries:
-        if each.spec.phase == ENDED and each.spec.entry in begun:
+        if _ends(each) in begun:
             continue
         row, end = _row(each), ends.get(each.name)
         if each.spec.phase == BEGUN:
             row = _ended(row, end.spec) if end else _open(row, each.spec.holder in holders)
         rows.append(row)
     return rows
+
+
+def _ends(entry: AuditEntry) -> tuple[str, str, str] | None:
+    """What the entry says the end of: the name of the entry before, who wrote that, and the action."""
+    spec = entry.spec
+    return (spec.entry, spec.by, spec.action) if spec.phase == ENDED else None
 
 
 def _row(entry: AuditEntry) -> HistoryRow:

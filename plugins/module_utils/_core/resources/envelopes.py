@@ -81,8 +81,9 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
 
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
-    """The selection with what is in its envelopes in their place, in hash order. If any envelope has a problem, that is
-    added and the objects stay as they are."""
+    """The selection with what is in its envelopes in their place, in hash order. If an envelope has a problem, or an
+    object comes twice, that is added and the objects stay as they are; ``bad-ignore`` of what is in one is added too,
+    and keeps none closed."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))

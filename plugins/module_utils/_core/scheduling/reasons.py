@@ -60,7 +60,7 @@ SENTENCES: t.Mapping[str, str] = {
     GONE: "it has left the fleet",
     "leaving": "it is leaving the fleet",
     "evacuated": "it is evacuated, until it is readmitted",
-    "agent-not-online": "no facts of it are known",
+    "agent-not-online": "its facts are not known",
     "heartbeat-too-old": "its last heartbeat was {minutes:.2f} minutes old, more than {limitMinutes}",
     "heartbeat-missing": "it has never been heard of",
     "agent-not-joined": "it has not joined the fleet",

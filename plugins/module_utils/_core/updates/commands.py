@@ -91,6 +91,7 @@ def record(
     reason: str = "",
     version_before: str = "",
     version_after: str = "",
+    node_images: tuple[str, ...] = (),
 ) -> RunState:
     """Writes down the end of an attempt at a member: ``result`` is Completed, Failed, or Skipped (there was nothing to
     do).
@@ -110,6 +111,7 @@ def record(
             skipped_by=SYSTEM if result == SKIPPED else "",
             version_before=version_before or row.version_before,
             version_after=version_after or row.version_after,
+            node_images=node_images or row.node_images,
             completed=now,
         )
 

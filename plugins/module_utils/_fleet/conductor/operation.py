@@ -55,7 +55,8 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """``result`` is Completed, Failed or Skipped; ``reason`` is one of ``_core.values.update_states``, or empty."""
+    """``result`` is Completed, Failed or Skipped; ``reason`` is one of ``_core.values.update_states``, or empty;
+    ``parts_after`` says what parts of the subject were at then, where they were looked at."""
 
     operation: str
     result: str
@@ -63,6 +64,7 @@ class Ended:
     message: str = ""
     version_before: str = ""
     version_after: str = ""
+    parts_after: tuple[str, ...] = ()
 
     @classmethod
     def failed(cls, operation: str, message: str, *, begun: bool, version_before: str = "") -> Ended:

@@ -156,7 +156,7 @@ def doubles(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
 
 
 def several_names(uids: t.Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """The names of each cluster that has more than one, in order."""
+    """The names of each cluster that has more than one, in order; ``uids`` as of ``doubles``."""
     names: dict[str, list[str]] = {}
     for name in sorted(uids):
         if uids[name]:

@@ -19,7 +19,7 @@ from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import Terms
 from ..._core.updates.preflight import Judge
 from ..._core.updates.record.run_state import run_of
-from ..._core.updates.record.summary import first_line, refusal_of
+from ..._core.updates.record.summary import in_one_line, refusal_of
 from ..._core.updates.releases import versions
 from ..._core.updates.releases.targets import target_of
 from ..._core.updates.run import MemberRow, RunState
@@ -247,7 +247,7 @@ def verdict(ending: RunEnding) -> RunVerdict:
     if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
         lost = [row for row in rows if row.state == FAILED or _lost(row.state, row.skipped_by, row.reason)]
         if lost:
-            named = "; ".join(f"{row.name} {row.state}: {first_line(row.message) or row.reason}" for row in lost[:10])
+            named = "; ".join(f"{row.name} {row.state}: {in_one_line(row.message) or row.reason}" for row in lost[:10])
             return RunVerdict(outcome=PARTIAL, code="not-all-members", message=named)
         return RunVerdict(outcome=DONE)
     if ending.why != "waiting":

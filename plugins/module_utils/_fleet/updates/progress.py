@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import named_makers
-from ..._core.updates.record.summary import completed_by, first_line
+from ..._core.updates.record.summary import completed_by, in_one_line
 from ..._core.updates.run import (
     MemberRow,
     OpenGate,
@@ -162,7 +162,7 @@ class RunProgress:
             goal = self.run.target or "newer node images"
             return f"{words} ({self.versions.get(row.name, '?')} -> {goal}{again})"
         if row.state in (PENDING, SKIPPED, FAILED):
-            why = first_line(row.message) or row.reason
+            why = in_one_line(row.message) or row.reason
             return f"{words}: {why}" if why else words
         took = f" in {(row.completed - row.started).total_seconds():.0f} s" if row.completed and row.started else ""
         return f"{words}{took}" + (f", now {row.version_after}" if row.version_after else "")

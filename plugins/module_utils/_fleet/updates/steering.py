@@ -321,4 +321,5 @@ def change_of(event: Begun | Ended, now: datetime) -> RunChange:
         reason=event.reason,
         version_before=event.version_before,
         version_after=event.version_after,
+        node_images=event.parts_after,
     )

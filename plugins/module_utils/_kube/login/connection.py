@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..._core.errors import FleetError
+from ..._core.errors import FleetError, Problem
 from ..files import read_file
 
 MAX_TOKEN = 100_000  # bytes; servers take no header that is longer than a megabyte
@@ -100,7 +100,7 @@ class Connection:
     system's. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer token; ``credentials`` takes its
     place where credentials change while we run. ``impersonate`` holds header pairs. ``name`` is what messages call the
     cluster. ``notes`` are what people are told when the connection is used. FleetError ``kubeconfig-invalid`` or
-    ``credentials-invalid`` for values that cannot be sent.
+    ``credentials-invalid`` for values that cannot be sent, all at once.
     """
 
     server: str
@@ -117,6 +117,11 @@ class Connection:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        found = tuple(self._problems())
+        if found:
+            raise FleetError.of(found)
+
+    def _problems(self) -> t.Iterator[Problem]:
         for what, url, problem, form in (
             ("server", self.server, _server_problem(self.server), "https://host:port"),
             ("proxy-url", self.proxy, _proxy_problem(self.proxy), "http://host:port or socks5://host:port"),
@@ -124,12 +129,15 @@ class Connection:
             if problem:
                 shown = without_userinfo(url)
                 text = f"{what} {shown!r:.200} {problem}"
-                raise FleetError("kubeconfig-invalid", text, self.name or f"{shown:.200}", f"write it as {form}")
-        bearer(self.token, self.where)
+                yield Problem("kubeconfig-invalid", text, self.name or f"{shown:.200}", f"write it as {form}")
+        try:
+            bearer(self.token, self.where)
+        except FleetError as error:
+            yield from error.problems
         for name, value in self.impersonate:
             if not _is_header(name + value):
                 text = f"{name} cannot be sent as an HTTP header"
-                raise FleetError("kubeconfig-invalid", text, self.where, "use printable ASCII in as, as-groups, as-uid")
+                yield Problem("kubeconfig-invalid", text, self.where, "use printable ASCII in as, as-groups, as-uid")
 
     @property
     def where(self) -> str:

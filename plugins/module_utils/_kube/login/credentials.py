@@ -68,8 +68,9 @@ def contexts(path: str | Path) -> tuple[str, ...]:
 def connection_from_kubeconfig(path: str | Path, context: str = "") -> Connection:
     """The connection of a context; of ``current-context`` if none is named.
 
-    FleetError ``kubeconfig-missing``, ``kubeconfig-invalid`` (all problems of that context at once) or
-    ``context-missing`` (with the contexts there are).
+    FleetError ``kubeconfig-missing``, ``context-missing`` (with the contexts there are), ``kubeconfig-invalid`` (all
+    that cannot be read of that context at once, else all that cannot be sent, ``credentials-invalid`` for the token
+    among it), ``missing-library``.
     """
     return _connection(read_kubeconfig(path), context, trusted=True)
 
@@ -80,7 +81,8 @@ def connection_from_document(document: t.Any, context: str = "", where: str = ""
 
     Whoever can write that Secret must not be able to run a command here or to read a file of this machine, so a
     document that names either is refused (FleetError ``kubeconfig-invalid``); so are servers that are not https, and
-    addresses that no server of a cluster has. ``context-missing`` as above. ``where`` is for messages.
+    addresses that no server of a cluster has. ``context-missing`` and ``credentials-invalid`` as above. ``where`` is
+    for messages.
     """
     return _connection(kubeconfig_from_document(document, where or "kubeconfig"), context, trusted=False)
 
@@ -88,7 +90,7 @@ def connection_from_document(document: t.Any, context: str = "", where: str = ""
 def connection_in_cluster(environ: t.Mapping[str, str] | None = None, account: Path = _ACCOUNT) -> Connection:
     """The API server of the cluster that this process runs in, as its service account; its token is read from the file
     again as it is renewed. FleetError ``kubeconfig-missing`` outside of a cluster or without the account's ``ca.crt``,
-    ``credentials-missing`` without its token."""
+    ``credentials-missing`` without its token, ``kubeconfig-invalid`` and ``credentials-invalid`` as of a Connection."""
     environ = os.environ if environ is None else environ
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:

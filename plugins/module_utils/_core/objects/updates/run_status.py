@@ -86,6 +86,7 @@ class MemberUpdateStatus:
     reference: str = prop("What the driver gave back to find the operation again.", default="")
     version_before: str = prop("Version before the upgrade.", default="")
     version_after: str = prop("Version after the upgrade.", default="")
+    node_images: tuple[str, ...] = prop("Images that nodes of its pools had at the end, each once.", default=())
     reason: str = prop("Machine-readable cause of the state.", default="")
     skipped_by: str = prop("Who skipped it.", default="", enum=(USER, SYSTEM))
     skipped_via: str = prop("Kind of target that was skipped.", default="", enum=TARGET_TYPES)

@@ -38,8 +38,8 @@ def warn_update_strategy(obj: UpdateStrategy) -> t.Iterator[Finding]:
 
 
 def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
-    """Everything that is wrong in the stages of an update strategy; ``path`` is that of the strategy, empty at the top
-    of a document."""
+    """Everything that is wrong in the stages of an update strategy over several fields, and in its selectors; ``path``
+    is that of the strategy, empty at the top of a document."""
     names: dict[str, int] = {}
     groups: dict[str, int] = {}
     for index, stage in enumerate(strategy.stages):
@@ -101,7 +101,8 @@ def _check_segment(segment: UpdateStage | UpdateGroup, place: str) -> t.Iterator
 
 
 def check_member_selector(selector: MemberSelector | None, path: str) -> t.Iterator[Found]:
-    """Whether the selector's text, at ``path``, can be read as ``kubectl -l`` would; None has nothing wrong with it."""
+    """The problem ``invalid-label-selector``, at ``path``, of a selector that ``parse_selector`` refuses; None has
+    nothing wrong with it."""
     if selector is None:
         return
     try:

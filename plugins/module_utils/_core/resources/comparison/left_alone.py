@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import typing as t
+from dataclasses import dataclass
 
 from ...errors import Problem
 from ...objects.identity import Manifest, ObjectId, annotations_of, labels_of, metadata_of
@@ -77,20 +78,23 @@ def left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manif
         return _as_held(manifest, live, ours or {})
     nodes = (*(() if ours is None else (ours,)), *(each.fields for each in others))
     for path in paths:
-        manifest = _kept(manifest, live, path, ours, nodes)
+        manifest = _kept(_At(manifest, live, ours, nodes), path)
     return manifest
 
 
 def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Manifest:
-    """The manifest with what the ``paths`` name taken from ``live``, so that no difference is left there."""
+    """The manifest with what the ``paths`` name taken from ``live``, so that no difference is left there: fields and
+    items of lists too that only one of them has. An item that only one has is a difference if a path ends within it. An
+    empty path gives ``live``."""
+    nodes = tuple(each.fields for each in owners(live, "")[1])
     for path in paths:
-        manifest = _kept(manifest, live, path, {}, ({},)) if path else live
+        manifest = _kept(_At(manifest, live, None, nodes, sends=False), path)
     return manifest
 
 
 def compared(manifest: Manifest, live: Manifest) -> Manifest:
-    """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live``, and the
-    annotation itself is left out. ValueError as of ``ignored``."""
+    """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live`` as by
+    ``as_live``, and the annotation itself is left out. ValueError as of ``ignored``."""
     paths = ignored(manifest)
     if not paths:
         return manifest
@@ -148,52 +152,93 @@ def _check(path: Path, text: str) -> None:
         raise ValueError(f"{text} cannot be ignored: it says which object this is, or is never compared")
 
 
-def _kept(desired: t.Any, live: t.Any, path: Path, ours: Node | None, nodes: tuple[Node, ...]) -> t.Any:
-    """``desired`` with what stands at ``path`` as ``ours`` has it in ``live``, or without it.
+@dataclass(frozen=True)
+class _At:
+    """One place in a manifest beside its live value. ``ours`` and ``nodes`` are what we and all owners own from here
+    down, ``sends`` tells a manifest that is applied from one that is only compared.
 
-    ``nodes`` are what all owners own from here down. One without children is a map or list that is only ever replaced
-    as a whole: there the live value stays whoever owns it.
+    A node without children is a map or list that is only ever replaced as a whole: there the live value stays whoever
+    owns it.
     """
-    if not path:
-        return ABSENT if ours is None or isinstance(live, Absent) else _held(live, ours)
-    step, rest = path[0], path[1:]
-    atomic = any(not node for node in nodes)
 
-    def below(name: str, inner: t.Any, there: t.Any) -> t.Any:
-        if atomic:
-            return _kept(inner, there, rest, {}, ({},))
-        own = None if ours is None else ours.get(name)
-        return _kept(inner, there, rest, own, tuple(node[name] for node in nodes if name in node))
+    desired: t.Any
+    live: t.Any
+    ours: Node | None
+    nodes: tuple[Node, ...]
+    sends: bool = True
 
-    if isinstance(step, str):
-        return _kept_in_map(desired, live, step, below)
-    return _kept_in_list(desired, live, dict(step), nodes, below)
+    @property
+    def whole(self) -> bool:
+        return any(not node for node in self.nodes)
 
+    @property
+    def unnamed(self) -> bool:
+        """Whether the manifest says nothing here; the null of one that is applied is a value."""
+        return isinstance(self.desired, Absent) or (self.desired is None and not self.sends)
 
-_Below = t.Callable[[str, t.Any, t.Any], t.Any]
+    @property
+    def lacking(self) -> bool:
+        return self.live is None or isinstance(self.live, Absent)
 
-
-def _kept_in_map(desired: t.Any, live: t.Any, key: str, below: _Below) -> t.Any:
-    if not isinstance(live, t.Mapping) or not isinstance(desired, (t.Mapping, Absent)):
-        return desired
-    before = {} if isinstance(desired, Absent) else desired
-    after = below(f"f:{key}", before.get(key, ABSENT), live.get(key, ABSENT))
-    if isinstance(after, Absent):
-        return {name: each for name, each in before.items() if name != key} if key in before else desired
-    return {**before, key: after}
+    def below(self, name: str, desired: t.Any, live: t.Any) -> _At:
+        if self.sends and self.whole:
+            return _At(desired, live, {}, ({},))
+        ours = None if self.ours is None else self.ours.get(name)
+        return _At(desired, live, ours, tuple(node[name] for node in self.nodes if name in node), self.sends)
 
 
-def _kept_in_list(desired: t.Any, live: t.Any, keys: Node, nodes: tuple[Node, ...], below: _Below) -> t.Any:
-    if not isinstance(desired, list) or not isinstance(live, list):
-        return desired
-    kept = list(desired)
-    for position, (name, found) in enumerate(match_items(desired, keys_of(nodes))):
-        item = desired[position]
-        if isinstance(item, t.Mapping) and all(same_json(item.get(key), value) for key, value in keys.items()):
-            there = item_with(live, found or keys)
-            if not isinstance(there, Absent):
-                kept[position] = below(name, item, there)
-    return [each for each in kept if not isinstance(each, Absent)]
+def _kept(at: _At, path: Path) -> t.Any:
+    """What is desired, with what stands at ``path`` as it is live, of what is applied only what is ours; ABSENT if
+    nothing is left."""
+    if path:
+        step, rest = path[0], path[1:]
+        return _kept_in_map(at, step, rest) if isinstance(step, str) else _kept_in_list(at, dict(step), rest)
+    if not at.sends:
+        return at.live
+    return ABSENT if at.ours is None or isinstance(at.live, Absent) else _held(at.live, at.ours)
+
+
+def _kept_in_map(at: _At, key: str, rest: Path) -> t.Any:
+    """Where all is missing around a field that others set, it is made with what is to be around it, or not at all."""
+    if not (at.lacking or isinstance(at.live, t.Mapping)) or not (at.unnamed or isinstance(at.desired, t.Mapping)):
+        return at.desired
+    before, there = {} if at.unnamed else at.desired, {} if at.lacking else at.live
+    after = _kept(at.below(f"f:{key}", before.get(key, ABSENT), there.get(key, ABSENT)), rest)
+    if not isinstance(after, Absent):
+        return {**before, key: after}
+    if key not in before:
+        return at.desired
+    left = {name: each for name, each in before.items() if name != key}
+    if at.lacking and not left:
+        return ABSENT
+    return at.desired if at.lacking and at.sends else left
+
+
+def _kept_in_list(at: _At, keys: Node, rest: Path) -> t.Any:
+    if not (at.lacking or isinstance(at.live, list)) or not (at.unnamed or isinstance(at.desired, list)):
+        return at.desired
+    before, there = [] if at.unnamed else at.desired, [] if at.lacking else at.live
+    known = keys_of(at.nodes)
+    kept, matched = list(before), []
+    for position, (name, found) in enumerate(match_items(before, known)):
+        item = before[position]
+        if isinstance(item, t.Mapping) and _is_named({**found, **item}, keys):
+            matched.append(item_with(there, found or keys))
+            kept[position] = _kept(at.below(name, item, matched[-1]), rest)
+    kept = [each for each in kept if not isinstance(each, Absent)]
+    for position, (name, found) in enumerate(() if rest else match_items(there, known)):
+        item = there[position]
+        if _is_named(item, keys) and not any(item is each for each in matched):
+            after = _kept(at.below(name, ABSENT, item), rest)
+            if not isinstance(after, Absent):
+                kept.insert(position, {**found, **after})
+    if kept or not before:
+        return kept or at.desired
+    return ABSENT if at.lacking or (at.sends and not at.whole) else []
+
+
+def _is_named(item: t.Any, keys: Node) -> bool:
+    return isinstance(item, t.Mapping) and all(same_json(item.get(key), value) for key, value in keys.items())
 
 
 def _held(live: t.Any, node: Node) -> t.Any:

@@ -26,7 +26,7 @@ from ...objects.staged.update_run import (
 )
 from ...schema.meta import find_condition
 from ...windows.clocks import shifted
-from ..conditions import FALSE, TRUE, Conditions, Row, status_is
+from ..conditions import FALSE, TRUE, Conditions, Row
 from . import tasks as staged_tasks
 from .begin import begin
 from .deletion import delete, going
@@ -135,10 +135,8 @@ def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
 
 def settled(state: StagedState) -> bool:
     """Whether a staged update run has ended, or stands until it is told to go on."""
-    conditions = state.run.status.conditions
-    progress = find_condition(conditions, PROGRESSING)
-    stopped = progress is not None and progress.reason == RUN_STOPPED[1]
-    return stopped or _said(conditions, SUCCEEDED, TRUE, FALSE) or _said(conditions, INITIALIZED, FALSE)
+    progress = find_condition(state.run.status.conditions, PROGRESSING)
+    return is_over(state.run) or (progress is not None and progress.reason == RUN_STOPPED[1])
 
 
 def _said(conditions: Conditions, kind: str, *statuses: str) -> bool:
@@ -160,10 +158,10 @@ def _decision(
 
 
 def is_over(run: ClusterStagedUpdateRun) -> bool:
-    """Whether a staged update run could not begin, or has ended: it is never revived."""
-    conditions, generation = run.status.conditions, run.metadata.generation
-    ended = any(status_is(conditions, SUCCEEDED, generation, each) for each in (TRUE, FALSE))
-    return ended or status_is(conditions, INITIALIZED, generation, FALSE)
+    """Whether a staged update run could not begin, or has ended, at whatever generation: it is never revived, and an
+    edit of its wanted state does not begin it again."""
+    conditions = run.status.conditions
+    return _said(conditions, SUCCEEDED, TRUE, FALSE) or _said(conditions, INITIALIZED, FALSE)
 
 
 def _begun(scene: RunContext) -> RunContext:

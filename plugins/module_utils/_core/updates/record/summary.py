@@ -27,9 +27,9 @@ HALTED = "more members failed than allowed"
 _TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
 
 
-def first_line(message: str) -> str:
+def in_one_line(message: str) -> str:
     """One line for people of a message that ends with the output of an upgrade: its first, and the last that tells of
-    an error."""
+    an error, or the very last if none does; empty for an empty message."""
     first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     telling = [line for line in tail if _TELLING.search(line)] or tail
     return f"{first}: {telling[-1]}" if telling else first
@@ -102,7 +102,7 @@ def _failures(members: t.Sequence[MemberRow]) -> str:
         return HALTED
     first = failed[0]
     more = f", and {len(failed) - 1} more failed" if len(failed) > 1 else ""
-    return f"{first.name}: {first_line(first.message) or first.reason}{more}"
+    return f"{first.name}: {in_one_line(first.message) or first.reason}{more}"
 
 
 def _gates(gates: t.Sequence[GateRow]) -> str:

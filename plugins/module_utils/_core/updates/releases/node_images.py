@@ -84,6 +84,11 @@ def cluster_of(member: FleetMember) -> Cluster:
     )
 
 
+def node_images(cluster: Cluster) -> tuple[str, ...]:
+    """The images of its pools, ``family-version``, each once and in order; without those that are not known."""
+    return tuple(sorted({f"{each.family}-{each.image}" for each in cluster.pools if each.family and each.image}))
+
+
 def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
     """For each family the newest version that every member with a pool of it can have where it is.
 

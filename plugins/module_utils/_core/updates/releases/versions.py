@@ -30,7 +30,7 @@ def as_text(version: t.Any) -> str:
 
 
 def is_minor(version: str) -> bool:
-    """Whether a version names no patch, such as ``v1.34``."""
+    """Whether a version names a minor alone, such as ``v1.34``."""
     return _MINOR_ONLY.fullmatch(version) is not None
 
 

@@ -17,7 +17,7 @@ from datetime import datetime
 
 from ...._core.errors import FleetError
 from ...._core.objects.updates.update_run import NODE_IMAGE_ONLY
-from ...._core.updates.releases.node_images import Cluster
+from ...._core.updates.releases.node_images import Cluster, node_images
 from ...._core.updates.releases.releases import Releases
 from ...._core.updates.releases.targets import CONTROL_PLANE, UpgradeStep, UpgradeTarget, UpgradeWork, upgrade_work
 from ...._core.values import update_states as states
@@ -120,30 +120,33 @@ class WholeUpgrade:
             todo = upgrade_work(cluster, self._parts.target, self._parts.known(), self._parts.now())
         except ValueError as error:
             reason = states.UPGRADE_FAILED if self.begun else states.PRECONDITION_FAILED
-            return self._teller.ended(states.FAILED, reason, str(error), cluster.version)
+            return self._ended(cluster, states.FAILED, reason, str(error))
         over = self._over(todo, cluster, only_follow)
         return over or self._step(todo.steps[0], cluster)
 
     def _over(self, todo: UpgradeWork, cluster: Cluster, only_follow: bool) -> Last | None:
         """The end, if there is nothing more to do, or it cannot be done."""
-        at = cluster.version
         if todo.fail:
-            return self._teller.ended(states.FAILED, todo.fail.reason, todo.fail.message, at)
+            return self._ended(cluster, states.FAILED, todo.fail.reason, todo.fail.message)
         if todo.skip or not (todo.steps or todo.obstacles):
             if self.begun:
-                return self._teller.ended(states.COMPLETED, "", "; ".join(todo.left_out), at)
+                return self._ended(cluster, states.COMPLETED, "", "; ".join(todo.left_out))
             why = todo.skip
-            return self._teller.ended(states.SKIPPED, why.reason if why else "", why.message if why else "", at)
+            return self._ended(cluster, states.SKIPPED, why.reason if why else "", why.message if why else "")
         if only_follow:
             message = "the operation cannot be seen from here, and steps of it are left"
-            return self._teller.ended(states.FAILED, states.OPERATION_LOST, message, at)
+            return self._ended(cluster, states.FAILED, states.OPERATION_LOST, message)
         if todo.obstacles:
             first = todo.obstacles[0]
             return self._teller.paused(first.until, f"{first.reason}: {first.message}")
         if todo.steps[0] in self._done:
             message = f"{_named(todo.steps[0])} was upgraded, and is not at its target"
-            return self._teller.ended(states.FAILED, states.UPGRADE_FAILED, message, at)
+            return self._ended(cluster, states.FAILED, states.UPGRADE_FAILED, message)
         return None
+
+    def _ended(self, cluster: Cluster, result: str, reason: str, message: str) -> Ended:
+        found = self._teller.ended(result, reason, message, cluster.version)
+        return replace(found, parts_after=node_images(cluster))
 
     def _step(self, step: UpgradeStep, cluster: Cluster) -> Last | None:
         self._done.add(step)
@@ -180,7 +183,7 @@ class WholeUpgrade:
             return self._teller.paused(end.until, f"{_named(step)} waits: {end.paused}")
         if end.failure:
             message = f"{_named(step)}: {end.failure}"
-            return self._teller.ended(states.FAILED, states.UPGRADE_FAILED, message, cluster.version)
+            return self._ended(cluster, states.FAILED, states.UPGRADE_FAILED, message)
         return None
 
     def _given_up(self) -> bool:

@@ -8,9 +8,11 @@ from dataclasses import fields, replace
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import COMPLETED
 from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import run_text, waits_for
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
@@ -50,6 +52,12 @@ def test_every_node_has_its_state_and_a_failure_its_cause_d3_74() -> None:
         "a Failed UpgradeFailed; etcd is down",
         "b NotStarted",
     ]
+
+
+def test_the_images_that_a_member_got_are_told_d3_32() -> None:
+    play = played("s{g:a}").start()
+    done = record(play.run, play.member("a").operation, COMPLETED, play.now, node_images=("Linux-2", "Windows-7"))
+    assert any("Linux-2, Windows-7" in line for line in lines(Play(done)))
 
 
 def test_limits_are_printed_as_the_numbers_they_came_to_d3_79() -> None:

@@ -106,6 +106,15 @@ def test_an_end_whose_beginning_is_lost_is_told_by_itself() -> None:
     assert row.outcome == DONE and row.ended is None
 
 
+@pytest.mark.parametrize("other", [{"by": "mallory"}, {"action": "Left"}])
+def test_what_another_says_of_the_end_is_an_act_of_its_own(other: dict[str, str]) -> None:
+    begun = entry(phase=BEGUN)
+    forged = entry(**{"action": APPLIED, "phase": ENDED, "entry": begun.name, "outcome": DONE, **other})
+    first, second = rows(begun, forged)
+    assert (first.entry, first.outcome, first.ended) == (begun.name, NOT_ENDED, None)
+    assert second.entry == forged.name
+
+
 def test_what_an_entry_tells_is_not_told_again_by_a_record() -> None:
     known = entry(GATE_APPROVED, object=RUN, message="gate gate-1, before stage prod")
     assert [each.entry for each in rows(known, told=[told()])] == [known.name]

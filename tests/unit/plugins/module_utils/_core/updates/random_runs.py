@@ -93,6 +93,7 @@ def _member(chance: Random, name: str) -> rows.MemberRow:
         reference=chance.choice(WORDS),
         version_before=chance.choice(("", "v1.33.1")),
         version_after=chance.choice(("", "v1.34.2")),
+        node_images=chance.choice(((), ("AKSUbuntu-202309.26.0", "Windows-2"))),
         reason=chance.choice(WORDS),
         message=chance.choice(WORDS),
         skipped_by=chance.choice(("", USER, SYSTEM)),

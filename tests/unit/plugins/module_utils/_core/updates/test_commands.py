@@ -113,8 +113,9 @@ def test_stop_with_a_breached_group_and_one_to_go_on():  # V1, V9
 
 def test_record_takes_result_message_and_versions():
     run = played("s{g:a,b}").start().run
-    done = record(run, "r-0f8fad5b.a.1", COMPLETED, T0, "two pools left out", "", "1.35.4", "1.36.3")
+    done = record(run, "r-0f8fad5b.a.1", COMPLETED, T0, "two pools left out", "", "1.35.4", "1.36.3", ("Linux-2",))
     row = Play(done).member("a")
+    assert row.node_images == ("Linux-2",)
     assert (row.state, row.message, row.version_before, row.version_after) == (
         COMPLETED,
         "two pools left out",

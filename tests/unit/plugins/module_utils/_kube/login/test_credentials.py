@@ -230,6 +230,19 @@ def test_all_problems_are_told_at_once(tmp_path):
     ]
 
 
+def test_all_that_cannot_be_sent_is_told_at_once(tmp_path):
+    user = {"token": "canary\n", "as": "j\u00e4ne"}
+    cluster = {"server": "ftp://a", "proxy-url": "zz"}
+    error = refused(connection_from_kubeconfig, written(tmp_path, document(user, cluster)))
+    assert [each.code for each in error.problems] == [
+        "kubeconfig-invalid",
+        "kubeconfig-invalid",
+        "credentials-invalid",
+        "kubeconfig-invalid",
+    ]
+    assert [each.where for each in error.problems] == ["one"] * 4
+
+
 def test_a_document_may_not_reach_into_this_machine():
     """Whoever may write the Secret must not be able to run a command or to read a file here."""
     assert connection_from_document(document(), where="Secret fleet/a").token == "canary"

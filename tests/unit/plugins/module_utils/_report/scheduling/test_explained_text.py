@@ -24,7 +24,7 @@ def test_of_all_clusters_a_line_each():
 
 
 def test_where_no_facts_are_known_the_end_says_how_to_read_them():
-    unknown = {"sentence": "c is not picked: no facts of it are known.", "won": None}
+    unknown = {"sentence": "c is not picked: its facts are not known.", "won": None}
     found = [{**unknown, "blockers": [{"code": "agent-not-online"}]}] * 2
     assert explained_text(found, whole=True)[2:] == [
         "gitops.fleet.facts reads facts into a file; name it with -e facts=..."

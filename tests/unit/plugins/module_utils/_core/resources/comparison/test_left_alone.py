@@ -8,10 +8,14 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import differences
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.compare import (
+    additions,
+    differences,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.given_up import given_up
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.left_alone import (
     as_live,
+    compared,
     ignored,
     left_alone,
 )
@@ -141,3 +145,101 @@ def test_no_difference_is_left_where_something_is_ignored() -> None:
         desired = wanted(ignore, replicas=3)
         found = differences(as_live(desired, there, ignored(desired)), there, full=True)
         assert ".spec.replicas" not in [each.path for each in found]
+
+
+CONTAINERS = ".spec.template.spec.containers"
+APP = {"name": "web", "image": "web:1"}
+SIDECAR = {"name": "side", "image": "side:9"}
+
+
+def pods(*containers: Document) -> Document:
+    return {"template": {"spec": {"containers": list(containers)}}}
+
+
+def owned(*names: str) -> Document:
+    items = {f'k:{{"name":"{name}"}}': {".": {}, "f:image": {}, "f:name": {}} for name in names}
+    return {"f:template": {"f:spec": {"f:containers": items}}}
+
+
+def paths_of(found: t.Iterable[t.Any]) -> list[str]:
+    return [each.path for each in found]
+
+
+@pytest.mark.parametrize("trees", [({}, {}), (owned("web"), owned("side")), ({"f:template": {}}, {})])
+@pytest.mark.parametrize("first", [True, False])
+def test_an_item_that_only_one_has_is_no_difference(trees: tuple[Document, Document], first: bool) -> None:
+    both = pods(SIDECAR, APP) if first else pods(APP, SIDECAR)
+    path = f'{CONTAINERS}[name="side"], .spec.replicas'
+    here, there = wanted(path, **pods(APP)), live(*trees, **both)
+    assert differences(compared(here, there), there, full=True) == ()
+    assert additions(as_live(here, there, ignored(here)), there, OURS) == ()
+    here, there = wanted(path, **both), live(*trees, **pods(APP))
+    assert differences(compared(here, there), there, full=True) == ()
+
+
+def test_an_item_is_a_difference_for_all_but_the_field_that_is_ignored() -> None:
+    path = f'{CONTAINERS}[name="side"].image, .spec.replicas'
+    here, there = wanted(path, **pods(APP, SIDECAR)), live({}, {}, **pods(APP))
+    (found,) = differences(compared(here, there), there, full=True)
+    assert (found.path, found.desired) == (f'{CONTAINERS}[name="side"]', {"name": "side"})
+
+
+@pytest.mark.parametrize(
+    "desired, there, found",
+    [
+        ({"strategy": {"type": "a"}}, {}, []),
+        ({"strategy": {"type": "a"}}, {"strategy": None}, []),
+        ({}, {"strategy": {"type": "b"}}, []),
+        ({"strategy": None}, {"strategy": {"type": "b"}}, []),
+        ({"strategy": {"type": "a", "more": 1}}, {}, [{"more": 1}]),
+        ({}, {"strategy": {"type": "b", "more": 1}}, [None]),
+        ({"strategy": {}}, {}, [{}]),
+    ],
+)
+def test_a_field_is_no_difference_where_one_lacks_all_around_it(
+    desired: Document, there: Document, found: list[t.Any]
+) -> None:
+    here = wanted(".spec.strategy.type, .spec.replicas", **desired)
+    standing = live({}, {}, **there)
+    assert [each.desired for each in differences(compared(here, standing), standing, full=True)] == found
+
+
+def test_what_is_taken_away_with_all_around_it_is_no_drift_and_is_not_made_again() -> None:
+    ignore = f'.spec.strategy.type, {CONTAINERS}[name="side"]'
+    here, there = wanted(ignore, strategy={"type": "a"}, **pods(APP, SIDECAR)), live(owned("web"), {})
+    sent = left_alone(here, there, OURS)
+    assert "strategy" not in sent["spec"] and sent["spec"]["template"] == pods(APP)["template"]
+    assert not [each for each in paths_of(drift(sent, there, OURS)) if each.startswith(".spec")]
+
+
+def test_what_is_made_again_is_made_as_a_whole() -> None:
+    """A server takes no container without its image."""
+    ignore = f'.spec.strategy.type, {CONTAINERS}[name="side"].image'
+    here = wanted(ignore, strategy={"type": "a", "more": 1}, **pods(APP, SIDECAR))
+    assert left_alone(here, live(owned("web"), {}), OURS) == here
+
+
+def test_an_item_that_is_ours_alone_stays_when_the_manifest_does_not_name_it_any_more() -> None:
+    here = wanted(f'{CONTAINERS}[name="side"]', **pods(APP))
+    both = pods(APP, SIDECAR)
+    there = live(owned("web", "side"), {}, **both)
+    assert left_alone(here, there, OURS)["spec"] == both
+    assert CONTAINERS not in "".join(paths_of(given_up(left_alone(here, there, OURS), there, OURS)))
+    assert left_alone(here, live(owned("web"), owned("side"), **both), OURS)["spec"] == pods(APP)
+    assert left_alone(here, live({"f:template": {}}, {}, **both), OURS)["spec"] == both
+
+
+def test_the_last_item_leaves_no_empty_list_behind() -> None:
+    here = wanted(f'{CONTAINERS}[name="side"]', **pods(SIDECAR))
+    for there in (live(owned("x"), owned("web")), live(owned("x"), owned("side"), **pods(SIDECAR))):
+        assert left_alone(here, there, OURS)["spec"]["template"] == {"spec": {}}
+    assert left_alone(here, live({"f:template": {}}, {}), OURS)["spec"] == pods()
+
+
+def test_an_item_leaves_out_a_key_that_servers_fill_in() -> None:
+    key = 'k:{"port":80,"protocol":"TCP"}'
+    here = wanted('.spec.ports[port=80,protocol="TCP"].nodePort', ports=[{"port": 80, "nodePort": 1}])
+    there = live({"f:ports": {key: {".": {}, "f:port": {}}}}, {"f:ports": {key: {"f:nodePort": {}}}},
+                 ports=[{"port": 80, "protocol": "TCP", "nodePort": 2}])  # fmt: skip
+    assert left_alone(here, there, OURS)["spec"]["ports"] == [{"port": 80}]
+    assert compared(here, there)["spec"]["ports"] == [{"port": 80, "nodePort": 2}]

@@ -6,7 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import acts_in_flight
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import (
+    acts_in_flight,
+    is_over,
+    settled,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import (
     AcceptApproval,
     BindCluster,
@@ -296,6 +300,17 @@ def test_what_cannot_begin_is_over():
     ]
     game.world = world()
     assert game.ask("Run").step().state.run.status.conditions[0].status == "False"
+
+
+def test_a_run_that_has_ended_is_over_at_any_generation():
+    """Its wanted state is edited and nobody has decided on it since: all its conditions count for the present."""
+    done, unfit = play("a"), Play(replace(world(), placement=None), run())
+    done.steps()
+    done.report("a").steps()
+    unfit.step()
+    for game in (done, unfit):
+        game.ask("Run")
+        assert is_over(game.run) and settled(game.step().state) and is_over(game.run)
 
 
 def test_a_placement_that_is_being_rescheduled_is_tried_again():

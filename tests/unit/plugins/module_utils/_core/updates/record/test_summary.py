@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import first_line, progress
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import in_one_line, progress
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GroupRow,
     MemberRow,
@@ -32,7 +32,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     ],
 )
 def test_one_line_of_a_message(message: str, told: str) -> None:
-    assert first_line(message) == told
+    assert in_one_line(message) == told
 
 
 def test_progress_counts_members_done_of_all() -> None:

@@ -10,8 +10,10 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import (
+    Pool,
     cluster_of,
     common_images,
+    node_images,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
@@ -48,6 +50,12 @@ def test_16_consistent_and_latest() -> None:  # D3-32, D3-33, D3-89
     assert steps(asked(B, ONLY, given=TWO, selection="Consistent", images=images)) == ["p 2021.10.12"]
     assert steps(asked(A, ONLY, given=TWO)) == ["p 2021.10.12"]
     assert steps(asked(B, ONLY, given=TWO)) == ["p 2021.10.17"]
+
+
+def test_a_cluster_has_each_image_once_that_is_known() -> None:
+    pools = tuple(Pool(name=each, family="U", image="2021.10.12") for each in "ab")
+    others = (Pool(name="c", family="A", image="2"), Pool(name="d", family="W"), Pool(name="e"))
+    assert node_images(replace(A, pools=(*pools, *others))) == ("A-2", "U-2021.10.12")
 
 
 @pytest.mark.parametrize("kind", ["NodeImageOnly", "Full"])

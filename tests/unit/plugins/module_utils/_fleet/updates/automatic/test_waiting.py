@@ -59,6 +59,15 @@ def test_staged_runs_that_were_started_and_have_not_ended(records: SqliteRecords
     assert (found.staged, found.rotations, found.unread) == (("shop/till", "started"), (), ())
 
 
+def test_a_run_that_has_ended_is_not_taken_up_for_an_edit(records: SqliteRecords):
+    staged(records, "over", "Stop", ended("StagedUpdateRunSucceeded"))
+    kept = records.get("ClusterStagedUpdateRun", "over")
+    assert kept is not None
+    edited = records.replace({**kept, "spec": {**kept["spec"], "state": "Run"}})
+    assert edited["metadata"]["generation"] == 2
+    assert waiting(records).staged == ()
+
+
 def test_rotations_that_were_begun_and_have_not_ended(records: SqliteRecords):
     rotation(records, "fresh")
     rotation(records, "begun", phase="Waiting", origin="manual by ann", state=WAITS)

@@ -181,6 +181,7 @@ def test_images_alone_leave_versions_alone() -> None:
     member = Member(known=offered("1.0", "2.0"))
     last = ended(member.upgrade(NODE_IMAGE_ONLY))
     assert member.log == ["blue Linux-2.0", "green Linux-2.0"] and last.result == COMPLETED
+    assert last.parts_after == ("Linux-2.0",)
     assert member.cluster.version == OLD and {each.version for each in member.cluster.pools} == {OLD}
 
 
@@ -195,6 +196,7 @@ def test_the_next_attempt_goes_on_with_the_step_that_failed() -> None:
     member = Member(refuses={"green"})
     last = ended(member.upgrade())
     assert (last.result, last.message) == (FAILED, "pool green: a node was blocked")
+    assert last.parts_after == ("Linux-1.0",), "what there was at the end"
     member.refuses.clear()
     member.begun = False
     member.log.clear()
