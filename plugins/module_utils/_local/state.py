@@ -71,9 +71,12 @@ def resolved_root(root: Path | None) -> Path:
     nobody, and links that lead in a circle."""
     given = root or default_root()
     try:
-        return given.expanduser().resolve()
+        found = given.expanduser().resolve()
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            found.stat()  # From Python 3.13 on a circle is resolved to itself.
     except (ValueError, RuntimeError, OSError):
         raise FleetError("bad-path", f"no folder can be at {str(given)!r:.200}", "root") from None
+    return found
 
 
 def name_problem(name: str) -> str:
