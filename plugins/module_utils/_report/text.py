@@ -51,6 +51,7 @@ LOOK_AGAIN = (
     "look again: ansible-playbook gitops.fleet.drift with the same placements and resources, which reads the members"
     " and changes nothing"
 )
+HOW = " (gitops.fleet.staged_update; how a run is written: docs/rollout.md, staged runs)"
 FIRST_APPLY = (
     "a first apply reaches all {} clusters at once, as upstream; for stages: strategy External and a staged run, or a"
     " smaller numberOfClusters"
@@ -145,7 +146,7 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
     of a first apply. Who waits for a staged run."""
     if plan.by_run:
         waiting = [each.cluster for each in plan.clusters if each.cause != "unchanged"]
-        return [f"strategy External: {listed(waiting)}: changed by a staged update run alone"] if waiting else []
+        return [f"strategy External: {listed(waiting)}: changed by a staged update run alone{HOW}"] if waiting else []
     at_once = reached_at_once(plan)
     if at_once:
         return [FIRST_APPLY.format(at_once)]

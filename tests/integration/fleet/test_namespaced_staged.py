@@ -144,8 +144,7 @@ def test_a_placement_in_a_namespace_moves_by_its_runs_alone(fleet: Fleet) -> Non
     report = staged(fleet, name)
     assert report.verdict[1] == "awaiting-approval" and report.digest == told.digest
     request = f"{name}-before-prod"
-    how = f"gate run={name} stage=prod timing=Before ({request})"
-    assert report.lines == (f"stage prod waits for an approval before prod: {how}",)
+    assert report.lines == (f"stage prod waits for an approval before prod ({request})",)
     assert [each["name"] for each in report.as_dict()["approvals"]] == [request]
     with pytest.raises(FleetError) as other:
         approve(fleet, name, "prod", digest="0123456789abcdef")

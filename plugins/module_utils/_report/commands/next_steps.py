@@ -152,7 +152,8 @@ def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
     started again."""
     stands = state in (STOPPED, FAILED)
     variables = {"run": run, **({"restart": True} if stands else {})}
-    to = "take it up again" if stands else "go on, unless it is being conducted"
+    on = "go on, with the options it was begun with" if playbook == "staged_update" else "go on"
+    to = "take it up again" if stands else f"{on}, unless it is being conducted"
     return [NextStep(to=to, playbook=playbook, variables=variables)]
 
 

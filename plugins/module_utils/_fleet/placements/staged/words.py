@@ -55,8 +55,7 @@ def run_lines(
         verb = "wait" if stage == DELETE_STAGE else "waits"
         lines.append(f"{title} {verb} for {whom}")
     for asked in open_requests(run):
-        how = f"gate run={run.key} stage={asked.stage} timing={asked.timing}"
-        lines.append(f"stage {asked.stage} waits for an approval {asked.position}: {how} ({asked.name})")
+        lines.append(f"stage {asked.stage} waits for an approval {asked.position} ({asked.name})")
     lines += [
         f"stage {stage.stage_name} waits until {write_time(ends)}"
         for stage in run.status.stages_status

@@ -160,7 +160,8 @@ def test_each_open_gate_has_its_whole_command() -> None:
 def test_an_approval_says_how_the_run_goes_on() -> None:
     assert told(after_approval("r", "update", "Pending"))[0][1:] == ("update", {"run": "r"})
     assert told(after_approval("r", "update", "Stopped"))[0][1:] == ("update", {"run": "r", "restart": "true"})
-    assert told(after_approval("a/r", "staged_update", ""))[0][1:] == ("staged_update", {"run": "a/r"})
+    ((to, *command),) = told(after_approval("a/r", "staged_update", ""))
+    assert tuple(command) == ("staged_update", {"run": "a/r"}) and "with the options it was begun with" in to
 
 
 def test_a_staged_run_is_approved_carried_on_and_taken_up() -> None:
