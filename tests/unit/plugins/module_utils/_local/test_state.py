@@ -118,9 +118,8 @@ def test_the_root_lies_where_the_user_keeps_state():
     assert str(state.default_root({"HOME": "/home/ada"})) == "/home/ada/.local/state/gitops-fleet/local"
 
 
-def test_a_component_that_came_later_gets_a_port_that_no_other_cluster_holds(tmp_path, monkeypatch):
+def test_a_component_that_came_later_gets_a_port_that_no_other_cluster_holds(tmp_path, free_ports):
     """Once, and from the other end of the range: the slots of clusters stay whole."""
-    monkeypatch.setattr(ports, "is_free", lambda port: True)
     within = PortRange(21000, 21039)
     one, two = (state.make(tmp_path, name, within) for name in ("one", "two"))
     one = state.with_ports(tmp_path, one, ("etcd", "karpenter"), within)
