@@ -74,7 +74,9 @@ def unknown(
     problems = []
     for name in sorted(set(given) - set(known_names)):
         near = [options[name]] if name in options else _near(name, known_names)
+        text = f"this playbook has no variable {name!r:.100}"
         if name == _WORDS:
+            text = "words behind a blank in a value of -e set nothing"
             hint = "a value with blanks wants quotes inside those of the shell: -e reason=\"'it loses requests'\""
         elif near:
             hint = f"did you mean {near[0]}?"
@@ -82,7 +84,7 @@ def unknown(
             hint = f"known are {', '.join(sorted(known_names))}; name variables of your own in {OURS_TO_LIST}"
         else:
             continue
-        problems.append(Problem("unknown-variable", f"this playbook has no variable {name!r:.100}", name[:100], hint))
+        problems.append(Problem("unknown-variable", text, "-e" if name == _WORDS else name[:100], hint))
     return problems
 
 

@@ -53,6 +53,11 @@ def test_manifests_of_overrides_and_envelopes_are_shown_as_they_are_run(file: Pa
     assert headers == 1 and f"```yaml\n{shown}```" in (ROOT / "docs" / "placement.md").read_text(encoding="utf-8")
 
 
+def test_the_cheapest_clusters_are_asked_for_as_they_are_picked_in_a_test():
+    shown, headers = HEADER.subn("", (ROOT / "examples" / "picking" / "cheapest.yml").read_text(encoding="utf-8"))
+    assert headers == 1 and f"```yaml\n{shown}```" in (ROOT / "docs" / "placement.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["placement", "strategy", "run"])
 def test_manifests_of_staged_runs_are_shown_as_they_are_run(name: str):
     shown, headers = HEADER.subn("", (ROOT / "examples" / "staged" / f"{name}.yml").read_text(encoding="utf-8"))

@@ -14,12 +14,14 @@ LACKING = "gitops.fleet.facts reads facts into a file; name it with -e facts=...
 
 
 def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> list[str]:
-    """A line for each explanation, as ``explanations`` gives them; if ``whole``, the contest that it won below it, in
-    lines that fit the terminal. Where facts of a cluster are lacking, the last line says how to give them."""
-    lines, lacking = list[str](), False
+    """A sentence for each explanation, as ``explanations`` gives them, of several placements with its name before it; if
+    ``whole``, the contest that it won below it; in lines that fit the terminal. Where facts of a cluster are lacking,
+    the last line says how to give them."""
+    found = list(found)
+    lines, lacking, several = list[str](), False, len({each["placement"] for each in found}) > 1
     for each in found:
         lacking = lacking or any(one["code"] == "agent-not-online" for one in each["blockers"])
-        lines.append(each["sentence"])
+        lines += folded(f"{each['placement']}: {each['sentence']}" if several else each["sentence"])
         if whole and each["won"]:
             lines += [line for text in each["won"]["lines"] for line in folded(text, BELOW)]
     return [*lines, LACKING] if lacking else lines

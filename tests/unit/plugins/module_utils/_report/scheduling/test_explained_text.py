@@ -7,8 +7,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.scheduling.ex
 
 WON = {"lines": ["it has affinity 20; " + "b is next, " * 9, "short"]}
 FOUND = [
-    {"sentence": "a keeps the placement.", "won": WON, "blockers": []},
-    {"sentence": "b is not picked: it is too many.", "won": None, "blockers": []},
+    {"sentence": "a keeps the placement.", "won": WON, "blockers": [], "placement": "web"},
+    {"sentence": "b is not picked: it is too many.", "won": None, "blockers": [], "placement": "web"},
 ]
 
 
@@ -24,8 +24,16 @@ def test_of_all_clusters_a_line_each():
 
 
 def test_where_no_facts_are_known_the_end_says_how_to_read_them():
-    unknown = {"sentence": "c is not picked: its facts are not known.", "won": None}
+    unknown = {"sentence": "c is not picked: its facts are not known.", "won": None, "placement": "web"}
     found = [{**unknown, "blockers": [{"code": "agent-not-online"}]}] * 2
     assert explained_text(found, whole=True)[2:] == [
         "gitops.fleet.facts reads facts into a file; name it with -e facts=..."
     ]
+
+
+def test_of_several_placements_each_is_named_and_long_sentences_are_folded():
+    long = "a is not picked: it matches none of the required terms: term 1 wants label region=eu, it has region=us."
+    found = [FOUND[1], {"sentence": long, "won": None, "blockers": [], "placement": "shop"}]
+    lines = explained_text(found, whole=True)
+    assert lines[0] == "web: b is not picked: it is too many." and lines[1].startswith("shop: a is not picked")
+    assert " ".join(" ".join(lines[1:]).split()) == f"shop: {long}" and all(len(line) <= 80 for line in lines)
