@@ -49,6 +49,7 @@ FIXED = {
     "budgets": {"definition"},
     "rotate": {"definition", "only_waiting"},
     "when": {"definition"},
+    "maintenance": {"definition"},
     "nodes": {"definition"},
     "facts": {"return_snapshot"},
     "join": {"state", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
@@ -58,8 +59,8 @@ FIXED = {
     "stop": {*CONDUCTING, "targets"},
     "skip": CONDUCTING,
     "retry": {*(CONDUCTING - {"digest"}), "targets"},
-    "forecast": {"forecast", "waiting"},
-    "preflight": {*(CONDUCTING - {"src", "strict", "threads", "timeout"}), "targets"},
+    "forecast": {"forecast", "waiting", "definition"},
+    "preflight": {*(CONDUCTING - {"src", "strict", "drivers", "operations", "threads", "timeout"}), "targets"},
     "catalogue": {"state", "definition"},
     "tick": {
         *("definition", "names", "digest", "force", "targets", "dest", "pods", "prices", "record", "workers"),
@@ -78,7 +79,7 @@ FIXED = {
     "what_if": {"definition", "explain", "snapshots"},
     "status": {
         *("forecast", "calendar", "days", "write_calendar", "definition", "src", "explain", "facts", "what_if"),
-        *("result_file", "waiting"),
+        *("result_file", "waiting", "strict"),
     },
     "environment_up": {"state"},
     "environment_down": {"state", "allow_delete"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils._fleet.files import drift_file
 from ..module_utils._fleet.members.evacuation import evacuated_names
 from ..module_utils._fleet.overview.today import gather_today
 from ..module_utils._fleet.placements.recorded import all_placements
@@ -18,6 +19,7 @@ class ActionModule(Verb):
     """What the records hold; no member is asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        look = drift_file(options["drift"], run.now) if options["drift"] else None
         with run.open(options, writes=False) as session:
             data: dict[str, t.Any] = {key: list(session.records.list(kind)) for key, kind in KINDS.items()}
             data["placements"] = all_placements(session.records)
@@ -33,12 +35,13 @@ class ActionModule(Verb):
                 for each in session.records.leases()
             ]
             data["place"] = session.records.place
-            today = gather_today(session, data["members"], data["clusters"], data["placements"])
+            today = gather_today(session, data["members"], data["clusters"], data["placements"], look)
         lines = today_text(today.fleet, data["place"], today.notes)
         for line in lines:
             run.say(line)
         data["overview"] = [each.as_dict() for each in today.fleet.members]
         data["drift"] = today.fleet.drift.as_dict()
+        data["drifted"] = [each.as_dict() for each in today.fleet.drifted]
         data["notes"] = [str(each) for each in today.notes]
         data["table"] = lines
         return Answer(changed=False, data=data)

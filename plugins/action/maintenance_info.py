@@ -9,6 +9,7 @@ from datetime import UTC
 from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.overview.openings import OpeningsQuestion, openings_report
 from ..module_utils._fleet.updates.sources import update_manifests
+from ..module_utils._report.commands.next_steps import NextStep
 from ..module_utils._report.icalendar import icalendar
 from ..module_utils._report.overview.openings_text import openings_text
 from ..module_utils._report.text import notes_text
@@ -35,7 +36,7 @@ class ActionModule(Verb):
         lines += notes_text(found.findings)
         for line in lines:
             run.say(line)
-        return Answer(
+        answer = Answer(
             changed=False,
             data={
                 "clusters": [each.as_dict() for each in found.clusters],
@@ -44,3 +45,7 @@ class ActionModule(Verb):
                 "table": lines,
             },
         )
+        given_src = list(run.given.get("src") or ())
+        variables = {"maintenance": given_src[0] if len(given_src) == 1 else given_src}
+        steps = [NextStep(to="make it so", playbook="maintenance", variables=variables)] if given_src else []
+        return run.with_next(answer, steps if found.unrecorded else [], fails=False)

@@ -49,7 +49,7 @@ class ActionModule(Verb):
             except FleetError as error:
                 raise _with_difference(error, approved.changes if approved else ()) from error
         answer = _answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
-        steps = after_placement(run_of.given, answer.outcome, answer.changed, report.plan.digest)
+        steps = after_placement(run_of.given, answer.outcome, answer.changed, report.plan.digest, report.looked)
         return run_of.with_next(answer, steps, answer.outcome in ("partial", *options["fail_on"]))
 
 
@@ -156,14 +156,14 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at:
     fails = list(report.problems) if options["unreachable"] == "fail" else in_reach(report.problems)
     outcome = short or ("planned" if run_of.check_mode or options["state"] == "planned" else "done")
     if fails:
-        message = "\n".join(str(each) for each in fails)
+        message = report.looked.message(fails) if report.looked else "\n".join(str(each) for each in fails)
         return Answer(changed=report.changed, outcome="partial", code=fails[0].code, message=message, data=data)
     told = [*lacks, *report.problems]
     steps = [*data["drifted"], *data["due"]]
-    if steps and run_of.check_mode and "drifted" in options["fail_on"]:
-        clusters = ", ".join(sorted({each["cluster"] for each in steps}))
-        text = f"{len(data['drifted'])} objects drifted, {len(data['due'])} would be written by an apply, on {clusters}"
-        return Answer(changed=report.changed, outcome="drifted", code="drifted", message=text, data=data)
+    if steps and report.looked and run_of.check_mode and "drifted" in options["fail_on"]:
+        return Answer(
+            changed=report.changed, outcome="drifted", code="drifted", message=report.looked.message(), data=data
+        )
     if outcome == "done" and report.waits:
         outcome = "waiting"
     return Answer(

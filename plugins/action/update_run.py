@@ -80,7 +80,9 @@ class ActionModule(Verb):
             made = _made(session, name, given, options, write, who)
             if state == "present":
                 return _answer(made, told, plan=[] if write else _plan(session, made, given, options))
-            return _answer(_both(made, started(session, made.run, {}, write, who)), told)
+            return _answer(
+                _both(made, started(session, made.run, {}, write, who)), told, before=made.run.status.status.state
+            )
 
 
 def _made(
@@ -97,7 +99,7 @@ def _made(
 def _checked(session: Session, name: str, given: UpdateManifests, options: dict[str, t.Any]) -> Answer:
     """What speaks against the run, as it is defined; nothing is recorded."""
     made = _made(session, name, given, options, write=False)
-    found = preflight(session, made.run, given, options["threads"], options["timeout"])
+    found = preflight(session, made.run, given, _wish(options))
     plan = _plan(session, made, given, options)
     lines = finding_lines(found) or [f"nothing speaks against run {name}"]
     for line in lines:
@@ -114,7 +116,8 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
     made = _made(session, name, given, options, write=False)
     if check:
         then = rehearse(session, made.run, given, wish)
-        return _answer(_both(made, then), to, "planned", _plan(session, then, given, options))
+        plan, before = _plan(session, then, given, options), made.run.status.status.state
+        return _answer(_both(made, then), to, "planned", plan, before)
     unoffered = refuse_unfit(session, made.run, given, wish)
     who = user(session)
     made = _made(session, name, given, options, write=True, who=who)
@@ -165,13 +168,15 @@ def _plan(session: Session, made: Outcome, given: UpdateManifests, options: t.Ma
     return lines
 
 
-def _answer(outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[str] = ()) -> Answer:
-    return Answer(changed=outcome.changed, outcome=word, data=_shown(outcome, to) | {"plan": list(plan)})
+def _answer(outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[str] = (), before: str = "") -> Answer:
+    """``before`` is the state of the run where a start may be told of that check mode does not make."""
+    begun = not (to.run.check_mode and before and before != outcome.run.status.status.state)
+    return Answer(changed=outcome.changed, outcome=word, data=_shown(outcome, to, begun=begun) | {"plan": list(plan)})
 
 
-def _shown(outcome: Outcome, to: Telling, with_next: bool = True) -> dict[str, t.Any]:
+def _shown(outcome: Outcome, to: Telling, with_next: bool = True, begun: bool = True) -> dict[str, t.Any]:
     """The run as data, after its tree was printed, what is worth a word, and what to type next."""
-    tree = run_text(outcome.run)
+    tree = run_text(outcome.run, begun)
     further = to.next(outcome) if with_next and not to.run.check_mode else []
     for line in (*tree, *notes_text(outcome.notes), *further):
         to.session.say(line)

@@ -4,56 +4,76 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.updates.automatic.waiting import WaitingWork, waiting
 from ..module_utils._fleet.updates.defining import Outcome
 from ..module_utils._fleet.updates.forecasting import Outlook, outlooks
-from ..module_utils._fleet.updates.update_run import as_data, recorded_runs
-from ..module_utils._report.commands.next_steps import after_run
+from ..module_utils._fleet.updates.sources import update_manifests
+from ..module_utils._fleet.updates.update_run import as_data, asked_runs
+from ..module_utils._report.commands.next_steps import NextStep, after_run
 from ..module_utils._report.forecast_text import calendar_text, forecast_text
 from ..module_utils._report.icalendar import icalendar
-from ..module_utils._report.run_text import run_text, waits_for
+from ..module_utils._report.run_text import HEAD, brief_text, run_text, waits_for
+from ..module_utils._report.text import notes_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
 Data = dict[str, t.Any]
 
 
 class ActionModule(Verb):
-    """What the records hold of update runs; no member is asked."""
+    """What the records hold of update runs, and how given ones would go; no member is asked."""
 
     def carry_out(self, options: Data, run: Run) -> Answer:
         refuse_unwritable(options["write_calendar"])
+        given = update_manifests(options["src"], options["definition"], options["strict"])
         with run.open(options, writes=False) as session:
             now, records = session.clock(), session.records
-            runs, problems = recorded_runs(records, options["names"])
+            asked = asked_runs(records, options["names"], given, now)
             conductors = {each.name: each for each in records.leases()}
             wanted = options["forecast"] or options["calendar"] or options["write_calendar"]
-            ahead = outlooks(records, runs, now, options["days"]) if wanted else {}
+            ahead = outlooks(records, asked.runs, now, options["days"], given) if wanted else {}
             others = waiting(records) if options["waiting"] else WaitingWork()
         found: list[Data] = []
         further: dict[str, list[str]] = {}
-        for one in runs:
+        shown: dict[str, list[str]] = {}
+        for one in asked.runs:
             lease = conductors.get(f"run/{one.name}")
             held = lease.holder if lease and not lease.expired(now) else ""
             data = as_data(Outcome(run=one, changed=False)) | {"waits_for": waits_for(one), "conducted_by": held}
             steps = [each for each in after_run(one) if not held or each.playbook == "approve"]
-            further[one.name] = [] if wanted else run.next_lines(steps)
-            found.append(data | {"tree": run_text(one)} | _told(ahead.get(one.name), options))
+            if one.name in asked.to_be_made:
+                steps = [_with_files(each, options["src"]) for each in steps if options["src"]]
+            elif wanted:
+                steps = []
+            further[one.name] = run.next_lines(steps)
+            tree = run_text(one)
+            shown[one.name] = tree if options["names"] else brief_text(one)
+            found.append(data | {"tree": tree} | _told(ahead.get(one.name), options))
         if options["write_calendar"] and not run.check_mode:
             kept = {name: each.appointments for name, each in ahead.items()}
             write_file(options["write_calendar"], icalendar(kept, now))
         for each in found:
-            for line in (*each["tree"], *each.get("table", ()), *further[each["name"]]):
+            # A forecast has the same rows, so that of the tree its head is enough.
+            tree = each["tree"][:HEAD] if "forecast" in each else shown[each["name"]]
+            for line in (*tree, *each.get("table", ()), *further[each["name"]]):
                 run.say(line)
-        for problem in problems:
+        for line in notes_text(asked.notes):
+            run.say(line)
+        for problem in asked.problems:
             run.say(str(problem))
-        if not found and not problems:
+        if not found and not asked.problems:
             run.say(f"no update run is recorded in {session.records.place}")
         for kind in others.unread:
             run.say(f"{kind} may not be listed, so none of them is named")
-        data = {"runs": found, "problems": [each.as_dict() for each in problems], "waiting": others.as_dict()}
+        data = {"runs": found, "problems": [each.as_dict() for each in asked.problems], "waiting": others.as_dict()}
         return Answer(changed=False, data=data)
+
+
+def _with_files(step: NextStep, src: t.Sequence[str]) -> NextStep:
+    """The step of a run that may be in files alone."""
+    return replace(step, variables={**step.variables, "updates": src[0] if len(src) == 1 else list(src)})
 
 
 def _told(ahead: Outlook | None, options: Data) -> Data:

@@ -18,12 +18,23 @@ author:
 extends_documentation_fragment:
   - gitops.fleet.verb.info
   - gitops.fleet.records
+options:
+  drift:
+    description:
+      - File that a look for drift has written, which is the O(gitops.fleet.placement#module:result_file) of a task in
+        check mode, as C(gitops.fleet.drift) makes it. With it the view shows what was found, and as of when.
+      - Without it the view has what applies have recorded, and says that nobody has looked since.
+    type: path
 """
 
 EXAMPLES = r"""
 - name: Read the records
   gitops.fleet.fleet_info:
   register: fleet_records
+
+- name: Say how the fleet stands, with what a look for drift has found
+  gitops.fleet.fleet_info:
+    drift: drift.json
 """
 
 RETURN = r"""
@@ -74,8 +85,16 @@ drift:
   description: The same of drift in the whole fleet, as C(drift) of a row.
   returned: success
   type: dict
+drifted:
+  description:
+    - What is not as it was placed, a row for each field, with C(placement), C(cluster), C(object), C(path), C(live) and
+      C(placed); C(looked) tells whether a look has found it, else an apply, and C(seen) when. Without a C(path) the
+      object is missing, or no field is named.
+  returned: success
+  type: list
+  elements: dict
 notes:
-  description: Records that could not be read, and are not counted.
+  description: Records that could not be read, and are not counted; and that a look for drift went by other records.
   returned: success
   type: list
   elements: str

@@ -27,9 +27,20 @@ options:
         are and forecasts, V(hub_approver) approves gates and nothing else, V(hub_conductor) makes runs and carries them
         on, V(hub_scheduler) besides evaluates profiles, as the playbook C(tick) does with C(read_members=false).
       - V(hub_staged_approver) reads placements with their records and staged update runs, and approves these.
+      - V(hub_maintainer) records and deletes windows and freezes (M(gitops.fleet.maintenance)), and begins nothing.
       - V(jobs) is for the cluster in which roles of update runs run as Jobs, in the namespace C(gitops-fleet-jobs).
     type: str
-    choices: [read, apply, nodes, jobs, hub_reader, hub_approver, hub_staged_approver, hub_conductor, hub_scheduler]
+    choices:
+      - read
+      - apply
+      - nodes
+      - jobs
+      - hub_reader
+      - hub_approver
+      - hub_staged_approver
+      - hub_maintainer
+      - hub_conductor
+      - hub_scheduler
     default: read
   subject:
     description: Who gets the rights.

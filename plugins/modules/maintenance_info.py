@@ -36,7 +36,7 @@ options:
   src:
     description:
       - Files and folders with FleetMaintenances that are supposed to stand for the recorded ones of the same names.
-        What is other then is told beside what is recorded. Nothing is written.
+        What is other then is told beside what is recorded. Nothing is written; M(gitops.fleet.maintenance) makes it so.
     type: list
     elements: path
     default: []
@@ -68,6 +68,8 @@ clusters:
       an upgrade in flight; C(unknown), where what is recorded does not tell), C(why), C(next) (null if none is known in
       13 months) and C(openings), each with C(start), C(end) (null if nothing is known to end it), C(local_start) and
       C(local_end) by the clock of its windows, C(time_zone).
+    - C(closed) is what freezes close of openings in these days, or until the next opening, in the same form, each with
+      the C(freeze) and whether it takes the C(whole) opening.
     - C(placements) says in C(open) whether placements may come, C(operation) is the upgrade in flight, C(read) when the
       cluster was read last.
   returned: success

@@ -27,7 +27,8 @@ options:
     description:
       - V(present) records the run with its sequence and its members, and starts nothing.
       - V(checked) looks at all members, and returns everything that speaks against the run, as it is defined or
-        recorded. Nothing is recorded; the task fails if something blocks.
+        recorded. Nothing is recorded; the task fails if something blocks. Each driver looks at its member; give
+        O(drivers) as the run will have them.
       - V(started) starts it, also again after it was stopped or has failed; failed members are tried once more.
       - V(conducted) starts it if it never was, and carries it on until it ends, waits, or O(time_limit) is over.
       - V(stopped) lets nothing new begin. Upgrades in flight go on, and are followed while the run is conducted.
@@ -75,7 +76,7 @@ options:
     default: {}
     suboptions:
       local:
-        description: Local clusters of M(gitops.fleet.local_cluster). Needs no options.
+        description: Local clusters of M(gitops.fleet.local_cluster), found by members' connections. Needs no options.
         type: dict
         suboptions:
           root:

@@ -11,7 +11,8 @@ module: update_run_info
 short_description: How far update runs are, and what they wait for
 version_added: 0.1.0
 description:
-  - Returns recorded update runs as data and as a tree of text. Asks no member.
+  - Returns update runs as data and as a tree of text, recorded ones, or ones in files that are not recorded yet. Asks
+    no member, and records nothing.
   - Tells on request when each stage and member will begin and end, from windows, limits, gates, what members were at
     when they were read last, and how long upgrades took in earlier runs.
 author:
@@ -19,11 +20,21 @@ author:
 extends_documentation_fragment:
   - gitops.fleet.verb.info
   - gitops.fleet.records
+  - gitops.fleet.manifests
 options:
   names:
     description: Only these runs.
     type: list
     elements: str
+    default: []
+  src:
+    description:
+      - Files and folders with manifests of C(UpdateRun) and C(UpdateStrategy), and of the C(FleetMaintenance) and
+        C(ReleaseCatalog) that runs go by.
+      - Runs in them are told of as they would be defined now, so that one can be forecast before it is made; without
+        O(names) these alone. Whatever is not in them is taken from the records.
+    type: list
+    elements: path
     default: []
   forecast:
     description:
@@ -59,6 +70,14 @@ EXAMPLES = r"""
     names: [web-136]
     forecast: true
     write_calendar: web-136.ics
+
+- name: Show what the next two weeks would be like before the run is made
+  gitops.fleet.update_run_info:
+    src: [updates/]
+    names: [web-137]
+    forecast: true
+    calendar: true
+    days: 14
 """
 
 RETURN = r"""

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import typing as t
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from .._core.forecast.appointments import Appointment
 from .._core.forecast.durations import Duration
 from .._core.forecast.forecast import BEFORE_IT, ITS_TURN, Forecast, NodeForecast
-from .._core.values.instants import write_time
+from .._core.values.instants import write_local, write_time
 from .._core.values.listed import listed
 from .text import table
 
@@ -21,7 +21,8 @@ Row = tuple[str, str, str, str]
 
 
 def forecast_text(foreseen: Forecast, usual: Duration, runs_before: int) -> list[str]:
-    """Run, stages and members; each with what half of all courses keep to, and nine of ten at the latest."""
+    """When the run is done, in a sentence; then run, stages and members, each with what half of all courses keep to,
+    and nine of ten at the latest."""
     known = (
         f"learned from {runs_before} earlier run{'s' * (runs_before > 1)}"
         if runs_before
@@ -29,8 +30,8 @@ def forecast_text(foreseen: Forecast, usual: Duration, runs_before: int) -> list
     )
     at = f"{write_time(foreseen.changes_at)}: " if foreseen.changes_at else ""
     lines = [
-        f"forecast of {foreseen.run.name}: half of all upgrades take at most {_minutes(usual.p50)}, nine of ten "
-        f"{_minutes(usual.p90)}, {known}",
+        f"forecast of {foreseen.run.name}: {_answer(foreseen.run)}",
+        f"half of all upgrades take at most {_minutes(usual.p50)}, nine of ten {_minutes(usual.p90)}, {known}",
         f"next change: {at}{foreseen.changes_by}",
     ]
     rows, held = [_row(foreseen.run, foreseen.run.name)], []
@@ -49,6 +50,14 @@ def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
     """One line for each entry."""
     rows = [(_minute(each.start), _minute(each.end), each.kind, _told(each)) for each in found]
     return table(("FROM", "UNTIL", "WHAT", "WHO, AND WHY"), rows, "") if rows else ["nothing is in the calendar"]
+
+
+def _answer(run: NodeForecast) -> str:
+    """``done by Sat 2026-12-05 21:18 UTC, at the latest Sat 2026-12-05 21:54 UTC``."""
+    if run.end.p50 is None:
+        return "it does not end by itself"
+    latest = f"at the latest {write_local(run.end.p90, UTC)}" if run.end.p90 else "in bad courses never"
+    return f"done by {write_local(run.end.p50, UTC)}, {latest}"
 
 
 def _row(each: NodeForecast, name: str) -> Row:

@@ -18,7 +18,8 @@ from .._core.objects.updates.run_status import (
 )
 from .._core.objects.updates.update_run import UpdateRun
 from .._core.updates.approvals import named_makers
-from .._core.updates.record.summary import completed_by, in_one_line
+from .._core.updates.facts import DONE
+from .._core.updates.record.summary import completed_by, in_one_line, named_failures
 from .._core.values.instants import write_time
 from .._core.values.update_states import (
     COMPLETED,
@@ -31,28 +32,49 @@ from .._core.values.update_states import (
 from .text import table
 
 SHOWN = 40
+HEAD = 2  # lines above the tree
+_COUNTED = {RUNNING: "in flight", SKIPPED: "skipped", PENDING: "pending"}
 _FIRST = {FAILED: 0, RUNNING: 1, PENDING: 2}
 Row = tuple[str, str, str]
 Makers = tuple[str, ...]
+WOULD_BEGIN = "would begin"
 
 
-def run_text(run: UpdateRun) -> list[str]:
-    """The run as lines: goal and digest, then the tree as a table.
+def brief_text(run: UpdateRun) -> list[str]:
+    """The same as ``run_text``, but of a run that is Completed or Skipped only one line: goal, state, when it ended."""
+    status = run.status.status
+    if status.state not in DONE:
+        return run_text(run)
+    ended = f", {write_time(status.completed_time)}" if status.completed_time else ""
+    return [f"run {run.name}: {_goal(run)}: {_state(run)}, {_tally(run.status.members)}{ended}"]
+
+
+def _goal(run: UpdateRun) -> str:
+    return f"{run.spec.managed_cluster_update.upgrade.type} to {run.status.target_version or 'newer node images'}"
+
+
+def _state(run: UpdateRun) -> str:
+    return run.status.status.state + (f" ({run.status.outcome})" if run.status.outcome else "")
+
+
+def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
+    """The run as lines: goal and digest, then the tree as a table. What runs only would begin if the run is not
+    ``begun``. Why a member failed stands in its own row alone; rows above it name it.
 
     Of a group of more than ``SHOWN`` members only so many are shown, those that failed, run or wait before others, and
     the rest is counted.
     """
     status = run.status
-    goal = f"{run.spec.managed_cluster_update.upgrade.type} to {status.target_version or 'newer node images'}"
     members = status.members
-    lines = [f"run {run.name}: {goal}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
-    state = status.status.state + (f" ({status.outcome})" if status.outcome else "")
-    rows: list[Row] = [(run.name, state, _joined(_tally(members), status.message))]
+    lines = [f"run {run.name}: {_goal(run)}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
+    rows: list[Row] = [(run.name, _state(run), _joined(_tally(members), _why(status.status, members, status.message)))]
     makers = named_makers(run)
     for stage in status.stages:
         rows += _stage(stage, makers)
     if status.uncovered_members:
         rows.append(("not covered", "", ", ".join(status.uncovered_members)))
+    if not begun:
+        rows = [(what, WOULD_BEGIN if state == RUNNING else state, why) for what, state, why in rows]
     return lines + table(("WHAT", "STATE", "HOW FAR, AND WHY"), rows, "")
 
 
@@ -89,7 +111,9 @@ def _gate_waits(gate: UpdateRunGateStatus, timing: str, place: str) -> dict[str,
 
 def _stage(stage: UpdateStageStatus, makers: Makers) -> list[Row]:
     members = [member for group in stage.groups for member in group.members]
-    rows: list[Row] = [(f"  {stage.name}", stage.status.state, _joined(_tally(members), stage.message))]
+    rows: list[Row] = [
+        (f"  {stage.name}", stage.status.state, _joined(_tally(members), _why(stage.status, members, stage.message)))
+    ]
     rows += [_gate(gate, "before", "    ", makers) for gate in stage.before_gates]
     for group in stage.groups:
         rows += _group(group, makers)
@@ -103,7 +127,7 @@ def _group(group: UpdateGroupStatus, makers: Makers) -> list[Row]:
     limits = f"{group.max_concurrency} at once" + (
         f", {group.max_allowed_failures} may fail" if group.max_allowed_failures else ""
     )
-    message = "" if group.status.state == FAILED else group.message
+    message = _why(group.status, group.members, group.message)
     rows: list[Row] = [(f"    {group.name}", group.status.state, _joined(_tally(group.members), limits, message))]
     rows += [_gate(gate, "before", "      ", makers) for gate in group.before_gates]
     shown = sorted(group.members, key=_rank)[:SHOWN] if len(group.members) > SHOWN else group.members
@@ -123,7 +147,7 @@ def _member(member: MemberUpdateStatus) -> str:
     if member.status.state == COMPLETED:
         return _joined(versions, ", ".join(member.node_images), _took(member.status), again, member.message)
     who = f"skipped by {member.skipped_by}" if member.status.state == SKIPPED and member.skipped_by else ""
-    return _joined(who, member.reason, again, in_one_line(member.message))
+    return _joined(who, member.reason, again, in_one_line(member.message, member.name))
 
 
 def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, makers: Makers) -> Row:
@@ -144,14 +168,22 @@ def _wait(wait: WaitStatus) -> Row:
 
 
 def _tally(members: t.Sequence[MemberUpdateStatus]) -> str:
-    """``3/7 done (1 skipped, 1 failed)``."""
+    """``3/7 done (1 skipped, 1 failed: a)``."""
     states = [each.status.state for each in members]
-    other = ", ".join(
-        f"{states.count(state)} {word}"
-        for state, word in ((RUNNING, "in flight"), (SKIPPED, "skipped"), (FAILED, "failed"), (PENDING, "pending"))
-        if states.count(state)
-    )
+    counts = {state: states.count(state) for state in (RUNNING, SKIPPED, PENDING)}
+    words = {state: f"{counts[state]} {word}" if counts[state] else "" for state, word in _COUNTED.items()}
+    failed = named_failures(_failed(members))
+    other = ", ".join(filter(None, (words[RUNNING], words[SKIPPED], failed, words[PENDING])))
     return f"{states.count(COMPLETED)}/{len(states)} done" + (f" ({other})" if other else "")
+
+
+def _failed(members: t.Sequence[MemberUpdateStatus]) -> list[str]:
+    return [each.name for each in members if each.status.state == FAILED]
+
+
+def _why(status: UpdateStatus, members: t.Sequence[MemberUpdateStatus], message: str) -> str:
+    """The message of a run, stage or group, unless rows of members below it say the same."""
+    return "" if status.state == FAILED and _failed(members) else message
 
 
 def _took(status: UpdateStatus) -> str:

@@ -16,6 +16,7 @@ from .._core.cluster.facts.snapshot import FactsSnapshot
 from .._core.errors import Problem
 from .._core.foreign import LINE, in_line
 from .._core.objects.clusters.member_cluster import MemberCluster
+from .._core.overview.clusters import UNREADABLE
 from .._core.plan.document import (
     GAINED,
     KEPT,
@@ -57,7 +58,7 @@ FIRST_APPLY = (
     " smaller numberOfClusters"
 )
 GAP, ROOM = 2, 24
-INDENT = "  "
+INDENT, DETAIL = "  ", "      "
 VALUE, CELL = 120, 1_000
 
 
@@ -229,12 +230,17 @@ def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
 
 
 def facts_text(snapshot: FactsSnapshot) -> list[str]:
-    """One line a cluster: version, nodes, free resources, costs where any are known, health."""
+    """One line a cluster: version, nodes, free resources, costs where any are known, health; below it why one could not
+    be read."""
     clusters = sorted(snapshot.members, key=lambda each: each.name)
     priced = any(snapshot.costs(each) for each in clusters)
     header = ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"]
     header[-1:-1] = [f"PER {unit}" for unit in UNITS.values()] if priced else []
-    lines = table(header, [_facts_row(snapshot, each, priced) for each in clusters])
+    head, *rows = table_rows(header, [_facts_row(snapshot, each, priced) for each in clusters], INDENT)
+    lines = head
+    for cluster, row in zip(clusters, rows, strict=True):
+        why = snapshot.failed.get(cluster.name)
+        lines += row + (folded(f"{why.get('message', '')} [{why.get('code', '')}]", DETAIL) if why else [])
     if priced:
         source = f"from {snapshot.prices.text}" if snapshot.prices else "from prices of an earlier capture"
         lines += folded(f"costs: {CURRENCY} for an {PERIOD} and one {' or '.join(UNITS.values())}, {source}", INDENT)
@@ -250,7 +256,7 @@ def _facts_row(snapshot: FactsSnapshot, cluster: MemberCluster, priced: bool) ->
     agent = status.agent_status[0] if status.agent_status else None
     healthy = find_condition(agent.conditions, "Healthy") if agent else None
     failed = snapshot.failed.get(cluster.name)
-    state = failed["code"] if failed else "ready" if healthy and healthy.status == "True" else "not ready"
+    state = UNREADABLE if failed else "ready" if healthy and healthy.status == "True" else "not ready"
     state += "".join(
         f", {part} not read: {why['code']}" for part, why in snapshot.missing.get(cluster.name, {}).items()
     )
@@ -283,7 +289,8 @@ def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None) -> tuple[str,
     score = "" if each.affinity_score is None else f"{each.spread_score or 0}/{each.affinity_score}"
     why = each.cause if each.cause in ("unchanged", "picked") else f"{each.cause}: {each.reason}"
     if outcome and outcome.error:
-        why += f" ({outcome.error.code})"
+        unseen = each.cause == "unchanged" and not outcome.written
+        why = f"{'not looked at' if unseen else why} ({outcome.error.code})"
     return (MARKS[each.change], each.cluster, score, why)
 
 

@@ -6,6 +6,7 @@ Standard Annex 11)."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 
@@ -13,6 +14,7 @@ import unicodedata
 _AS_EMOJI = "\N{VARIATION SELECTOR-16}"
 # Stands for the second column while lines are broken; no text that is shown has one.
 _SECOND = "\0"
+_PATH = re.compile(r"(?<=/)(?=[^/])")
 
 
 def columns_of(text: str) -> int:
@@ -33,7 +35,8 @@ def padded(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
-    """Lines of at most so many columns, begun by ``first`` and ``further``; none for an empty text."""
+    """Lines of at most so many columns, begun by ``first`` and ``further``; none for an empty text. A word that has no
+    room in a line, such as a path, is broken behind a ``/`` where it has any."""
     if not text.isascii():
         text = "".join(sign + _SECOND if _columns(sign) == 2 else sign for sign in text)
     lines = _lines(text, columns, first, further)
@@ -44,7 +47,19 @@ def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list
 
 
 def _lines(text: str, columns: int, first: str, further: str) -> list[str]:
-    return textwrap.wrap(text, columns, initial_indent=first, subsequent_indent=further, break_on_hyphens=False)
+    wrapper = _PathWrapper(columns, initial_indent=first, subsequent_indent=further, break_on_hyphens=False)
+    return wrapper.wrap(text)
+
+
+class _PathWrapper(textwrap.TextWrapper):
+    """One that parts words too long for a line behind each ``/`` of theirs, before it parts them anywhere."""
+
+    def _split(self, text: str) -> list[str]:
+        room = self.width - len(self.subsequent_indent)
+        parts: list[str] = []
+        for word in super()._split(text):
+            parts += filter(None, _PATH.split(word)) if len(word) > room else [word]
+        return parts
 
 
 def _columns(sign: str) -> int:

@@ -85,7 +85,9 @@ def test_it_costs_no_request(file_fleet: Fleet) -> None:
     others = [each for each in server.events()[before:] if not each["user"]["username"].startswith("system:")]
     asked = [each["requestURI"] for each in others if "mark=" not in each["requestURI"]]
     wanted = {"/readyz", "/version", "/api/v1/nodes", "/api/v1/namespaces/kube-system"}
-    assert asked and {each.partition("?")[0] for each in asked if each.startswith("/")} <= wanted | {"/api/v1/namespaces"}
+    assert asked and {each.partition("?")[0] for each in asked if each.startswith("/")} <= wanted | {
+        "/api/v1/namespaces"
+    }
 
 
 def test_who_is_silent_stands_first_and_what_was_known_stays(fleet: Fleet) -> None:

@@ -73,6 +73,10 @@ def workload(node_server: Server) -> t.Iterator[Workload]:
     nobody_is_held(node_server)
 
 
+def of(entry: Document, rotation_name: str) -> bool:
+    return bool(entry["spec"]["object"] == {"kind": "NodeRotation", "name": rotation_name})
+
+
 def test_no_more_nodes_than_the_budget_and_the_blocked_one_is_named(
     node_fleet: Fleet, node_server: Server, workload: Workload
 ) -> None:
@@ -100,6 +104,8 @@ def test_no_more_nodes_than_the_budget_and_the_blocked_one_is_named(
     assert {each["origin"] for name, each in data.items() if name not in waiting} == {"manual"}
     events = [each.message for each in node_fleet.records.events("NodeRotation", "age") if each.reason == "Disrupted"]
     assert len(events) == 12 - len(waiting) and all("origin manual" in each for each in events)
+    told = [each["spec"]["action"] for each in node_fleet.records.list("AuditEntry") if of(each, "age")]
+    assert told == ["RotationBegun", "RotationConducted", "RotationConducted"]
     after = blue(node_server)
     assert len(after) == 12 and {name for name in after if name in before} == set(blocked)
     # The pods may go: the rest of it is done, and then there is nothing to do.

@@ -329,6 +329,33 @@ def end(play: Player, fleet: Fleet) -> None:
     play(PLAYS.parent / "end.yml", **values).clean()
 
 
+def test_maintenance(play: Player, fleet: Fleet, joined: dict[str, t.Any]):
+    """A freeze is recorded, moved and deleted without any run; of each there is evidence, and none without a change."""
+    freeze = {"name": "sales", "start": "2020-01-01", "end": "2099-12-31", "reason": "sales week"}
+    spec = {"freezes": [freeze]}
+    written = {"apiVersion": "gitops.fleet/v1alpha1", "kind": "FleetMaintenance", "metadata": {"name": "sales"}}
+    file = play.folder / "sales.json"
+    file.write_text(json.dumps({**written, "spec": spec}))
+    values = joined | {"freezes": str(file)}
+    before = snapshot(play.folder)
+    foretold = play("maintenance", "--check", **values).clean()
+    assert foretold.changed == 1 and "+ freeze sales: days 2020-01-01 to 2099-12-31" in foretold.output
+    assert snapshot(play.folder) == before
+    assert play("maintenance", "--diff", **values).clean().changed == 1
+    assert play("maintenance", **values).clean().changed == 0
+    assert play("maintenance", "--check", **values).clean().changed == 0
+    file.write_text(json.dumps({**written, "spec": {"freezes": [{**freeze, "start": "2098-12-31", "end": "soon"}]}}))
+    refused = play("maintenance", **values)
+    assert refused.code == 2 and "wrong-form" in refused.output
+    gone = values | {"state": "absent", "names": ["sales"]}
+    assert play("maintenance", "--check", **gone).clean().changed == 1
+    assert play("maintenance", **gone).clean().changed == 1
+    assert play("maintenance", **gone).clean().changed == 0
+    asked = {"records": joined["records"], "object": "FleetMaintenance/sales"}
+    told = play("gitops.fleet.history", **asked).clean().output
+    assert told.count("MaintenanceRecorded") == 1 and told.count("MaintenanceDeleted") == 1
+
+
 def test_release_catalog(play: Player, fleet: Fleet):
     """A list and a feed become one catalogue; versions that were told once stay."""
     values = given(play.folder, fleet, fleet.reader)

@@ -54,7 +54,10 @@ def test_drift_is_told_as_of_the_look_and_not_at_all_without_one(play: Player, f
         assert unseen in printed and unseen in comment and "0 objects" not in printed
         assert all(each["drift"]["objects"] is None for each in data["clusters"])
 
-        assert play("gitops.fleet.drift", **records, **FILES, result_file=drift).code == 2
+        found = play("gitops.fleet.drift", **records, **FILES, result_file=drift)
+        told = words(found.output)
+        assert found.code == 2 and "1 cluster drifted (east)" in told and "try again" not in told
+        assert "to repair what drifted (it writes): ansible-playbook gitops.fleet.apply" in told
         looked = json.loads(Path(drift).read_text())["observed_at"]
         data, printed, comment = report(play, records, drift=drift)
         assert f"1 objects drifted, looked at {looked}" in printed
@@ -68,14 +71,21 @@ def test_drift_is_told_as_of_the_look_and_not_at_all_without_one(play: Player, f
         status = play("gitops.fleet.status", **records).clean().output
         head, _table, below = status.partition("PLACEMENT")
         assert "2 clusters: 2 ready" in head and "drift: not looked since the last apply" in words(head)
-        assert "shop" in below and "Available" in below
+        assert "to see here what drifted: ansible-playbook gitops.fleet.drift" in words(head)
+        assert "shop" in below and "Available" in below and ", as of 20" in words(below)
+
+        status = words(play("gitops.fleet.status", **records, drift=drift).clean().output)
+        assert f"drift: 1 object drifted, looked at {looked}" in status and "not looked since" not in status
+        assert f"1 object drifted, looked at {looked}: ConfigMap shop/settings" in status
+        assert "to see here what drifted" not in status
 
         applied = str(play.folder / "applied.json")
         play("gitops.fleet.apply", **records, **FILES, result_file=applied).clean()
         refused = play("gitops.fleet.report", **records, dest=str(play.folder / "no"), drift=applied)
         assert refused.code == 2 and "this is the result of an apply" in words(refused.output)
-        missing = play("gitops.fleet.report", **records, drift=str(play.folder / "none.json"))
-        assert missing.code == 2 and "drift-missing" in missing.output
+        for name in ("report", "status"):
+            missing = play(f"gitops.fleet.{name}", **records, drift=str(play.folder / "none.json"))
+            assert missing.code == 2 and "drift-missing" in missing.output
         assert play("gitops.fleet.drift", **records, **FILES, result_file=drift).clean().changed == 0
         data, printed, _comment = report(play, records, drift=drift)
         assert data["driftKnown"]["objects"] == 0 and "0 objects drifted, looked at" in printed

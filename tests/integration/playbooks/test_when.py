@@ -90,6 +90,7 @@ def test_records_in_a_file_answer_without_any_member(play: Player, fleet: Fleet)
     supposed = {"clusters": ["east"], "maintenance": "freezes", "write_calendar": "when.ics"}
     text, found = told(play, "--check", records=values["records"], **supposed)
     assert found["before"][0]["upgrade"]["open"] is False and found["clusters"][0]["upgrade"]["open"] is True
+    assert "to make it so: ansible-playbook gitops.fleet.maintenance -e maintenance=freezes" in text
     assert "BY WHAT IS RECORDED" in text and not (play.folder / "when.ics").exists()
     told(play, records=values["records"], **supposed)
     assert "SUMMARY:upgrade frozen: east" in (play.folder / "when.ics").read_text(encoding="utf-8")
@@ -124,4 +125,44 @@ def test_who_may_read_the_hub_may_ask(play: Player, fleet: Fleet) -> None:
             assert "upgrades and disruption of nodes, at" in text
         finally:
             client.send("DELETE", f"/apis/{FLEET_API}/fleetmaintenances/sales")
+            play("gitops.fleet.leave", **hub, members=["east", "west"])
+
+
+def test_who_keeps_windows_moves_a_freeze_on_the_hub_and_begins_nothing(play: Player, fleet: Fleet) -> None:
+    """With the rights that ``rbac`` prints for it: told beforehand, recorded, and deleted again."""
+    hub = {"records": {"type": "hub", "kubeconfig": fleet.admin, "context": "east"}}
+    play("gitops.fleet.hub", kubeconfig=fleet.admin, context="east").clean()
+    play("gitops.fleet.rbac", subject="keeper", purpose="hub_maintainer", dest="rights.yml").clean()
+    members = [{"name": name, "context": name} for name in ("east", "west")]
+    with client_of(fleet, "east") as client:
+        for each in yaml.safe_load_all((play.folder / "rights.yml").read_text(encoding="utf-8")):
+            apply_object(client, each, "tests", force=True)
+        play("gitops.fleet.join", **hub, kubeconfig=fleet.admin, members=members).clean()
+        keeper = str(client_kubeconfig(Path(fleet.root / "east"), "keeper"))
+        keeps = {"records": {"type": "hub", "kubeconfig": keeper}, "maintenance": "sales.yml"}
+        sales = play.folder / "sales.yml"
+        try:
+            sales.write_text(yaml.safe_dump(frozen(-1, 3)), encoding="utf-8")
+            text, _found = told(play, **keeps)
+            assert "-e maintenance=sales.yml" in text
+            foretold = play("gitops.fleet.maintenance", "--check", **keeps).clean()
+            assert foretold.changed == 1 and client.get(f"/apis/{FLEET_API}/fleetmaintenances")["items"] == []
+            assert play("gitops.fleet.maintenance", **keeps).clean().changed == 1
+            sales.write_text(yaml.safe_dump(frozen(-1, 1)), encoding="utf-8")
+            moved = " ".join(play("gitops.fleet.maintenance", **keeps).clean().output.split())
+            assert f"~ freeze sales: days {day(-1)} to {day(3)} -> {day(-1)} to {day(1)}" in moved
+            assert f"{day(4)} 00:00 opens" in moved and "and 1 more with the same answer" in moved
+            assert play("gitops.fleet.maintenance", **keeps).clean().changed == 0
+            (kept,) = client.get(f"/apis/{FLEET_API}/fleetmaintenances")["items"]
+            assert kept["spec"]["freezes"][0]["end"] == day(1)
+            gone = {"records": keeps["records"], "state": "absent", "names": "sales"}
+            assert play("gitops.fleet.maintenance", **gone).clean().changed == 1
+            assert play("gitops.fleet.when", records=keeps["records"]).clean().output.count(" open ") == 1
+            entries = [each["spec"] for each in client.get(f"/apis/{FLEET_API}/auditentries")["items"]]
+            mine = [each for each in entries if each["by"] == "keeper"]
+            assert [each["action"] for each in mine] == ["MaintenanceRecorded"] * 2 + ["MaintenanceDeleted"]
+            assert mine[0]["members"] == ["east", "west"]
+            assert client.get(f"/apis/{FLEET_API}/updateruns")["items"] == []
+        finally:
+            client.send("DELETE", f"/apis/{FLEET_API}/fleetmaintenances/sales", expect=(404,))
             play("gitops.fleet.leave", **hub, members=["east", "west"])

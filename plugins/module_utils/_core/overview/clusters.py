@@ -17,6 +17,7 @@ from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import find_condition
 from ..values.instants import write_time
 from ..values.quantity import approximate
+from .upkeep import CertificateEnd, Kubelets, kubelets_of, next_end
 
 READY, NOT_READY, UNREAD, UNREADABLE = "ready", "not ready", "never read", "not reached"
 EVACUATED, LEAVING = "evacuated", "leaving"
@@ -52,6 +53,8 @@ class ClusterRow:
     labels: t.Mapping[str, str] = field(default_factory=dict)
     taints: tuple[str, ...] = ()
     operation: str = ""
+    kubelets: Kubelets = Kubelets()
+    certificate: CertificateEnd | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
         """The row as reports have it; ``cpu`` in cores and ``memory`` in bytes, free and in all."""
@@ -68,31 +71,40 @@ class ClusterRow:
             "labels": dict(self.labels),
             "taints": list(self.taints),
             "operation": self.operation,
+            "kubelets": self.kubelets.as_dict(),
+            "certificate": self.certificate.as_dict() if self.certificate else None,
         }
 
 
 def cluster_row(
-    cluster: MemberCluster, member: FleetMember | None = None, failed: t.Mapping[str, str] | None = None
+    cluster: MemberCluster,
+    member: FleetMember | None = None,
+    failed: t.Mapping[str, str] | None = None,
+    *,
+    now: datetime,
 ) -> ClusterRow:
     """The row of one cluster. ``failed`` has the ``code`` and ``message`` with which the last read of the member
-    failed, if it did."""
+    failed, if it did; until a certificate ends is told from ``now``."""
     status = cluster.status
     version, nodes = (status.properties.get(name) for name in (VERSION, NODES))
     agent = next((each for each in status.agent_status if each.type == AGENT), None)
     state, why = _state(cluster, member, failed)
+    told = version.value if version else member.status.version if member else ""
     return ClusterRow(
         name=cluster.name,
         state=state,
         why=why,
         group=member.spec.group if member else "",
         location=member.spec.location if member else "",
-        version=version.value if version else member.status.version if member else "",
+        version=told,
         nodes=_number(nodes.value) if nodes else None,
         headroom={name: _headroom(cluster, name) for name in RESOURCES},
         heartbeat=agent.last_received_heartbeat if agent else None,
         labels=cluster.metadata.labels,
         taints=tuple(f"{each.key}={each.value}:{each.effect}" for each in cluster.taints),
         operation=member.status.operation if member else "",
+        kubelets=kubelets_of(member, told) if member else Kubelets(),
+        certificate=next_end(member, now) if member else None,
     )
 
 

@@ -18,7 +18,7 @@ from ..values.instants import SECONDS, write_time
 Place = tuple[str, str]
 """A placement and a cluster that holds it."""
 # Conditions of which each says that an apply was at the cluster.
-_APPLIES = ("Applied", "DiffReported")
+_APPLIES = ("Applied", "Available", "DiffReported")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,6 +60,14 @@ def read_look(document: t.Any, where: str, now: datetime) -> DriftLook:
     return DriftLook(at=at, place=told, looked=frozenset(looked), rows=tuple(found))
 
 
+def other_records(look: DriftLook | None, place: str) -> tuple[Problem, ...]:
+    """What is to be told of a look that went by other records than those at ``place``."""
+    if look is None or not look.place or look.place == place:
+        return ()
+    message = f"who looked for drift went by the records {look.place}, and not by {place}"
+    return (Problem("other-records", message, "drift", "look again with these records"),)
+
+
 def _refused(document: t.Any) -> str:
     """What became of a look that failed before it began."""
     fleet = document.get("fleet") if isinstance(document, dict) else None

@@ -21,7 +21,7 @@ from ..updates.timing.member_order import NEVER, changes_at, closed_until
 from ..updates.timing.obstacles import obstacle
 from ..values.instants import write_local, write_time
 from ..values.update_states import WINDOW_CLOSED
-from ..windows.spans import meeting
+from ..windows.spans import Spans, joined, meeting
 
 UPGRADE, NODES = "upgrade", "nodes"
 RUN_TYPES: t.Mapping[str, str] = {UPGRADE: CONTROL_PLANE_ONLY, NODES: NODE_IMAGE_ONLY}
@@ -32,10 +32,11 @@ IS_OPEN, CLOSED, HELD, UNKNOWN = "open", "closed", "held", "unknown"
 @dataclass(frozen=True, kw_only=True)
 class MemberTimes:
     """A member as runs of one type see it, and who says so. ``horizon`` is as far as the windows of ``view`` are worked
-    out."""
+    out; ``permitted`` are these windows without any freeze, None for any time."""
 
     view: MemberView
     horizon: datetime
+    permitted: Spans | None = None
     sides: tuple[Side, ...] = ()
     freezes: tuple[NamedFreeze, ...] = ()
 
@@ -64,11 +65,30 @@ class OpenSpan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClosedSpan:
+    """What a freeze closes of an opening (``of``) that windows have; ``freeze`` is it in words, several joined."""
+
+    span: OpenSpan
+    of: OpenSpan
+    freeze: str
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is left of the opening."""
+        return self.span == self.of
+
+    def as_dict(self, clock: tzinfo) -> dict[str, t.Any]:
+        """As results have it."""
+        return {**self.span.as_dict(clock), "whole": self.whole, "freeze": self.freeze}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Permission:
     """One kind of work on one member. ``why`` says what is against it now, or what permits it.
 
     ``next`` is the opening that is now, or the next one; None if none is known. One that is HELD may be in it by the
-    windows. ``openings`` are those that meet the days asked for.
+    windows. ``openings`` are those that meet the days asked for; ``closed`` is what freezes close in these days, or
+    until the next opening.
     """
 
     state: str
@@ -76,6 +96,7 @@ class Permission:
     next: OpenSpan | None
     openings: tuple[OpenSpan, ...]
     clock: tzinfo
+    closed: tuple[ClosedSpan, ...] = ()
 
     @property
     def open(self) -> bool:
@@ -90,6 +111,7 @@ class Permission:
             "why": list(self.why),
             "next": self.next.as_dict(self.clock) if self.next else None,
             "openings": [each.as_dict(self.clock) for each in self.openings],
+            "closed": [each.as_dict(self.clock) for each in self.closed],
             "time_zone": str(self.clock),
         }
 
@@ -130,8 +152,20 @@ def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission
         state, why = IS_OPEN, _permits(times)
     else:
         state, why = (HELD if opens is None else CLOSED), (*_shut(times, now), *_apart(times, opens), *held)
-    found = _spans(times, now, until)
-    return Permission(state=state, why=why, next=_next(times, now, opens), openings=found, clock=times.clock)
+    soon = _next(times, now, opens)
+    return Permission(
+        state=state,
+        why=why,
+        next=soon,
+        openings=_spans(times, now, until),
+        clock=times.clock,
+        closed=tuple(_closed(times, now, max(until, soon.end or soon.start) if soon else until)),
+    )
+
+
+def moves(before: Permission, after: Permission) -> bool:
+    """Whether an opening is another one, or the member is in another state."""
+    return (before.state, before.next, before.openings) != (after.state, after.next, after.openings)
 
 
 def entries(
@@ -193,6 +227,19 @@ def _spans(times: MemberTimes, now: datetime, until: datetime) -> tuple[OpenSpan
     met = meeting(times.view.windows, now, until)
     # Without windows it is open since nobody knows when.
     return tuple(OpenSpan(start if times.sides else max(start, now), _end(times, end)) for start, end in met)
+
+
+def _closed(times: MemberTimes, now: datetime, until: datetime) -> t.Iterator[ClosedSpan]:
+    """What windows have and freezes take, in order of time; where several freezes meet, once."""
+    permitted = ((now, max(until, times.horizon)),) if times.permitted is None else times.permitted
+    for start, end in meeting(permitted, now, until):
+        met = [each for each in times.freezes if each.span[0] < end and each.span[1] > max(start, now)]
+        frozen = joined((max(each.span[0], start), min(each.span[1], end)) for each in met)
+        for taken in frozen:
+            by = [each.words for each in met if each.span[0] < taken[1] and each.span[1] > taken[0]]
+            if taken[0] < until:
+                whole, part = OpenSpan(start, _end(times, end)), OpenSpan(taken[0], _end(times, taken[1]))
+                yield ClosedSpan(span=part, of=whole, freeze=" and ".join(dict.fromkeys(by)))
 
 
 def _end(times: MemberTimes, end: datetime | None) -> datetime | None:

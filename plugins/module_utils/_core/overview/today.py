@@ -20,7 +20,6 @@ from ..objects.clusters.evacuation import is_evacuated
 from ..objects.clusters.fleet_member import FleetMember
 from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import find_condition
-from ..updates.releases.versions import too_old_for
 from ..values.instants import SECONDS, write_time
 from ..values.kube_version import KubeVersion
 from .clusters import (
@@ -31,11 +30,10 @@ from .clusters import (
     UNREADABLE,
     cluster_row,
 )
-from .drift import DriftKnown
+from .drift import DriftKnown, DriftRow
+from .upkeep import CertificateEnd, Kubelets, version_of
 
 SILENT = "silent"
-SERVER, CLIENT = "server", "client"
-SOON = timedelta(days=30)
 _SILENT_REASONS = frozenset(map(health_reason, SILENT_CODES))
 # What asks for attention, the worst first; a cluster stands where its worst is.
 (
@@ -70,32 +68,6 @@ _OF_STATE = {
     UNREAD: IS_UNREAD,
     LEAVING: IS_LEAVING,
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kubelets:
-    """Versions of a member's kubelets as its pools tell them, each the oldest of its pool; empty where none is known.
-    ``behind`` is how many minors the oldest is behind the API server, None where that is not known, ``too_old`` whether
-    that is more than Kubernetes supports."""
-
-    oldest: str = ""
-    newest: str = ""
-    behind: int | None = None
-    too_old: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class CertificateEnd:
-    """The certificate of a member that ends next: ``which`` is that of the API server, or that of the client in the
-    kubeconfig. ``days`` are whole ones that are left, negative once it has ended."""
-
-    which: str
-    at: datetime
-    days: int
-
-    @property
-    def ended(self) -> bool:
-        return self.days < 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,14 +114,9 @@ class MemberToday:
             "heartbeat": _time(self.heartbeat),
             "age": None if self.age is None else int(self.age.total_seconds()),
             "version": self.version,
-            "kubelets": {
-                "oldest": self.kubelets.oldest,
-                "newest": self.kubelets.newest,
-                "behind": self.kubelets.behind,
-                "tooOld": self.kubelets.too_old,
-            },
+            "kubelets": self.kubelets.as_dict(),
             "images": dict(sorted(self.images.items())),
-            "certificate": {"which": ends.which, "ends": _time(ends.at), "days": ends.days} if ends else None,
+            "certificate": ends.as_dict() if ends else None,
             "placements": {"held": self.held.holds, "failing": dict(sorted(self.held.failing.items()))},
             "drift": self.drift.as_dict(),
             "evacuated": self.evacuated,
@@ -176,10 +143,27 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetToday:
-    """All clusters, worst first, and what is known of drift in all of the fleet."""
+    """All clusters, worst first, and what is known of drift in all of the fleet; ``drifted`` are its fields."""
 
     members: tuple[MemberToday, ...]
     drift: DriftKnown = DriftKnown()
+    drifted: tuple[DriftRow, ...] = ()
+
+    @property
+    def images(self) -> dict[str, int]:
+        """Nodes by image, as far as pools tell it, the most first."""
+        counts: Counter[str] = Counter()
+        for each in self.members:
+            counts.update(each.images)
+        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
+    @property
+    def objects_drifted(self) -> dict[str, list[str]]:
+        """By cluster, the objects that are not as placed, each once."""
+        found: dict[str, dict[str, None]] = {}
+        for each in self.drifted:
+            found.setdefault(each.cluster, {})[each.object] = None
+        return {cluster: list(objects) for cluster, objects in found.items()}
 
     @property
     def totals(self) -> Totals:
@@ -192,21 +176,21 @@ class FleetToday:
             states=Counter(each.state for each in self.members),
             versions=counted_versions(each.version for each in self.members),
             ended=sum(1 for each in ends if each.ended),
-            ends=sum(1 for each in ends if not each.ended and each.days < SOON.days),
+            ends=sum(1 for each in ends if not each.ended and each.near),
             evacuated=sum(1 for each in self.members if each.evacuated),
             silent_for=max(silent, default=None),
             read=(min(ages), max(ages)) if ages else None,
         )
 
 
-def fleet_today(rows: t.Iterable[MemberToday], drift: DriftKnown) -> FleetToday:
+def fleet_today(rows: t.Iterable[MemberToday], drift: DriftKnown, drifted: tuple[DriftRow, ...] = ()) -> FleetToday:
     """The clusters in their order: those of the worst concern first, of equal ones by name."""
     order = {concern: place for place, concern in enumerate(CONCERNS)}
 
     def rank(row: MemberToday) -> tuple[int, bool, str]:
         return min((order[each] for each in row.concerns), default=len(order)), not row.runs, row.name
 
-    return FleetToday(members=tuple(sorted(rows, key=rank)), drift=drift)
+    return FleetToday(members=tuple(sorted(rows, key=rank)), drift=drift, drifted=drifted)
 
 
 def member_today(
@@ -218,11 +202,10 @@ def member_today(
     runs: t.Sequence[str] = (),
 ) -> MemberToday:
     """The row of one cluster at ``now``. ``runs`` name what is in flight there, as people call it."""
-    row = cluster_row(cluster, member)
+    row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     evacuated = is_evacuated(cluster)
-    kubelets = _kubelets(member, row.version) if member else Kubelets()
-    ends = _next_end(member, now) if member else None
+    kubelets, ends = row.kubelets, row.certificate
     images: Counter[str] = Counter()
     for pool in member.status.node_pools if member else ():
         if pool.image:
@@ -232,7 +215,7 @@ def member_today(
         _OF_STATE.get(state, ""): state in _OF_STATE,
         CERTIFICATE_ENDED: ends is not None and ends.ended,
         PLACEMENT_FAILS: bool(held.failing),
-        CERTIFICATE_ENDS: ends is not None and not ends.ended and ends.days < SOON.days,
+        CERTIFICATE_ENDS: ends is not None and not ends.ended and ends.near,
         KUBELET_TOO_OLD: kubelets.too_old,
         DRIFTED: bool(drift.objects),
         IS_EVACUATED: evacuated,
@@ -258,7 +241,7 @@ def member_today(
 
 def minor_of(version: str) -> str:
     """``1.35`` of ``v1.35.2-gke.1``; empty for what is no version."""
-    found = _version(version)
+    found = version_of(version)
     return f"{found.major}.{found.minor}" if found else ""
 
 
@@ -289,41 +272,6 @@ def _state(cluster: MemberCluster, member: FleetMember | None, state: str, why: 
     if healthy.reason in _SILENT_REASONS:
         return SILENT, told
     return (NOT_READY if healthy.reason in (SAID_NOT_READY, "") else UNREADABLE), told
-
-
-def _kubelets(member: FleetMember, server: str) -> Kubelets:
-    readable = {
-        pool.version: found for pool in member.status.node_pools if (found := _version(pool.version)) is not None
-    }
-    if not readable:
-        return Kubelets()
-    oldest, newest = min(readable, key=readable.__getitem__), max(readable, key=readable.__getitem__)
-    at = _version(server)
-    same = at is not None and at.major == readable[oldest].major
-    return Kubelets(
-        oldest=oldest,
-        newest=newest,
-        behind=readable[oldest].minor_distance(at) if same and at else None,
-        too_old=at is not None and too_old_for(oldest, server),
-    )
-
-
-def _next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
-    told = member.status.certificates
-    if told is None:
-        return None
-    known = [(at, which) for which, at in ((SERVER, told.server), (CLIENT, told.client)) if at]
-    if not known:
-        return None
-    at, which = min(known)
-    return CertificateEnd(which=which, at=at, days=(at - now).days)
-
-
-def _version(text: str) -> KubeVersion | None:
-    try:
-        return KubeVersion.parse(text) if text else None
-    except ValueError:
-        return None
 
 
 def _time(instant: datetime | None) -> str | None:

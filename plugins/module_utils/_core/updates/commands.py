@@ -58,6 +58,8 @@ def start(run: RunState, now: datetime) -> RunState:
     status = derive(run)
     if status.state not in STARTABLE:
         hint = "Completed and Skipped are final" if status.state in DONE else ""
+        if status.state == STOPPING:
+            hint = "what is in flight ends first: carry the run on, without a restart, until it is Stopped"
         raise FleetError("conflict-state", f"a run in state {status.state} cannot be started", _where(run), hint)
     stages = (
         stage if one.state in DONE and status.state != NOT_STARTED else _again(stage)

@@ -31,7 +31,8 @@ Judge = t.Callable[[MemberView, str, tuple[NodePoolStatus, ...], datetime], Memb
 class MemberLook:
     """What a member showed. ``busy`` is what its platform does there, ``not_ready`` are nodes, ``blocking`` disruption
     budgets that allow nothing now, ``removed`` APIs in use with the minor that has them no more, ``unread`` what could
-    not be read, with the reason. ``unreachable`` says why nothing could."""
+    not be read, with the reason. ``driver`` is what asking its driver has brought up, as code, message and whether that
+    blocks. ``unreachable`` says why nothing could be read."""
 
     name: str
     version: str = ""
@@ -41,6 +42,7 @@ class MemberLook:
     not_ready: tuple[str, ...] = ()
     blocking: tuple[str, ...] = ()
     removed: tuple[tuple[str, str], ...] = ()
+    driver: tuple[tuple[str, str, bool], ...] = ()
     unread: t.Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
@@ -95,6 +97,7 @@ def _found(
     skew = None if whole else skewed(_kubelets(look), target)
     if skew:
         yield "kubelet-skew", skew.message, True
+    yield from look.driver
     for each in view.obstacles:
         yield each.reason, each.message, each.until is None
     if view.windows is not None and not any(end > now for _start, end in view.windows):

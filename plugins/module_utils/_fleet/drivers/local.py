@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver ``local``: members that are local clusters of the same name get newer binaries on the same data."""
+"""The driver ``local``: members that are local clusters, whatever their names, get newer binaries on the same data."""
 
 from __future__ import annotations
 
@@ -10,22 +10,27 @@ import sys
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from ..._core.errors import FleetError
+from ..._core.errors import FleetError, Problem
+from ..._core.values.listed import listed
 from ..._kube.access import version
+from ..._kube.login.connection import is_loopback
 from ..._local import state as states
 from ..._local import upgrades
 from ..._local.binaries import find
 from ..._local.cluster import TIMEOUT
+from ..._local.kubeconfigs import cluster_behind
 from ..._local.spec import refuse_bad_step
 from ..members.members import Clients
 from . import detached
-from .contract import Observation, OperationProgress, Work
+from .contract import Driver, Observation, OperationProgress, Work
 from .environment import allowed
 
 _PLUGINS = Path(__file__).absolute().parents[3]
 # Binaries may have to be built.
 _GO = ("GO*", "CGO_*")
+_NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,35 +50,59 @@ class LocalDriver:
         try:
             return Observation(version=version(self.clients.get(member)))
         except FleetError:
-            cut_off = upgrades.pending(states.cluster_dir(self.root, member))
+            cut_off = upgrades.pending(self.root / (self._cluster(member) or member))
             if cut_off is None:
                 raise
             known = self.clients.members.get(member)
             return Observation(version=cut_off.before, pools=known.status.node_pools if known else ())
 
     def begin(self, work: Work) -> str:
-        """FleetError ``no-such-cluster``, ``unknown-version``, ``missing-binary``, ``downgrade-refused``,
+        """FleetError as of ``cluster_of``, ``unknown-version``, ``missing-binary``, ``downgrade-refused``,
         ``minor-skipped``, and those of ``detached.start``."""
-        state = states.load(states.cluster_dir(self.root, work.member))
-        if state is None:
-            hint = f"looked in {self.root}; a member of driver local has the name of its cluster"
-            raise FleetError("no-such-cluster", "there is no such local cluster", work.member, hint)
+        name = self.cluster_of(work.member)
+        state = states.load(self.root / name)
         newer = find(("kube-apiserver",), work.target, self.binaries_dir, build=False)["kube-apiserver"].version
-        if state.version:
+        if state and state.version:
             refuse_bad_step(work.member, state.version, newer)
-        return detached.start(self._folder(work), self._request(work))
+        return detached.start(self._folder(work), self._request(work, name))
 
     def poll(self, work: Work) -> OperationProgress:
         """How the process of ``begin`` stands; as ``detached.look``."""
         return detached.look(self._folder(work), work.reference)
 
+    def cluster_of(self, member: str) -> str:
+        """The local cluster that the member is: the one whose API server its connection leads to. Where it leads
+        elsewhere, as through a proxy, the one of the member's own name. FleetError ``no-such-cluster`` with those that
+        there are, ``state-unreadable``, ``state-too-new``."""
+        found = self._cluster(member)
+        if found:
+            return found
+        there = listed(states.cluster_names(self.root), _NAMED) or "none"
+        words = "its connection leads to none of the local clusters, and none has its name"
+        hint = f"in {self.root} there are: {there}; other folders are named by drivers.local.root"
+        raise FleetError("no-such-cluster", words, member, hint)
+
+    def _cluster(self, member: str) -> str:
+        """As ``cluster_of``; empty if there is none."""
+        try:
+            connection = self.clients.connection(member)
+        except FleetError:
+            connection = None  # whoever asks the member is told
+        if connection and not connection.proxy and is_loopback(connection.server):
+            url = urlsplit(connection.server)
+            found = cluster_behind(self.root, url.port or 443, connection.ca, member)
+            if found:
+                return found
+        named = not states.name_problem(member) and states.load(states.cluster_dir(self.root, member)) is not None
+        return member if named else ""
+
     def _folder(self, work: Work) -> Path:
         return detached.folder_of(self.operations, work.operation)
 
-    def _request(self, work: Work) -> detached.Request:
+    def _request(self, work: Work, name: str) -> detached.Request:
         options = {
             "root": str(self.root),
-            "member": work.member,
+            "member": name,
             "target": work.target,
             "operation": work.operation,
             "binaries-dir": str(self.binaries_dir or ""),
@@ -90,3 +119,15 @@ class LocalDriver:
             cwd=Path("/"),
             files={},
         )
+
+
+def without_cluster(drivers: t.Mapping[str, Driver]) -> tuple[Problem, ...]:
+    """A problem for each member of driver ``local``, by name, that is no local cluster; no member is asked."""
+    found: list[Problem] = []
+    for name, driver in drivers.items():
+        try:
+            if isinstance(driver, LocalDriver):
+                driver.cluster_of(name)
+        except FleetError as error:
+            found += error.problems
+    return tuple(found)

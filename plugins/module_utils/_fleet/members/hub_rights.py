@@ -42,7 +42,7 @@ _CONDUCTOR = (
 _OWN_ID = Grant("", ("secrets",), ("get",), (ID_SECRET,))
 _HELD = {"gitops-fleet": (Grant(LEASES, ("leases",), ALL), _OWN_ID), "default": (Grant("", ("events",), WRITE[:3]),)}
 READER, APPROVER, CONDUCTOR, SCHEDULER = "hub_reader", "hub_approver", "hub_conductor", "hub_scheduler"
-STAGED_APPROVER = "hub_staged_approver"
+STAGED_APPROVER, MAINTAINER = "hub_staged_approver", "hub_maintainer"
 JOBS, JOBS_NAMESPACE = "jobs", "gitops-fleet-jobs"
 _OF_JOBS = (
     Grant("batch", ("jobs",), ("get", "list", "create", "delete")),
@@ -87,6 +87,16 @@ PARTS: t.Mapping[str, tuple[tuple[Grant, ...], t.Mapping[str, tuple[Grant, ...]]
             Grant(CLUSTER_GROUP, ("memberclusters",), READ),
             Grant(FLEET_GROUP, ("auditentries",), ("create",)),
             _VOUCHED,
+        ),
+        {},
+    ),
+    MAINTAINER: (
+        (
+            Grant(FLEET_GROUP, ("fleetmaintenances",), ALL),
+            Grant(FLEET_GROUP, ("updateruns",), ("get",)),
+            Grant(FLEET_GROUP, ("releasecatalogs",), READ),
+            *_MEMBERS,
+            Grant(FLEET_GROUP, ("auditentries",), ("create",)),
         ),
         {},
     ),

@@ -140,9 +140,7 @@ class Clients:
         if open_already is not None:
             open_already.begin()
             return open_already
-        if name not in self.members:
-            raise FleetError("not-a-member", "the cluster is not a member of the fleet", name, "join it first")
-        client = KubeClient(connection_of(self.members[name], self.hub, self.environ), timeout=self.timeout)
+        client = KubeClient(self.connection(name), timeout=self.timeout)
         client.begin()
         try:
             self.identities.admit(name, client)
@@ -152,6 +150,12 @@ class Clients:
         except BaseException:
             client.close()
             raise
+
+    def connection(self, name: str) -> Connection:
+        """Where the member is, which is not asked. FleetError ``not-a-member``, and as of ``connection_of``."""
+        if name not in self.members:
+            raise FleetError("not-a-member", "the cluster is not a member of the fleet", name, "join it first")
+        return connection_of(self.members[name], self.hub, self.environ)
 
     def _kept(self, name: str, client: KubeClient) -> KubeClient:
         with self._lock:

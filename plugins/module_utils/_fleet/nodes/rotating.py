@@ -18,7 +18,7 @@ from ..._core.disruption.rotation.input import OtherNode, cluster_in_name
 from ..._core.disruption.rotation.state import RotationState
 from ..._core.errors import FleetError, Problem
 from ..._core.machine import HeldBack
-from ..._core.objects.audit.audit_entry import ROTATION_STOPPED
+from ..._core.objects.audit.audit_entry import ROTATION_BEGUN, ROTATION_STOPPED
 from ..._core.objects.clusters.node_rotation import NodeRotation
 from ..._core.schema.codec import encode
 from ..._kube.client import Timeouts
@@ -123,6 +123,7 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
                 if not (wish.only_waiting and error.code == "conflict"):
                     raise
                 return asked.as_it_stands  # another schedule has just begun it
+            commanded(session, ROTATION_BEGUN, name, changed=True)
         with Interrupts() as told:
             limits = RunLimits(
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=told

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
+from datetime import datetime
 
 from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
@@ -21,6 +22,7 @@ from ..._core.overview.drift import (
     drift_known,
     drift_rows,
 )
+from ..._core.overview.drift_look import other_records
 from ..._core.overview.matrix import PlacementColumn, decided_column, undecided_column
 from ..._core.overview.since import changes, checked_report
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
@@ -70,14 +72,14 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
         made_at=now,
         facts_at=ground.index.now,
         place=session.records.place,
-        clusters=tuple(_clusters(ground.index, members, asked.facts)),
+        clusters=tuple(_clusters(ground.index, members, asked.facts, now)),
         placements=tuple(_columns(ground, statuses, plans)),
         runs=tuple(chart for found, _problems in charts for chart in found),
         pools=pools,
         drift=_drift(ground, statuses, asked.look),
         supposed=_supposed(session, asked),
         notes=tuple(
-            dict.fromkeys((*ground.told, *told, *damaged, *unread, *_of_others(asked.look, session.records.place)))
+            dict.fromkeys((*ground.told, *told, *damaged, *unread, *other_records(asked.look, session.records.place)))
         ),
     )
 
@@ -92,12 +94,12 @@ def with_changes(document: dict[str, t.Any], earlier: str) -> dict[str, t.Any]:
 
 
 def _clusters(
-    index: FleetIndex, members: t.Mapping[str, Member], facts: FactsSnapshot | None
+    index: FleetIndex, members: t.Mapping[str, Member], facts: FactsSnapshot | None, now: datetime
 ) -> t.Iterator[ClusterRow]:
     failed = facts.failed if facts else {}
     for cluster in index.clusters:
         member = members.get(cluster.name)
-        yield cluster_row(cluster, member.fleet if member else None, failed.get(cluster.name))
+        yield cluster_row(cluster, member.fleet if member else None, failed.get(cluster.name), now=now)
 
 
 def _columns(
@@ -153,9 +155,3 @@ def _drift(ground: Ground, statuses: t.Mapping[str, PlacementStatus], look: Drif
         for cluster, at in applied_at(known.bindings, statuses.get(name, PlacementStatus())).items()
     }
     return drift_known(recorded, applied, look)
-
-
-def _of_others(look: DriftLook | None, place: str) -> t.Iterator[Problem]:
-    if look is not None and look.place and look.place != place:
-        message = f"who looked for drift went by the records {look.place}, and this report by {place}"
-        yield Problem("other-records", message, "drift", "look again with the records of this report")

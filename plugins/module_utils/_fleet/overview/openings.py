@@ -25,6 +25,7 @@ from ..._core.overview.openings import (
 )
 from ..._core.values.instants import parse_time
 from ..._store.records import Record, Records
+from ..given import keep
 from ..members.evacuation import evacuated_names
 from ..members.members import no_members
 from ..nodes.reading import members_in_file, nodes_file
@@ -35,7 +36,7 @@ from ..updates.constraints import StartConstraints
 from ..updates.forecasting import busy
 from ..updates.sources import UpdateManifests
 
-MOST_DAYS, CLUSTER = 366, "MemberCluster"
+MOST_DAYS, CLUSTER, MAINTENANCE = 366, "MemberCluster", "FleetMaintenance"
 _Times = dict[str, dict[str, MemberTimes]]
 
 
@@ -52,13 +53,14 @@ class OpeningsQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class OpeningsReport:
-    """``before`` has the same members by what is recorded; empty where nothing else is supposed. ``appointments`` are
-    the entries of a calendar, by the work."""
+    """``before`` has the same members by what is recorded; empty where nothing else is supposed. ``unrecorded``: what
+    is supposed differs from what is recorded. ``appointments`` are the entries of a calendar, by the work."""
 
     now: datetime
     days: int
     clusters: tuple[ClusterOpenings, ...]
     before: tuple[ClusterOpenings, ...] = ()
+    unrecorded: bool = False
     appointments: t.Mapping[str, tuple[Appointment, ...]]
     pools: tuple[PoolAnswer, ...] = ()
     findings: tuple[Problem, ...] = ()
@@ -70,15 +72,14 @@ def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport
     if not 1 <= asked.days <= MOST_DAYS:
         raise FleetError("bad-option", f"{asked.days} is not a number of days from 1 to {MOST_DAYS}", "days")
     supposed = asked.supposed
-    if supposed is not None and not supposed.maintenance:
-        hint = "give files and folders with FleetMaintenances"
-        raise FleetError("no-maintenance-given", "no FleetMaintenance is in what was given", "src", hint)
+    if supposed is not None and not (supposed.maintenance or supposed.gone):
+        raise nothing_given()
     now, records = session.clock(), session.records
     until = now + timedelta(days=asked.days)
     members = _members(records, asked.names)
     in_flight = operations_in_flight(records, members.values())
     gone = frozenset(evacuated_names(records.list(CLUSTER)))
-    times = _times(records, members, in_flight, supposed or UpdateManifests(), now)
+    times = _times(records, members, in_flight, _as_recorded(records, supposed or UpdateManifests(), now), now)
     before = _times(records, members, in_flight, UpdateManifests(), now) if supposed else {}
 
     def told(found: _Times) -> tuple[ClusterOpenings, ...]:
@@ -98,10 +99,28 @@ def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport
         days=asked.days,
         clusters=told(times),
         before=told(before) if before else (),
+        unrecorded=supposed is not None and keep(records, supposed.maintenance.values(), write=False),
         appointments=entries(times, now, until),
         pools=_pools(session, asked, now) if asked.snapshot else (),
         findings=supposed.findings if supposed else (),
     )
+
+
+def nothing_given() -> FleetError:
+    """What is said where windows and freezes are asked for, and none are given."""
+    hint = "give files and folders with FleetMaintenances"
+    return FleetError("no-maintenance-given", "no FleetMaintenance is in what was given", "src", hint)
+
+
+def _as_recorded(records: Records, supposed: UpdateManifests, now: datetime) -> UpdateManifests:
+    """What is supposed, as of the day on which it was made, from which intervals may be counted: that of what is
+    recorded, or today."""
+    made = {each["metadata"]["name"]: each["metadata"].get("creationTimestamp") for each in records.list(MAINTENANCE)}
+    dated = {}
+    for name, each in supposed.maintenance.items():
+        at = _instant(made.get(name)) or now
+        dated[name] = replace(each, metadata=replace(each.metadata, creation_timestamp=at))
+    return replace(supposed, maintenance=dated)
 
 
 def _members(records: Records, names: t.Sequence[str]) -> dict[str, Record]:
@@ -150,7 +169,11 @@ def _pools(session: Session, asked: OpeningsQuestion, now: datetime) -> tuple[Po
 def _read(document: Record) -> datetime | None:
     """When it was read last, as far as its record tells."""
     status = document.get("status")
-    text = status.get("lastRead") if isinstance(status, dict) else None
+    return _instant(status.get("lastRead") if isinstance(status, dict) else None)
+
+
+def _instant(text: t.Any) -> datetime | None:
+    """What a record has for an instant, as far as it can be read."""
     with contextlib.suppress(ValueError, TypeError):
         return parse_time(text) if text else None
     return None

@@ -16,6 +16,7 @@ from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.binding import ClusterResourceBinding
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.overview.drift import (
+    DriftLook,
     DriftRow,
     FleetDrift,
     Place,
@@ -23,6 +24,7 @@ from ..._core.overview.drift import (
     drift_known,
     drift_rows,
 )
+from ..._core.overview.drift_look import other_records
 from ..._core.overview.matrix import failing
 from ..._core.overview.runs import MEMBER, NODE, RunChart
 from ..._core.overview.today import FleetToday, PlacementsHeld, fleet_today, member_today
@@ -74,13 +76,14 @@ def gather_today(
     member_records: t.Iterable[Record],
     cluster_records: t.Iterable[Record],
     placement_records: t.Iterable[Record],
+    look: DriftLook | None = None,
 ) -> Today:
     """A row of every FleetMember and MemberCluster that is given as it is recorded, with what the records hold of
-    placements and of runs. What is damaged is told and left out."""
+    placements and of runs, and what a ``look`` for drift has found. What is damaged is told and left out."""
     found = _Gathered(session.clock())
     clusters = {each.name: each for each in found.each(cluster_records, lambda one: decoded(MemberCluster, one))}
     members = {each.name: each for each in found.each(member_records, lambda one: decoded(FleetMember, one))}
-    drift, runs = _placed(session.records, placement_records, found), _in_flight(session, found)
+    drift, runs = _placed(session.records, placement_records, found, look), _in_flight(session, found)
     rows = [
         member_today(
             clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)),
@@ -92,10 +95,13 @@ def gather_today(
         )
         for name in sorted({*clusters, *members})
     ]
-    return Today(fleet=fleet_today(rows, drift.whole), notes=tuple(dict.fromkeys(found.problems)))
+    notes = (*other_records(look, session.records.place), *found.problems)
+    return Today(fleet=fleet_today(rows, drift.whole, drift.rows), notes=tuple(dict.fromkeys(notes)))
 
 
-def _placed(records: Records, placement_records: t.Iterable[Record], found: _Gathered) -> FleetDrift:
+def _placed(
+    records: Records, placement_records: t.Iterable[Record], found: _Gathered, look: DriftLook | None
+) -> FleetDrift:
     """Counts who holds what, and what fails there; what is known of drift."""
     placements = list(found.each(placement_records, placement_of))
     bindings: dict[str, list[ClusterResourceBinding]] = {}
@@ -111,7 +117,7 @@ def _placed(records: Records, placement_records: t.Iterable[Record], found: _Gat
         for cluster, why in failing(status).items():
             found.failing.setdefault(cluster, {})[name] = why
         recorded += drift_rows(name, status)
-    return drift_known(recorded, applied)
+    return drift_known(recorded, applied, look)
 
 
 def _binding(document: Record) -> tuple[str, ClusterResourceBinding]:

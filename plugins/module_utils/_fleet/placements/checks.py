@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
+from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.cluster.silence import OUT_OF_REACH, SILENT
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import ObjectId
@@ -18,8 +19,10 @@ from ..._core.plan.document import (
     EVACUATED,
     LEFT_BEHIND,
     LOST,
+    NOTHING_RECORDED,
     PlacementPlan,
 )
+from ..._core.plan.looked import Looked, looked_at
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
 from ..._core.values.approved_digest import approves, lack
@@ -72,6 +75,24 @@ def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outco
             if silent and each.cause in (EVACUATED, LEFT_BEHIND):
                 found.append(LeftBehind(placement=plan.name, cluster=each.cluster, objects=each.leaving))
     return tuple(found)
+
+
+def seen(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -> Looked:
+    """What a look that wrote nothing comes to; that an evacuated cluster cannot be reached is no news of it."""
+    return looked_at(outcomes, {(each.placement, each.cluster) for each in left_behind(plans, outcomes)})
+
+
+def unrecorded(place: str, members: t.Container[str], facts: FactsSnapshot | None) -> tuple[Problem, ...]:
+    """That a plan is one of a fleet that the records at ``place`` do not know: what it says of gains and losses is not
+    true of the fleet."""
+    if members or facts is None or facts.held is not None:
+        return ()
+    text = (
+        "the records know no member of these facts, so this plan assumes that nothing is placed anywhere:"
+        " clusters that lose something, and objects that are deleted, are not in it"
+    )
+    hint = "plan with the records of the fleet, or with a facts snapshot that fleet_facts wrote from them"
+    return (Problem(NOTHING_RECORDED, text, place, hint),)
 
 
 def check_brakes(plan: FleetPlan) -> None:

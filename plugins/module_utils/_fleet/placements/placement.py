@@ -17,7 +17,8 @@ from ..._core.cluster.together import SilentGroup, silent_together
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.brakes import BrakeLimits
-from ..._core.plan.document import NOTHING_RECORDED, PlacementPlan
+from ..._core.plan.document import PlacementPlan
+from ..._core.plan.looked import Looked
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.reached import reached
 from ..._core.plan.waves import waves
@@ -25,7 +26,6 @@ from ..._core.values.instants import write_time
 from ..._kube.client import Timeouts
 from ..._store.digest_key import digest_key, known_digest_key
 from ..._store.manifests import Manifest, read_manifests
-from ..._store.records import Records
 from ..._store.revision import source_revision
 from ..members.evacuation import Evacuation, evacuation, record_marks, still_held
 from ..members.facts import needs_pods
@@ -48,8 +48,10 @@ from .checks import (
     check_still_eligible,
     failures,
     left_behind,
+    seen,
     stopping,
     unfulfilled,
+    unrecorded,
 )
 from .crew.worker_crew import hired
 from .history.roll_back import RollBack, earlier_placements
@@ -115,7 +117,8 @@ class Report:
     """``changed`` is what the run changed, or would change; ``waits`` are rollouts that are not at their end;
     ``problems`` name members and objects that failed. ``rendered`` is what one cluster gets, where that was asked.
     ``unread`` are members that did not answer when their facts were read. ``evacuation`` says who was marked, or would
-    be. That an evacuated cluster cannot be reached is no problem, but told in ``left_behind``."""
+    be. That an evacuated cluster cannot be reached is no problem, but told in ``left_behind``. ``written`` is whether
+    the run was to write."""
 
     plan: FleetPlan
     outcomes: t.Mapping[str, Outcomes]
@@ -126,6 +129,12 @@ class Report:
     rendered: t.Sequence[t.Mapping[str, t.Any]] = field(default=(), repr=False)
     unread: frozenset[str] = frozenset()
     evacuation: Evacuation = Evacuation()
+    written: bool = False
+
+    @property
+    def looked(self) -> Looked | None:
+        """What was seen of the members where nothing was to be written; None where it was."""
+        return None if self.written else seen(self.plan.plans, self.outcomes)
 
     @property
     def left_behind(self) -> tuple[LeftBehind, ...]:
@@ -217,7 +226,8 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         known = [each.cluster for each in members.values()] or facts.members
         moves = evacuation(asked.evacuate, asked.readmit, known, asked.empty_first)
         told = (*told, *still_held(session.records, moves, {str(each.placement.key) for each in placements}))
-        told = (*_unrecorded(session.records, members, asked), *told, *request.findings)
+        strange = () if asked.absent else unrecorded(session.records.place, members, asked.facts)
+        told = (*strange, *told, *request.findings)
         request = replace(request, findings=told, evacuation=moves)
         plan = make_plans(session, request)
         rendered = plan.rendered_on(asked.render) if asked.render else []
@@ -257,18 +267,6 @@ def _told(
 
 def _silent(facts: FactsSnapshot) -> frozenset[str]:
     return frozenset(name for name, why in facts.failed.items() if why.get("code") in SILENT)
-
-
-def _unrecorded(records: Records, members: t.Container[str], asked: PlacementRequest) -> tuple[Problem, ...]:
-    """A plan of a fleet that these records do not know: what it says of gains and losses is not true of the fleet."""
-    if members or asked.facts is None or asked.facts.held is not None or asked.absent:
-        return ()
-    text = (
-        "the records know no member of these facts, so this plan assumes that nothing is placed anywhere:"
-        " clusters that lose something, and objects that are deleted, are not in it"
-    )
-    hint = "plan with the records of the fleet, or with a facts snapshot that fleet_facts wrote from them"
-    return (Problem(NOTHING_RECORDED, text, records.place, hint),)
 
 
 def _recorded_are_used(
@@ -393,5 +391,6 @@ def _done(plan: FleetPlan, done: ApplyResult, parts: tuple[Problem, ...]) -> Rep
         statuses=done.statuses,
         changed=done.changed,
         waits=done.waits,
+        written=True,
         problems=(*parts, *done.problems),
     )

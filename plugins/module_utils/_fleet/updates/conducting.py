@@ -55,6 +55,7 @@ from ..conductor.operation import Operation, OperationMaker
 from ..drivers.by_provider import not_offered, refuse_target
 from ..drivers.contract import Driver
 from ..drivers.host import intent_reference
+from ..drivers.local import without_cluster
 from ..drivers.options import OptionPlace, drivers_from
 from ..files import refuse_unwritable
 from ..members.members import (
@@ -158,13 +159,15 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
 
 
 def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> tuple[Problem, ...]:
-    """FleetError, before the run is recorded, for what could not be carried out: wrong drivers, files that cannot be
-    written, a version that none of their platforms has, a FleetMaintenance that is not there. Else remarks on members
-    that will be skipped; UIDs of new members are recorded by then, and the folder for operations is made."""
+    """FleetError, before the run is recorded, for what could not be carried out: wrong drivers, members that these do
+    not know, files that cannot be written, a version that none of their platforms has, a FleetMaintenance that is not
+    there. Else remarks on members that will be skipped; UIDs of new members are recorded by then, and the folder for
+    operations is made."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
         refuse_type(session.records, run, drivers)
+        _refuse_unknown(run, drivers)
         refuse_unwritable(wish.events)
         _refuse_without_windows(session, run, given, drivers)
     if not _settled(run_of(run)):
@@ -178,6 +181,7 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
         refuse_type(session.records, run, drivers)
+        _refuse_unknown(run, drivers)
         _refuse_without_windows(session, run, given, drivers)
         if _settled(run_of(run)):
             return Outcome(run=run, changed=False, notes=notes)
@@ -247,7 +251,8 @@ def verdict(ending: RunEnding) -> RunVerdict:
     if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
         lost = [row for row in rows if row.state == FAILED or _lost(row.state, row.skipped_by, row.reason)]
         if lost:
-            named = "; ".join(f"{row.name} {row.state}: {in_one_line(row.message) or row.reason}" for row in lost[:10])
+            told = (f"{row.name} {row.state}: {in_one_line(row.message, row.name) or row.reason}" for row in lost[:10])
+            named = "; ".join(told)
             return RunVerdict(outcome=PARTIAL, code="not-all-members", message=named)
         return RunVerdict(outcome=DONE)
     if ending.why != "waiting":
@@ -268,6 +273,14 @@ def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
 
 def _lost(state: str, skipped_by: str, reason: str) -> bool:
     return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE, VERSION_NOT_AVAILABLE)
+
+
+def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:
+    """FleetError ``no-such-cluster`` for members of a run that was not started. One of a run that goes on fails when
+    its turn comes, and holds up no others."""
+    problems = without_cluster(drivers) if run.status.phase == NEW else ()
+    if problems:
+        raise FleetError.of(problems)
 
 
 def _refuse_without_windows(

@@ -55,13 +55,14 @@ class StartConstraints:
         for each in members:
             site = _known(each, labels)
             view = self._view(each, site, windows, known, now)
-            told = MemberTimes(view=view, horizon=_span(now)[1])
+            told = MemberTimes(view=view, horizon=_span(now)[1], permitted=())
             if isinstance(site, FleetError):
                 told = replace(told, freezes=windows.named_freezes(_site({**each, "status": {}}, labels)))
             else:
                 told = replace(told, freezes=windows.named_freezes(site))
                 with contextlib.suppress(FleetError):  # of which the view tells
-                    told = replace(told, sides=windows.sides(site, self.run_type, now))
+                    sides = windows.sides(site, self.run_type, now)
+                    told = replace(told, sides=sides, permitted=windows.permitted(site, self.run_type, *_span(now)))
             found[view.name] = told
         return found
 
@@ -87,13 +88,15 @@ class StartConstraints:
         return self._read()[1]
 
     def _read(self) -> tuple[Calendar, Releases]:
-        maintenance = {**self._recorded(FleetMaintenance), **self.given.maintenance}
+        others = {*self.given.maintenance, *self.given.gone}
+        maintenance = {**self._recorded(FleetMaintenance, others), **self.given.maintenance}
         catalogues = {**self._recorded(ReleaseCatalog), **self.given.catalogues}
         return calendar(maintenance.values()), releases(catalogues.values())
 
-    def _recorded(self, cls: type[T]) -> dict[str, T]:
+    def _recorded(self, cls: type[T], besides: t.Container[str] = ()) -> dict[str, T]:
         """One that cannot be read may hold a freeze of all: FleetError ``record-damaged``."""
-        return {each["metadata"]["name"]: recorded(cls, each) for each in self.records.list(cls.__name__)}
+        found = {each["metadata"]["name"]: each for each in self.records.list(cls.__name__)}
+        return {name: recorded(cls, each) for name, each in found.items() if name not in besides}
 
     def _labels(self) -> dict[str, t.Mapping[str, str]]:
         found = self.records.list("MemberCluster")

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a recorded run will go on, from the records alone: members as they were read last, windows, earlier runs."""
+"""How a run will go on, recorded or given, from records and files alone: members as they were read last, windows,
+earlier runs."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from ..._store.records import Record, Records
 from ..members.members import recorded_members
 from .claims import operations_in_flight
 from .constraints import StartConstraints
+from .sources import UpdateManifests
 from .update_run import recorded_runs
 
 
@@ -49,16 +51,17 @@ class Outlook:
 @dataclass(frozen=True, kw_only=True)
 class FleetSight:
     """What forecasts look at, read once for many runs: FleetMembers as they are recorded, the operations that are in
-    flight there, and runs to learn from."""
+    flight there, and runs to learn from. Windows and releases that are ``given`` go before those recorded."""
 
     records: Records
     documents: t.Mapping[str, Record]
     fleet: t.Mapping[str, FleetMember]
     in_flight: t.Mapping[str, str]
     runs: t.Sequence[UpdateRun]
+    given: UpdateManifests = UpdateManifests()
 
     @classmethod
-    def of(cls, records: Records, runs: t.Sequence[UpdateRun]) -> FleetSight:
+    def of(cls, records: Records, runs: t.Sequence[UpdateRun], given: UpdateManifests | None = None) -> FleetSight:
         """Reads what is recorded of members; ``runs`` are those to learn from."""
         fleet = {name: each.fleet for name, each in recorded_members(records).items()}
         listed = {each["metadata"]["name"]: each for each in records.list("FleetMember")}
@@ -69,6 +72,7 @@ class FleetSight:
             fleet=fleet,
             in_flight=operations_in_flight(records, listed.values()),
             runs=runs,
+            given=given or UpdateManifests(),
         )
 
     def of_run(self, state: RunState) -> tuple[Record, ...]:
@@ -78,13 +82,17 @@ class FleetSight:
     def views(self, run: UpdateRun, state: RunState, now: datetime) -> dict[str, MemberView]:
         """The run's members by their records alone: windows, what holds them, at which version they were.
         FleetError ``record-damaged``."""
-        permits = StartConstraints(self.records, run.spec.managed_cluster_update.upgrade.type, run.target)
+        permits = self.permits(run)
         documents = self.of_run(state)
         views = permits.views(documents, now)
         return {
             name: _seen(views[name], self.fleet[name].status.version, self.in_flight.get(name, ""), state, run)
             for name in (each["metadata"]["name"] for each in documents)
         }
+
+    def permits(self, run: UpdateRun) -> StartConstraints:
+        """What has to be kept to when members of the run begin."""
+        return StartConstraints(self.records, run.spec.managed_cluster_update.upgrade.type, run.target, self.given)
 
     def durations(self, run: UpdateRun) -> Durations:
         """How long upgrades of the run's type last, by the other runs."""
@@ -97,13 +105,19 @@ class FleetSight:
         return forecast(state, views, now, Assumptions(durations=self.durations(run)))
 
 
-def outlooks(records: Records, runs: t.Iterable[UpdateRun], now: datetime, days: int) -> dict[str, Outlook]:
-    """The outlook, by name, of those runs that have not ended; all recorded ones are learned from. FleetError as of
-    ``outlook``."""
+def outlooks(
+    records: Records,
+    runs: t.Iterable[UpdateRun],
+    now: datetime,
+    days: int,
+    given: UpdateManifests | None = None,
+) -> dict[str, Outlook]:
+    """The outlook, by name, of those runs that have not ended; all recorded ones are learned from. ``given`` are
+    windows and releases that may not be recorded yet. FleetError as of ``outlook``, ``no-such-maintenance``."""
     going = [each for each in runs if each.status.status.state not in TERMINAL]
     if not going:
         return {}
-    sight = FleetSight.of(records, recorded_runs(records, ())[0])
+    sight = FleetSight.of(records, recorded_runs(records, ())[0], given)
     return {each.name: outlook(sight, each, now, days) for each in going}
 
 
@@ -113,7 +127,7 @@ def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outl
     state, kind = run_of(run), run.spec.managed_cluster_update.upgrade.type
     views, documents = sight.views(run, state, now), sight.of_run(state)
     found, until = sight.forecast(run, state, views, now), now + timedelta(days=days)
-    freezes = StartConstraints(sight.records, kind, run.target).freezes(documents)
+    freezes = sight.permits(run).freezes(documents)
     return Outlook(
         forecast=found,
         appointments=appointments(state, views, freezes, found, now, until),

@@ -1,14 +1,16 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A look at all members of a run before anybody approves it; they are read, and nothing is written."""
+"""A look at all members of a run before anybody approves it, by their drivers too; they are read, and nothing is
+written."""
 
 from __future__ import annotations
 
 import typing as t
+from pathlib import Path
 
 from ..._core.cluster.facts.member import pools_of
-from ..._core.errors import FleetError
+from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.preflight import MemberLook, PreflightFinding, deprecated_apis, findings
@@ -19,23 +21,31 @@ from ..._kube.access import version
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.lists import read_each
 from ..._kube.parallel import in_parallel
+from ..drivers.contract import Driver
+from ..drivers.local import without_cluster
+from ..drivers.options import OptionPlace, drivers_from
 from ..members.facts import nodes_of
 from ..members.members import Clients, open_clients, recorded_members
 from ..session import Session
+from .conducting import ConductOptions, operations_folder
 from .constraints import StartConstraints
 from .pools import WholeJudge, by_steps
 from .sources import UpdateManifests
 
 BUDGETS, MOST_BUDGETS = "/apis/policy/v1/poddisruptionbudgets", 100_000
+# The code of a driver that has to have options, of which none are given.
+BARE = "driver-without-options"
 T = t.TypeVar("T")
+Found = tuple[str, str, bool]
 
 
 def preflight(
-    session: Session, run: UpdateRun, given: UpdateManifests, threads: int, timeout: float
+    session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions
 ) -> tuple[PreflightFinding, ...]:
-    """Everything that speaks against upgrading the members that have not ended, member by member.
+    """Everything that speaks against upgrading the members that have not ended, member by member. Each driver is asked
+    to look at its member, by the options in ``wish``; one that would need options and has none is a remark.
 
-    FleetError ``record-damaged``, ``no-such-maintenance``.
+    FleetError ``record-damaged``, ``no-such-maintenance``, ``bad-option``.
     """
     names = run_of(run).unfinished
     documents = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in names]
@@ -46,8 +56,12 @@ def preflight(
     views = permits.views(documents, now)
     whole = WholeJudge(target=target_of(run), known=permits.releases, member=members.get)
     judge = whole if by_steps(run) else None
-    with open_clients(session, members, timeout=Timeouts.connecting(timeout)) as clients:
-        looks = in_parallel({name: _looking(clients, name, each) for name, each in members.items()}, threads=threads)
+    with open_clients(session, members, timeout=Timeouts.connecting(wish.timeout)) as clients:
+        operations = operations_folder(wish.operations, session.environ)
+        place = OptionPlace(operations=operations, environ=session.environ, cwd=Path.cwd())
+        drivers_from(wish.drivers, {}, clients, place)
+        work = {name: _looking(clients, each, wish, place) for name, each in members.items()}
+        looks = in_parallel(work, threads=wish.threads)
     found: list[PreflightFinding] = []
     for name, look in looks.items():
         seen = MemberLook(name=name, unreachable=str(look)) if isinstance(look, FleetError) else look
@@ -55,23 +69,52 @@ def preflight(
     return tuple(found)
 
 
-def _looking(clients: Clients, name: str, member: FleetMember) -> t.Callable[[], MemberLook]:
-    return lambda: _look(clients.get(name), name, member)
+def _looking(
+    clients: Clients, member: FleetMember, wish: ConductOptions, place: OptionPlace
+) -> t.Callable[[], MemberLook]:
+    return lambda: _look(clients, member, wish, place)
 
 
-def _look(client: KubeClient, name: str, member: FleetMember) -> MemberLook:
+def _look(clients: Clients, member: FleetMember, wish: ConductOptions, place: OptionPlace) -> MemberLook:
     """FleetError if not even its version can be read."""
-    unread: dict[str, str] = {}
+    client, unread = clients.get(member.name), dict[str, str]()
     nodes = _part("nodes", unread, lambda: nodes_of(client))
+    busy, found = _by_driver(clients, member, wish, place)
     return MemberLook(
-        name=name,
+        name=member.name,
         version=version(client),
+        busy=busy,
         pools=member.status.node_pools if nodes is None else pools_of(nodes),
         not_ready=tuple(each.name for each in nodes or () if not each.ready),
         blocking=_part("disruption budgets", unread, lambda: _blocking(client)) or (),
         removed=_part("metrics", unread, lambda: _removed(client)) or (),
+        driver=found,
         unread=unread,
     )
+
+
+def _by_driver(
+    clients: Clients, member: FleetMember, wish: ConductOptions, place: OptionPlace
+) -> tuple[str, tuple[Found, ...]]:
+    """What its platform does there, as its driver tells, and what keeps the driver from it."""
+    try:
+        driver = drivers_from(wish.drivers, {member.name: member}, clients, place)[member.name]
+        unknown = without_cluster({member.name: driver})
+        return ("", tuple(map(_keeps, unknown))) if unknown else (_busy(driver, member.name), ())
+    except FleetError as error:
+        if error.code == BARE:
+            words = f"its driver {member.spec.driver} was not asked: no drivers.{member.spec.driver} are given"
+            return "", (("not-looked-at", words, False),)
+        return "", tuple(map(_keeps, error.problems))
+
+
+def _busy(driver: Driver, member: str) -> str:
+    return driver.observe(member).busy
+
+
+def _keeps(problem: Problem) -> Found:
+    hint = f" ({problem.hint})" if problem.hint else ""
+    return problem.code, f"{problem.message}{hint}", True
 
 
 def _part(name: str, unread: dict[str, str], read: t.Callable[[], T]) -> T | None:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import named_makers
-from ..._core.updates.record.summary import completed_by, in_one_line
+from ..._core.updates.record.summary import completed_by, in_one_line, named_failures
 from ..._core.updates.run import (
     MemberRow,
     OpenGate,
@@ -71,9 +71,10 @@ class RunProgress:
         self._gates(state, before, now)
         for stage, new, last in zip(state.stages, self._status.stages, told.stages, strict=True):
             if (new.state, new.message) != (last.state, last.message):
-                self._level("stage", stage.name, new.state, new.message, now)
+                rows = [row for group in stage.groups for row in group.members]
+                self._level("stage", stage.name, new.state, new.message, rows, now)
         if (self._status.state, self._status.message) != (told.state, told.message):
-            self._level("run", self.run.name, self._status.state, self._status.message, now)
+            self._level("run", self.run.name, self._status.state, self._status.message, state.members, now)
 
     def gate_opened(self, action: OpenGate) -> None:
         """Tells people of a gate that they can approve from now on."""
@@ -88,10 +89,12 @@ class RunProgress:
         self.journal("Warning", "ApprovalRefused", text)
 
     def said(self, operation: str, message: str) -> None:
-        """Tells people a word from an upgrade in flight; the same one is not repeated."""
+        """Tells people a word from an upgrade in flight, by its member; the same one is not repeated."""
         if message and self._words.get(operation) != message:
             self._words[operation] = message
-            self.say(f"    {operation}: {message}")
+            rows = self._told.members if self._told else ()
+            who = next((row.name for row in rows if row.operation == operation), operation)
+            self.say(f"    {who}: {message.removeprefix(f'{who}: ')}")
 
     def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
         """Tells people, at most once a minute, that it still waits."""
@@ -162,13 +165,18 @@ class RunProgress:
             goal = self.run.target or "newer node images"
             return f"{words} ({self.versions.get(row.name, '?')} -> {goal}{again})"
         if row.state in (PENDING, SKIPPED, FAILED):
-            why = in_one_line(row.message) or row.reason
+            why = in_one_line(row.message, row.name) or row.reason
             return f"{words}: {why}" if why else words
         took = f" in {(row.completed - row.started).total_seconds():.0f} s" if row.completed and row.started else ""
         return f"{words}{took}" + (f", now {row.version_after}" if row.version_after else "")
 
-    def _level(self, level: str, name: str, state: str, message: str, now: datetime) -> None:
-        self.say(f"  {level} {name} {state}" + (f": {message}" if message else ""))
+    def _level(
+        self, level: str, name: str, state: str, message: str, members: t.Sequence[MemberRow], now: datetime
+    ) -> None:
+        """People were told why a member failed; of what it is part of they are told who did."""
+        failed = [row.name for row in members if row.state == FAILED] if state == FAILED else []
+        words = named_failures(failed) or message
+        self.say(f"  {level} {name} {state}" + (f": {words}" if words else ""))
         self._event(now, level, name=name, state=state, message=message)
         self.journal("Warning" if state == FAILED else "Normal", f"{level.capitalize()}{state}", message or name)
 

@@ -25,7 +25,8 @@ KINDS = tuple(each.__name__ for each in _CLASSES)
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateManifests:
-    """Objects of each kind by name, and what is worth a word about them."""
+    """Objects of each kind by name, and what is worth a word about them. ``gone`` are names of FleetMaintenances that
+    are supposed not to be recorded any more."""
 
     runs: t.Mapping[str, UpdateRun] = field(default_factory=dict)
     strategies: t.Mapping[str, UpdateStrategy] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class UpdateManifests:
     catalogues: t.Mapping[str, ReleaseCatalog] = field(default_factory=dict)
     profiles: t.Mapping[str, AutoUpgradeProfile] = field(default_factory=dict)
     findings: tuple[Problem, ...] = ()
+    gone: frozenset[str] = frozenset()
 
 
 def update_manifests(
@@ -51,3 +53,14 @@ def update_manifests(
         profiles=profiles,
         findings=given.findings,
     )
+
+
+def maintenance_manifests(
+    src: t.Sequence[str], definitions: t.Sequence[t.Mapping[str, t.Any]], strict: bool
+) -> UpdateManifests:
+    """The FleetMaintenances alone, whatever else lies beside them. FleetError as of ``update_manifests``, with
+    ``not-a-maintenance`` for a definition of another kind."""
+    manifests = read_manifests(src) if src else ()
+    kind = FleetMaintenance.__name__
+    given = given_objects((kind,), manifests, definitions, strict, "not-a-maintenance")
+    return UpdateManifests(maintenance=given.objects[kind], findings=given.findings)

@@ -7,7 +7,8 @@ it. Carrying them on is the conductor's."""
 from __future__ import annotations
 
 import typing as t
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import RUN_SKIPPED, RUN_STARTED, RUN_STOPPED
@@ -35,11 +36,12 @@ from ..recorded import recorded
 from ..session import Session
 from .claims import KIND, operations_in_flight
 from .constraints import StartConstraints
-from .defining import Outcome
+from .defining import Outcome, define_run
 from .gate_objects import KIND as GATE
 from .gate_objects import RUN_LABEL, refusals
 from .pools import images_of, skew_problems
 from .run_record import proven, read_run, run_document
+from .sources import UpdateManifests
 
 _ATTEMPTS = 10
 
@@ -134,6 +136,51 @@ def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[Updat
         except FleetError as error:
             problems += error.problems
     return tuple(runs), tuple(problems)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedRuns:
+    """Runs that somebody wants to look at. ``to_be_made`` are names of those that stand in no record as they are here;
+    ``problems`` are what is wrong with those left out, ``notes`` are worth a word."""
+
+    runs: tuple[UpdateRun, ...]
+    to_be_made: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+
+def asked_runs(records: Records, names: t.Sequence[str], given: UpdateManifests, now: datetime) -> AskedRuns:
+    """As ``recorded_runs``, but those that are ``given`` are as they would be defined ``now``; nothing is recorded.
+    Without names these alone, if there are any.
+
+    FleetError ``no-such-run``, those of a named run, and of ``define_run``.
+    """
+    wanted = names or sorted(given.runs)
+    if not wanted:
+        found, problems = recorded_runs(records, ())
+        return AskedRuns(runs=found, problems=problems, notes=given.findings)
+    runs: list[UpdateRun] = []
+    notes: list[Problem] = []
+    unmade: list[str] = []
+    for name in wanted:
+        try:
+            if name not in given.runs:
+                runs.append(read_run(records, name))
+                continue
+        except FleetError as error:
+            raise _nowhere(error, given) if error.code == "no-such-run" else error from None
+        made = define_run(records, name, given, write=False, now=now)
+        runs.append(made.run)
+        unmade += [name] if made.changed else []
+        notes += [each for each in made.notes if each not in notes]
+    return AskedRuns(runs=tuple(runs), to_be_made=tuple(unmade), notes=tuple(notes))
+
+
+def _nowhere(error: FleetError, given: UpdateManifests) -> FleetError:
+    """The error of a run that is not recorded, and not given either: how it would be."""
+    way = "one that is not recorded yet is found in the files that it is given in: src, or updates of the playbook"
+    there = f"in what is given: {', '.join(sorted(given.runs))}" if given.runs else way
+    return FleetError(error.code, error.message, error.where, f"{error.hint}; {there}")
 
 
 def absent(records: Records, name: str, force: bool, write: bool) -> bool:

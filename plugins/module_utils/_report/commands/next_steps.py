@@ -15,6 +15,7 @@ from ..._core.objects.updates.run_status import (
     UpdateStageStatus,
 )
 from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.plan.looked import Looked
 from ..._core.values.approved_digest import ALGORITHM
 from ..._core.values.update_states import (
     ALREADY_AT_TARGET,
@@ -39,6 +40,8 @@ REPEATED = (
     *("names", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
     *("allow_empty", "allow_no_objects", "allow_older"),
 )
+# Options of a look for drift that another one is made with.
+LOOKED_WITH = ("names", "strict", "unreachable", "result_file")
 OF_OTHERS = ("definition", "evacuate", "readmit", "to")
 MOST = 5
 
@@ -157,24 +160,39 @@ def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
     return [NextStep(to=to, playbook=playbook, variables=variables)]
 
 
-def after_placement(given: Variables, outcome: str, changed: bool, digest: str) -> list[NextStep]:
+def after_placement(
+    given: Variables, outcome: str, changed: bool, digest: str, looked: Looked | None = None
+) -> list[NextStep]:
     """How placements go on that were planned, looked at or applied with the ``given`` options; nothing where another
-    playbook than ``apply`` and ``rollout`` would have to be told more."""
+    playbook than these would have to be told more. ``looked`` is what was seen where nothing was to be written: None
+    after an apply."""
     own = given.get("state", "present") in ("present", "planned")
     if not own or not given.get("src") or any(given.get(name) for name in OF_OTHERS):
         return []
-    variables = {name: _one(given[option]) for option, name in SOURCES.items() if given.get(option)}
-    variables |= {name: _one(given[name]) for name in REPEATED if name in given}
-    if outcome == "drifted":
-        return [NextStep(to="bring back what drifted, and write what is due", playbook="apply", variables=variables)]
+    sources = {name: _one(given[option]) for option, name in SOURCES.items() if given.get(option)}
+    variables = sources | {name: _one(given[name]) for name in REPEATED if name in given}
+    writing = "rollout" if given.get("wait") else "apply"
+    found: list[NextStep] = []
+    if looked and looked.unseen:
+        again = sources | {name: _one(given[name]) for name in LOOKED_WITH if given.get(name)}
+        found.append(NextStep(to="look again", playbook="drift", variables=again))
     if outcome == "planned" and changed:
         plan = given.get("write_plan")
         approval = {"approved_plan": plan} if plan else {"digest": digest.removeprefix(ALGORITHM)[:DIGITS]}
-        return [NextStep(to="carry out just this", playbook="apply", variables={**variables, **approval})]
-    if outcome in ("waiting", "partial"):
+        found.append(NextStep(to="carry out just this", playbook="apply", variables={**variables, **approval}))
+    elif looked and (outcome == "drifted" or (outcome == "partial" and looked.drifted)):
+        found.append(NextStep(to=_repairs(looked), playbook=writing, variables=variables))
+    elif looked is None and outcome in ("waiting", "partial"):
         to = "go on" if outcome == "waiting" else "try again what failed"
-        return [NextStep(to=to, playbook="rollout" if given.get("wait") else "apply", variables=variables)]
-    return []
+        found.append(NextStep(to=to, playbook=writing, variables=variables))
+    return found
+
+
+def _repairs(looked: Looked) -> str:
+    """What an apply after a look is for."""
+    if not looked.drifted:
+        return "write what is due"
+    return f"repair what drifted{', and write what is due' if looked.due else ''} (it writes)"
 
 
 def _one(value: t.Any) -> t.Any:

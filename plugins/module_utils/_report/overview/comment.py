@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._core.overview.upkeep import SOON
 from ..markdown import (
     LIMIT,
     SHOWN,
@@ -16,6 +17,7 @@ from ..markdown import (
     size_of,
 )
 from .summary import Report, counted
+from .today_text import CERTIFICATES
 
 
 def overview_markdown(report: Report) -> str:
@@ -45,6 +47,7 @@ def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
     header = ("cluster", "state", "why")
     if unwell:
         yield "Clusters that are not ready", markdown_table(header, _picked(unwell, "name", "state", "why"))
+    yield from _growing_old(report["clusters"])
     if report["placements"]:
         header = ("placement", "policy", "clusters", "gains", "loses", "waves", "stopped by")
         yield "Placements", markdown_table(header, [_placement(each) for each in report["placements"]])
@@ -59,11 +62,43 @@ def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
         yield "Disruption", markdown_table(header, [_pool(each) for each in report["pools"]])
     if report["drift"]:
         header = ("placement", "cluster", "object", "field", "is", "was placed", "seen")
-        rows = _picked(report["drift"], "placement", "cluster", "object", "path", "live", "placed", "seen")
+        shown = [{**each, "live": "is missing"} if _is_missing(each) else each for each in report["drift"]]
+        rows = _picked(shown, "placement", "cluster", "object", "path", "live", "placed", "seen")
         yield "Drift", [escaped(report["driftKnown"]["words"]), "", *markdown_table(header, rows)]
     moved = [each for each in report["whatIf"] or () if each["gained"] or each["lost"]]
     if moved:
         yield "What if", [f"- {escaped(each['sentence'])}" for each in moved[:SHOWN]]
+
+
+def _growing_old(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str]]]:
+    """Certificates that end, the first of them first, and kubelets that are behind, those that are it most first."""
+    ends = sorted(
+        (found["days"], each["name"], CERTIFICATES[found["which"]], found["ends"])
+        for each in clusters
+        if (found := each["certificate"]) and found["days"] < SOON.days
+    )
+    if ends:
+        rows = [(name, which, at, "ended" if days < 0 else f"in {days} days") for days, name, which, at in ends]
+        title = f"Certificates that have ended, or end within {SOON.days} days"
+        yield title, markdown_table(("cluster", "certificate", "at", ""), rows)
+    behind = sorted(
+        (each for each in clusters if each["kubelets"]["behind"]),
+        key=lambda each: (-each["kubelets"]["behind"], each["name"]),
+    )
+    if behind:
+        header = ("cluster", "API server", "oldest kubelet", "minors behind")
+        yield "Kubelets that are behind their API server", markdown_table(header, [_behind(each) for each in behind])
+
+
+def _behind(each: Report) -> tuple[str, ...]:
+    kubelets = each["kubelets"]
+    number = f"{kubelets['behind']}{', too old for it' if kubelets['tooOld'] else ''}"
+    return each["name"], each["version"], kubelets["oldest"], number
+
+
+def _is_missing(row: Report) -> bool:
+    """Whether a look has found the object gone: of all else that it finds it names the field."""
+    return row["looked"] and not (row["path"] or row["live"] or row["placed"])
 
 
 def _picked(rows: t.Iterable[Report], *names: str) -> list[tuple[str, ...]]:

@@ -9,29 +9,35 @@ import typing as t
 from datetime import timedelta
 
 from ..._core.errors import Problem
+from ..._core.foreign import in_line
 from ..._core.overview.clusters import READY
 from ..._core.overview.drift import DriftKnown
 from ..._core.overview.today import (
     SILENT,
-    SOON,
     FleetToday,
     MemberToday,
     Totals,
     counted_versions,
 )
+from ..._core.overview.upkeep import CLIENT, SERVER, SOON
 from ..._core.values.instants import SECONDS, write_time
 from ..._core.values.listed import listed
 from ..text import INDENT, SHOWN, folded, notes_text, table, table_rows
 
+CERTIFICATES = {SERVER: "the API server's certificate", CLIENT: "the client certificate"}
 HEADER = ("CLUSTER", "STATE", "READ", "SERVER", "KUBELET", "IMG", "CERT", "HELD", "DRIFT")
-GROUPS = 20
+GROUPS, IMAGES, NAME = 20, 5, 80
+TO_LOOK = (
+    "to see here what drifted: ansible-playbook gitops.fleet.drift with placements, resources and"
+    " result_file=drift.json, which writes nothing else; then gitops.fleet.status -e drift=drift.json"
+)
 _DETAIL = "    "
-_CERTIFICATE = {"server": "the API server's certificate", "client": "the client certificate"}
 
 
 def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -> list[str]:
     """The headline, a row for each cluster with what is wrong there below it; of a large fleet those that ask for
-    attention, and of the others how many each group has. ``place`` is where the records are."""
+    attention, and of the others how many each group has. Then images, and how a look for drift is made where nobody
+    has looked. ``place`` is where the records are."""
     if not today.members:
         return [*folded(f"no cluster is recorded in {place}"), *notes_text(notes)]
     lines = folded(_headline(today))
@@ -41,12 +47,21 @@ def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -
     if shown:
         header, *rows = table_rows(HEADER, [_row(each) for each in shown], "")
         lines += header
+        drifted = today.objects_drifted
         for member, row in zip(shown, rows, strict=True):
             lines += row
-            told = "; ".join(_details(member))
+            told = "; ".join(_details(member, drifted.get(member.name, ())))
             lines += folded(told, _DETAIL) if told else []
     lines += _others(today.members, shown)
+    lines += _images(today.images)
+    if today.drift.places and not today.drift.looked:
+        lines += folded(TO_LOOK)
     return lines + notes_text(notes)
+
+
+def _images(images: t.Mapping[str, int]) -> list[str]:
+    named = [f"{in_line(name, NAME)} ({_counted(count, 'node')})" for name, count in images.items()]
+    return folded(f"images: {listed(named, IMAGES, '; ')}") if named else []
 
 
 def age_text(age: timedelta) -> str:
@@ -118,13 +133,13 @@ def _short(version: str) -> str:
     return version.removeprefix("v").split("-")[0].split("+")[0] or "?"
 
 
-def _details(row: MemberToday) -> t.Iterator[str]:
+def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
     if row.why:
         yield row.why
     ends = row.certificate
-    if ends and (ends.ended or ends.days < SOON.days):
+    if ends and ends.near:
         verb = "ended" if ends.ended else "ends"
-        yield f"{_CERTIFICATE[ends.which]} {verb} at {write_time(ends.at, SECONDS)}"
+        yield f"{CERTIFICATES[ends.which]} {verb} at {write_time(ends.at, SECONDS)}"
     for placement, why in sorted(row.held.failing.items())[:3]:
         yield f"{placement} is {why}"
     if len(row.held.failing) > 3:
@@ -132,7 +147,7 @@ def _details(row: MemberToday) -> t.Iterator[str]:
     if row.kubelets.too_old:
         yield f"kubelets of {row.kubelets.oldest} are too old for its API server"
     if row.drift.objects:
-        yield row.drift.words
+        yield f"{row.drift.words}{': ' if drifted else ''}{listed(drifted, 3)}"
     if row.evacuated:
         yield "evacuated: nothing is placed there until it is readmitted"
     if row.runs:

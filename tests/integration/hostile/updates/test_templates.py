@@ -60,6 +60,14 @@ class Call:
     variables: Document
 
 
+FREEZE = {
+    "apiVersion": API,
+    "kind": "FleetMaintenance",
+    "metadata": {"name": "sales"},
+    "spec": {"freezes": [{"name": "sales", "start": "2098-01-01", "end": "2098-01-02", "reason": FOREIGN}]},
+}
+
+
 def call(verb: str, options: Document, told: bool = True, **variables: t.Any) -> Call:
     return Call(verb, options, told, variables)
 
@@ -191,6 +199,8 @@ def test_verbs_over_records(canary: Canary, fleet: UpdateFleet, records: SqliteR
         call("fleet_history_info", {**given, "object": FOREIGN, "by": FOREIGN}, told=False),
         call("maintenance_info", given),
         call("maintenance_info", {**given, "names": [FOREIGN], "write_calendar": "when.ics"}),
+        call("maintenance", {**given, "definition": [FREEZE]}),
+        call("maintenance", {**given, "state": "absent", "names": [FOREIGN, "sales"]}, told=False),
         call("update_run_info", given),
         call("update_run_info", {"forecast": True, "calendar": True, **given, "names": ["hostile"]}),
         call("placement_info", given),

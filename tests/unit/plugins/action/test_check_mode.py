@@ -15,7 +15,16 @@ from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Run
 RIGHTS = {"purpose": "nodes", "subject": {"kind": "User", "name": "ann"}, "kinds": [], "resources": []}
 LINT = {"src": [__file__], "now": None, "consent": False, "holes": False, "exclude": [], "strict": False}
 REPORTS = {"write_json": None, "write_sarif": None}
-RUNS = {"names": [], "forecast": False, "calendar": False, "waiting": False, "days": 7}
+RUNS = {
+    "names": [],
+    "forecast": False,
+    "calendar": False,
+    "waiting": False,
+    "days": 7,
+    "src": [],
+    "definition": [],
+    "strict": True,
+}
 
 
 @pytest.mark.parametrize("check_mode", [True, False])

@@ -10,6 +10,7 @@ import re
 import typing as t
 
 from ...values.instants import write_time
+from ...values.listed import listed
 from ...values.update_states import COMPLETED, FAILED, PENDING, RUNNING, SKIPPED, STOPPED, STOPPING
 from ..facts import DONE
 from ..run import (
@@ -22,17 +23,25 @@ from ..run import (
 )
 
 UNVERIFIED = "unverified"
+_NAMED = 3
 HALTED = "more members failed than allowed"
 # Not the counts of a recap, as in ``failed=1``.
 _TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
 
 
-def in_one_line(message: str) -> str:
+def in_one_line(message: str, name: str = "") -> str:
     """One line for people of a message that ends with the output of an upgrade: its first, and the last that tells of
-    an error, or the very last if none does; empty for an empty message."""
+    an error, or the very last if none does; empty for an empty message. A ``name`` that it begins with is left out, for
+    those who say before it of whom it is."""
+    message = message.removeprefix(f"{name}: ") if name else message
     first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     telling = [line for line in tail if _TELLING.search(line)] or tail
     return f"{first}: {telling[-1]}" if telling else first
+
+
+def named_failures(names: t.Sequence[str]) -> str:
+    """``2 failed: a, b``, with the first few names; empty for none."""
+    return f"{len(names)} failed: {listed(names, _NAMED)}" if names else ""
 
 
 def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
@@ -102,7 +111,7 @@ def _failures(members: t.Sequence[MemberRow]) -> str:
         return HALTED
     first = failed[0]
     more = f", and {len(failed) - 1} more failed" if len(failed) > 1 else ""
-    return f"{first.name}: {in_one_line(first.message) or first.reason}{more}"
+    return f"{first.name}: {in_one_line(first.message, first.name) or first.reason}{more}"
 
 
 def _gates(gates: t.Sequence[GateRow]) -> str:
@@ -131,4 +140,5 @@ def _pending(members: t.Sequence[MemberRow]) -> str:
         return ""
     first = pending[0]
     more = f", and for {len(pending) - 1} more" if len(pending) > 1 else ""
-    return f"waits for {first.name}: {first.message or first.reason}{more}"
+    why = first.message.removeprefix(f"{first.name}: ") or first.reason
+    return f"waits for {first.name}: {why}{more}"

@@ -108,14 +108,21 @@ class Calendar:
         None: at any time; empty: never. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not
         there: whether it may start is not known then.
         """
-        found = [each for _whose, each in self._sides(site, GOVERNED_BY[run_type])]
+        permitted = self.permitted(site, run_type, start, end)
         frozen = joined(each.span for each in self._frozen(site) if each.span[0] < end and each.span[1] > start)
-        if not found:
+        if permitted is None:
             return without(((start, end),), frozen) if frozen else None
+        return without(permitted, frozen)
+
+    def permitted(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
+        """The same by the windows alone, whatever freezes say. FleetError as of ``open``."""
+        found = [each for _whose, each in self._sides(site, GOVERNED_BY[run_type])]
+        if not found:
+            return None
         permitted = _opened(found[0], start, end)
         for other in found[1:]:
             permitted = without(permitted, without(((start - _YEAR, end + _YEAR),), _opened(other, start, end)))
-        return without(permitted, frozen)
+        return permitted
 
     def shut(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
         """Whose windows are closed at an instant, in words, for a member that has some of its own; else nothing.

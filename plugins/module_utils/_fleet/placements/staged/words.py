@@ -54,8 +54,9 @@ def run_lines(
         whom = listed([lacking(name, outcomes.get(name)) for name in names], NAMED, "; ")
         verb = "wait" if stage == DELETE_STAGE else "waits"
         lines.append(f"{title} {verb} for {whom}")
-    for asked in open_requests(run):
-        lines.append(f"stage {asked.stage} waits for an approval {asked.position} ({asked.name})")
+    lines += [
+        f"stage {asked.stage} waits for an approval {asked.position} ({asked.name})" for asked in open_requests(run)
+    ]
     lines += [
         f"stage {stage.stage_name} waits until {write_time(ends)}"
         for stage in run.status.stages_status

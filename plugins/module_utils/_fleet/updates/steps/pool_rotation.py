@@ -93,7 +93,7 @@ class PoolRotations:
         nobody can replace its nodes, and ``members-unread`` if these cannot be read now."""
         ground = self._ground(task.work, task.step, task.image)
         members = self._reading(task.work.member, ground)
-        session = replace(self.session, say=task.say)
+        session = replace(self.session, say=_briefly(task, ground.rotation.name))
         stored = session.records.get(KIND, ground.rotation.name)
         rotation = recorded(NodeRotation, stored) if stored is not None else ground.rotation
         if not has_begun(rotation):
@@ -198,6 +198,15 @@ def step_name(operation: str, step: UpgradeStep) -> str:
     digest = hashlib.sha256(f"{step.pool}\n{step.version}\n{step.image}".encode()).hexdigest()[:8]
     pool = step.pool if _NAME.fullmatch(step.pool) else ""
     return ".".join(filter(None, (operation, pool, digest)))
+
+
+def _briefly(task: PoolTask, rotation: str) -> t.Callable[[str], None]:
+    """Says what a rotation says of itself by the name of the pool: the name that it is recorded under has the run, the
+    member and the attempt in it."""
+    of_rotation, of_member = f"{rotation}: ", f"{task.work.member}/"
+    return lambda text: task.say(
+        f"pool {task.step.pool or 'without a name'}: {text.removeprefix(of_rotation).removeprefix(of_member)}"
+    )
 
 
 def _left(state: RotationState) -> str:

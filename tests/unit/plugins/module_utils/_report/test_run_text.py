@@ -13,7 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import COMPLETED
-from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import run_text, waits_for
+from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import brief_text, run_text, waits_for
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     Play,
@@ -44,14 +44,41 @@ def test_one_goal_for_all_members_d3_02() -> None:
     assert not [line for line in text[1:] if "1.28" in line], "no member has a goal of its own"
 
 
+def test_a_run_that_has_ended_fits_one_line() -> None:
+    play = played("s{g:a,b}").start().ends("a")
+    assert brief_text(run(play)) == run_text(run(play)), "it goes on"
+    (line,) = brief_text(run(play.ends("b")))
+    assert line.startswith("run release-7: Full to 1.28.3: Completed") and "2/2 done" in line
+
+
 def test_every_node_has_its_state_and_a_failure_its_cause_d3_74() -> None:
     assert lines(played("s{g:a,b}").start().fails("a", message="etcd is down")) == [
-        "release-7 Failed 0/2 done (1 failed); a: etcd is down",
-        "s Failed 0/2 done (1 failed); a: etcd is down",
-        "g Failed 0/2 done (1 failed); 1 at once",
+        "release-7 Failed 0/2 done (1 failed: a)",
+        "s Failed 0/2 done (1 failed: a)",
+        "g Failed 0/2 done (1 failed: a); 1 at once",
         "a Failed UpgradeFailed; etcd is down",
         "b NotStarted",
     ]
+
+
+def test_why_a_member_failed_stands_at_the_member_alone_and_without_its_name() -> None:
+    text = "\n".join(lines(played("s{g:a,b}").start().fails("a", message="a: etcd is down [busy]")))
+    assert text.count("etcd is down") == 1 and "a Failed UpgradeFailed; etcd is down [busy]" in text
+
+
+def test_of_many_that_failed_the_first_are_named_above_them() -> None:
+    limits = changed(laid("s{g:a,b,c,d}"), "g", max_concurrency=4, max_allowed_failures=1)
+    play = Play(limits).start()
+    for name in "abcd":
+        play = play.fails(name)
+    assert "s Failed 0/4 done (4 failed: a, b, c and 1 more)" in lines(play)
+
+
+def test_what_check_mode_would_begin_does_not_run() -> None:
+    begun = run(played("s{g:a}").start())
+    assert any("Running" in line for line in run_text(begun))
+    told = "\n".join(run_text(begun, begun=False))
+    assert "Running" not in told and "would begin" in told
 
 
 def test_the_images_that_a_member_got_are_told_d3_32() -> None:

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
     PerClusterPlacementStatus,
     PlacementStatus,
@@ -14,8 +16,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.status_text i
 PREFIX = "ClusterResourcePlacement"
 
 
-def condition(kind, status, message):
-    return Condition(type=kind, status=status, message=message)
+def condition(kind, status, message, at=None):
+    return Condition(type=kind, status=status, message=message, last_transition_time=at)
 
 
 def on(cluster, *conditions):
@@ -43,6 +45,19 @@ def test_what_does_not_hold_is_told_first_and_why():
         "  a             Available      all 2 are available",
     ]
     assert placements_text({}, "/a/records.db") == ["no placement is recorded in /a/records.db"]
+
+
+def test_that_something_is_available_is_told_as_of_when_it_was_seen():
+    """No cluster is asked: it may have been deleted, or be out of reach, since."""
+    at = datetime(2026, 11, 26, 3, 26, 15, 900, tzinfo=UTC)
+    rows = (
+        on("a", condition("Available", "True", "all 3 objects are available", at)),
+        on("b", condition("Applied", "False", "1 of 3 could not be applied", at)),
+    )
+    assert placements_text({"web": PlacementStatus(placement_statuses=rows)}, "here")[2:] == [
+        "  b        not Applied  1 of 3 could not be applied",
+        "  a        Available    all 3 objects are available, as of 2026-11-26T03:26:15Z",
+    ]
 
 
 def test_a_large_placement_is_cut_and_says_so():

@@ -162,6 +162,16 @@ def test_an_unread_member_is_marked_and_told() -> None:
     assert "  ! a: no answer [timeout]" in lines
 
 
+def test_a_cluster_that_was_not_looked_at_is_not_said_to_be_unchanged() -> None:
+    made = plan(wanted(), facts("a"), placed(None, facts("a")))
+    made = replace(made, clusters=tuple(replace(each, cause="unchanged", change="kept") for each in made.clusters))
+    error = Problem("certificate", "another one", "a")
+    unseen = MemberOutcome(cluster="a", error=error)
+    assert "  =  a        0/0    not looked at (certificate)" in plan_text(made, {"a": unseen})
+    cut = MemberOutcome(cluster="a", error=error, written=(CONFIG,))
+    assert "  =  a        0/0    unchanged (certificate)" in plan_text(made, {"a": cut})
+
+
 def test_a_members_objects_tell_drift_difference_and_failure() -> None:
     steps = (
         MemberStep(id=NAMESPACE, action=UNCHANGED),
@@ -206,10 +216,12 @@ def test_facts_have_one_row_for_each_cluster() -> None:
         ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"],
         ["a", "?", "3", "?", "?", "ready"],
         ["b", "?", "7", "?", "?", "ready"],
-        ["c", "?", "3", "?", "?", "timeout"],
+        ["c", "?", "3", "?", "?", "not", "reached"],
+        ["no", "answer", "[timeout]"],
     ]
-    long = FactsSnapshot(captured_at=NOW, members=(cluster(LONG), cluster("a")), failed={LONG: {"code": "x" * 90}})
-    assert fits(facts_text(long))
+    why = {"code": "x" * 90, "message": "a reason \x1b[2J of many words " * 9}
+    long = facts_text(FactsSnapshot(captured_at=NOW, members=(cluster(LONG), cluster("a")), failed={LONG: why}))
+    assert fits(long) and all(line.isprintable() for line in long)
 
 
 def test_costs_are_told_with_currency_period_unit_and_source_d4_52_d4_54() -> None:

@@ -63,6 +63,20 @@ def test_a_wide_sign_is_not_parted_where_one_column_is_left() -> None:
     assert max(map(columns_of, lines)) <= 80 and sum(line.count("\u6771") for line in lines) == 120
 
 
+def test_a_path_without_room_is_broken_at_its_folders() -> None:
+    path = "/home/somebody/.local/state/gitops-fleet/local"
+    lines = wrapped(f"looked in {path}; nothing is there", 24)
+    assert all(columns_of(line) <= 24 for line in lines)
+    assert lines == ["looked in /home/", "somebody/.local/state/", "gitops-fleet/local;", "nothing is there"]
+    assert wrapped(f"in {path}", 80) == [f"in {path}"]
+    assert wrapped("a/b c/d", 4) == ["a/b", "c/d"]
+
+
+def test_a_folder_without_room_is_broken_where_the_line_ends() -> None:
+    lines = wrapped("see " + "x" * 12 + "/y", 8)
+    assert all(columns_of(line) <= 8 for line in lines) and "".join(lines).replace(" ", "") == "see" + "x" * 12 + "/y"
+
+
 @given(MIXED, st.integers(10, 80))
 def test_no_line_is_wider_than_asked_and_nothing_is_lost(text: str, columns: int) -> None:
     lines = wrapped(text, columns, "  ", "    ")

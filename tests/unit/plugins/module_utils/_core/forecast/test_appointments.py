@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.appointments import (
@@ -72,10 +73,13 @@ def test_the_forecast_as_a_table() -> None:
     run = played("s{g:a,b}").run
     views = {name: MemberView(name=name) for name in "ab"}
     lines = forecast_text(forecast(run, views, T0), Duration(20 * HOUR, 30 * HOUR), 0)
-    assert "1200 min" in lines[0] and "assumed" in lines[0]
-    assert lines[1] == "next change: somebody starts it"
-    assert [line.split()[0] for line in lines[3:]] == ["r", "s", "a", "b"]
+    assert re.fullmatch(r"forecast of r: done by \w{3} 2026-08-\d\d \d\d:\d\d UTC, at the latest .* UTC", lines[0])
+    assert "1200 min" in lines[1] and "assumed" in lines[1]
+    assert lines[2] == "next change: somebody starts it"
+    assert [line.split()[0] for line in lines[4:]] == ["r", "s", "a", "b"]
     waiting = views | {"b": MemberView(name="b", windows=(NIGHT,))}
     held = forecast_text(forecast(run, waiting, T0), Duration(20 * HOUR, 30 * HOUR), 3)
-    assert "learned from 3 earlier runs" in held[0] and max(map(len, held[2:])) <= 80
+    assert "learned from 3 earlier runs" in held[1] and max(map(len, held[3:])) <= 80
     assert any(line.startswith("b ") and "maintenance window opens" in line for line in held), held
+    never = forecast(run, views | {"b": MemberView(name="b", windows=())}, T0)
+    assert forecast_text(never, Duration(HOUR, HOUR), 0)[0] == "forecast of r: it does not end by itself"

@@ -84,8 +84,10 @@ def test_an_apply_after_the_look_counts_more():
     assert known.rows == () and known.clusters["b"].looked == 0 and known.clusters["a"].looked == 1
 
 
-def binding(cluster: str, state: str = "Bound", snapshot: str = "web-0-snapshot", at: str = "") -> Any:
-    condition = {"type": "Applied", "status": "True", "lastTransitionTime": at}
+def binding(
+    cluster: str, state: str = "Bound", snapshot: str = "web-0-snapshot", at: str = "", of: str = "Applied"
+) -> Any:
+    condition = {"type": of, "status": "True", "lastTransitionTime": at}
     return decode(ClusterResourceBinding, {
         "metadata": {"name": f"web-{cluster}"},
         "spec": {"state": state, "targetCluster": cluster, "schedulingPolicySnapshotName": "web-0",
@@ -102,8 +104,10 @@ def test_when_an_apply_was_there_last_is_the_newest_that_is_recorded():
         binding("b"),
         binding("c", "Unscheduled"),
         binding("d", snapshot=""),
+        binding("e", at="2026-03-01T09:00:00Z", of="Available"),
+        binding("f", at="2026-03-01T09:00:00Z", of="Overridden"),
     ]
-    assert applied_at(held, status) == {"a": APPLIED, "b": None}
+    assert applied_at(held, status) == {"a": APPLIED, "b": None, "e": APPLIED, "f": None}
 
 
 def test_rows_of_a_status_have_their_observation():

@@ -83,7 +83,11 @@ def times(
         obstacles=(*((frozen,) if frozen else ()), *held),
     )
     return MemberTimes(
-        view=view, horizon=horizon, sides=fleet.sides(site, kind, now), freezes=fleet.named_freezes(site)
+        view=view,
+        horizon=horizon,
+        permitted=fleet.permitted(site, kind, now - timedelta(days=1), horizon),
+        sides=fleet.sides(site, kind, now),
+        freezes=fleet.named_freezes(site),
     )
 
 
@@ -135,6 +139,46 @@ def test_a_freeze_that_is_to_come_ends_what_is_open_now() -> None:
     found = permission(times(freezes=[freeze(start="2026-08-20", end="2026-08-20")]), NOW, NOW + timedelta(days=7))
     assert found.open and found.why == ("no window holds for it, and no freeze now",)
     assert found.openings == (OpenSpan(NOW, at("2026-08-20T00:00")), span("2026-08-21T00:00", None))
+
+
+NAMED = "freeze year-end of FleetMaintenance standard"
+
+
+def test_what_a_freeze_closes_of_openings_to_come_is_told_with_it() -> None:
+    """The night that is whole in it, and the halves on both sides."""
+    frozen = [freeze(start="2026-08-19", end="2026-08-20")]
+    found = permission(times(nights(), freezes=frozen), NOW, NOW + timedelta(days=7))
+    assert [(each.span, each.whole, each.freeze) for each in found.closed] == [
+        (span("2026-08-19T00:00", "2026-08-19T02:00"), False, NAMED),
+        (span("2026-08-19T22:00", "2026-08-20T02:00"), True, NAMED),
+        (span("2026-08-20T22:00", "2026-08-21T00:00"), False, NAMED),
+    ]
+    (first, *_others) = found.as_dict()["closed"]
+    assert (first["start"], first["whole"], first["freeze"]) == ("2026-08-19T00:00:00Z", False, NAMED)
+
+
+def test_what_freezes_close_is_looked_for_until_the_next_opening() -> None:
+    """On Saturdays, of which the next two lie in a freeze; beyond the days that were asked for."""
+    saturdays = configuration("kubernetes", startDate="2026-01-01")
+    frozen = [freeze(start="2026-08-20", end="2026-08-30", reason="sales")]
+    found = permission(times(saturdays, freezes=frozen), NOW, NOW + timedelta(days=2))
+    assert found.next == span("2026-09-05T01:00", "2026-09-05T05:00") and found.openings == ()
+    assert [(each.span.start.day, each.freeze) for each in found.closed] == [
+        (22, f"{NAMED}: sales"), (29, f"{NAMED}: sales"),
+    ]  # fmt: skip
+
+
+def test_without_windows_a_freeze_closes_what_is_open_by_itself() -> None:
+    found = permission(times(freezes=[freeze(start="2026-08-20", end="2026-08-20")]), NOW, NOW + timedelta(days=7))
+    (closed,) = found.closed
+    assert closed.span == span("2026-08-20T00:00", "2026-08-21T00:00") and closed.of == OpenSpan(NOW, None)
+
+
+def test_two_freezes_that_meet_close_a_night_once_and_both_are_named() -> None:
+    frozen = [freeze("a", start="2026-08-19", end="2026-08-20"), freeze("b", start="2026-08-20", end="2026-08-21")]
+    found = permission(times(nights(), freezes=frozen), NOW, NOW + timedelta(days=3))
+    owner = "of FleetMaintenance standard"
+    assert [each.freeze for each in found.closed][1] == f"freeze a {owner} and freeze b {owner}"
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftKnown
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.today import (
     CONCERNS,
-    Kubelets,
     MemberToday,
     PlacementsHeld,
     fleet_today,
     member_today,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.upkeep import Kubelets
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -165,3 +165,9 @@ def test_a_row_is_plain_data():
     assert row["age"] == 3600 and row["heartbeat"] == HOUR_AGO
     assert row["certificate"] == {"which": "server", "ends": FAR, "days": 365}
     assert row["drift"]["objects"] is None and row["placements"] == {"held": 0, "failing": {}}
+
+
+def test_images_of_all_clusters_are_counted_the_most_nodes_first():
+    rows = [seen(fleet=member(("v1.35.1", "Ubuntu", 3), ("v1.35.1", "Other", 1))), seen(fleet=member(("", "Azure", 4)))]
+    assert list(fleet_today(rows, DriftKnown()).images.items()) == [("Azure", 4), ("Ubuntu", 3), ("Other", 1)]
+    assert fleet_today([seen()], DriftKnown()).images == {}

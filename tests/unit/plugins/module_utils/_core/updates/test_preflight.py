@@ -43,6 +43,7 @@ def test_all_at_once() -> None:
         not_ready=("n-1",),
         blocking=("shop/web",),
         removed=(("schemas of flow/v1b", "1.36"), ("things of later/v1", "1.40")),
+        driver=(("no-such-cluster", "it is none", True),),
         unread={"metrics": "forbidden"},
     )
     obstacle = MemberBlocker(reason="VersionNotAvailable", message="not in west")
@@ -50,6 +51,7 @@ def test_all_at_once() -> None:
     assert codes(look, obstacles=(obstacle, later), windows=()) == [
         ("minor-skipped", True),
         ("kubelet-skew", True),
+        ("no-such-cluster", True),
         ("VersionNotAvailable", True),
         ("WindowClosed", False),
         ("never-opens", True),

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.hub_rights import (
     APPROVER,
     CONDUCTOR,
+    MAINTAINER,
     PARTS,
     READER,
     SCHEDULER,
@@ -42,6 +43,7 @@ def test_who_writes_what() -> None:
     assert writes(READER) == set()
     assert writes(APPROVER) == {"gates/status", "auditentries"}
     assert writes(STAGED_APPROVER) == {"approvalrequests/status", "clusterapprovalrequests/status", "auditentries"}
+    assert writes(MAINTAINER) == {"fleetmaintenances", "auditentries"}
     assert writes(SCHEDULER) - writes(CONDUCTOR) == {
         "autoupgradeprofiles",
         "autoupgradeprofiles/status",

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import typing as t
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_gro
     FLEET_API,
     PLACEMENT_API,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftLook, DriftRow
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.today import Today, gather_today
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import all_placements
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
@@ -66,10 +68,10 @@ def binding(cluster: str) -> dict[str, t.Any]:
     }  # fmt: skip
 
 
-def gathered(records: SqliteRecords) -> Today:
+def gathered(records: SqliteRecords, look: DriftLook | None = None) -> Today:
     session = Session(records=records, holder="tests", clock=lambda: NOW)
-    kinds = (records.list(kind) for kind in ("FleetMember", "MemberCluster"))
-    return gather_today(session, *kinds, all_placements(records))
+    members, clusters = (records.list(kind) for kind in ("FleetMember", "MemberCluster"))
+    return gather_today(session, members, clusters, all_placements(records), look)
 
 
 def test_what_is_held_and_what_fails_and_when_an_apply_was_there(records: SqliteRecords) -> None:
@@ -80,6 +82,20 @@ def test_what_is_held_and_what_fails_and_when_an_apply_was_there(records: Sqlite
     assert good.certificate is not None and good.certificate.days == 3
     assert good.drift.words == "not looked since the last apply at 2026-08-16T12:00:00Z"
     assert today.fleet.drift.places == 2 and today.fleet.drift.objects is None and today.notes == ()
+
+
+def test_what_a_look_has_found_counts_where_it_is_newer_and_other_records_are_told(records: SqliteRecords) -> None:
+    at = NOW - timedelta(hours=1)
+    found = DriftRow(placement="web", cluster="a", object="ConfigMap web/x", path="", live="", placed="", seen=at)
+    look = DriftLook(at=at, place=records.place, looked=frozenset({("web", "a")}), rows=(found,))
+    today = gathered(records, look)
+    rows = {each.name: each for each in today.fleet.members}
+    assert rows["a"].drift.words == "1 object drifted, looked at 2026-08-17T11:00:00Z"
+    assert rows["b"].drift.objects is None and "drifted" in rows["a"].concerns
+    assert today.fleet.drifted == (found,) and today.fleet.objects_drifted == {"a": ["ConfigMap web/x"]}
+    assert today.notes == ()
+    assert {each.code for each in gathered(records, replace(look, place="others.db")).notes} == {"other-records"}
+    assert gathered(records, replace(look, at=NOW - timedelta(days=9))).fleet.drift.looked == 0
 
 
 def test_what_is_damaged_is_told_and_hides_nothing(records: SqliteRecords) -> None:

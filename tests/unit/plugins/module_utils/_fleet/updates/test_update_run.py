@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What goes with a run that is deleted, over records in a file."""
+"""What goes with a run that is deleted, and runs that are asked about before they are recorded, over records in a
+file."""
 
 from __future__ import annotations
 
@@ -13,8 +14,12 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import absent
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
+    UpdateManifests,
+    update_manifests,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import absent, asked_runs
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -58,3 +63,48 @@ def test_a_run_takes_the_rotations_of_its_pools_with_it_and_no_others(records: R
     assert absent(records, "whole", force=True, write=True)
     assert records.names("NodeRotation") == others and not records.names("UpdateRun")
     assert not absent(records, "whole", force=True, write=True)
+
+
+def control_planes(name: str) -> dict[str, t.Any]:
+    update = {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": "1.36.3"}}
+    return {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": name},
+            "spec": {"managedClusterUpdate": update}}  # fmt: skip
+
+
+def given(*documents: dict[str, t.Any]) -> UpdateManifests:
+    return update_manifests([], documents, strict=False)
+
+
+def test_a_run_that_is_given_is_forecast_by_its_files_and_recorded_nowhere(records: Records) -> None:
+    """A freeze that lies beside it counts, too."""
+    freeze = {"name": "sales", "start": "2026-08-17", "end": "2026-08-20"}
+    closed = {"apiVersion": FLEET_API, "kind": "FleetMaintenance", "metadata": {"name": "sales"},
+              "spec": {"freezes": [freeze]}}  # fmt: skip
+    ends = {}
+    for name, documents in {"free": [], "frozen": [closed]}.items():
+        known = given(control_planes(name), *documents)
+        asked = asked_runs(records, [], known, now())
+        assert [each.name for each in asked.runs] == [name] and not asked.problems
+        ends[name] = outlooks(records, asked.runs, now(), 14, known)[name].forecast.run.start.p50
+    assert ends["free"] is not None and ends["free"].day == 17
+    assert ends["frozen"] is not None and ends["frozen"].day == 21, "the 20th is frozen too"
+    assert not records.names("UpdateRun") and not records.names("FleetMaintenance")
+
+
+def test_a_run_that_is_given_goes_before_the_record_of_one_that_was_not_started(records: Records) -> None:
+    define_run(records, "r", given(control_planes("r")), write=True)
+    other = control_planes("r")
+    other["spec"]["managedClusterUpdate"]["upgrade"]["kubernetesVersion"] = "1.37.0"
+    (shown,) = asked_runs(records, ["r"], given(other), now()).runs
+    assert shown.target == "1.37.0"
+    (kept,) = asked_runs(records, ["r"], given(), now()).runs
+    assert kept.target == "1.36.3" and asked_runs(records, [], given(), now()).runs == (kept,)
+
+
+def test_of_a_run_that_is_nowhere_the_files_are_asked_for(records: Records) -> None:
+    with pytest.raises(FleetError) as bare:
+        asked_runs(records, ["r"], given(), now())
+    assert bare.value.code == "no-such-run" and "src, or updates of the playbook" in bare.value.hint
+    with pytest.raises(FleetError) as other:
+        asked_runs(records, ["r"], given(control_planes("s")), now())
+    assert other.value.hint.endswith("in what is given: s")

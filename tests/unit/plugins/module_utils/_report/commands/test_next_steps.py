@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from ansible.parsing.splitter import parse_kv
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.looked import Looked
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import FAILED
@@ -204,16 +206,37 @@ def test_a_plan_says_how_just_that_is_carried_out() -> None:
 
 @pytest.mark.parametrize(
     ("outcome", "wait", "playbook"),
-    [
-        ("drifted", False, "apply"),
-        ("waiting", False, "apply"),
-        ("waiting", True, "rollout"),
-        ("partial", True, "rollout"),
-    ],
+    [("waiting", False, "apply"), ("waiting", True, "rollout"), ("partial", True, "rollout")],
 )
-def test_what_drifted_waits_or_failed_is_gone_on_with(outcome: str, wait: bool, playbook: str) -> None:
+def test_what_waits_or_failed_is_gone_on_with(outcome: str, wait: bool, playbook: str) -> None:
     ((_to, found, variables),) = told(after_placement({**GIVEN, "wait": wait}, outcome, True, DIGEST))
     assert (found, variables) == (playbook, SAME)
+
+
+REPAIR = "to repair what drifted (it writes)"
+BOTH = "to repair what drifted, and write what is due (it writes)"
+UNSEEN = {"us": Problem("unreachable", "no route")}
+AGAIN = ("to look again", "drift", {"placements": "p", "resources": ["r", "s"], "names": "web", "result_file": "y"})
+
+
+@pytest.mark.parametrize(
+    ("outcome", "looked", "to"),
+    [
+        ("drifted", Looked(drifted=("eu",)), [REPAIR]),
+        ("drifted", Looked(drifted=("eu",), due=("eu",)), [BOTH]),
+        ("drifted", Looked(due=("eu",)), ["to write what is due"]),
+        ("partial", Looked(drifted=("eu",), unseen=UNSEEN), ["to look again", REPAIR]),
+        ("partial", Looked(due=("eu",), unseen=UNSEEN), ["to look again"]),
+        ("partial", Looked(), []),
+        ("planned", Looked(unseen=UNSEEN), ["to look again"]),
+    ],
+)
+def test_after_a_look_one_looks_again_or_repairs(outcome: str, looked: Looked, to: list[str]) -> None:
+    """What failed is only reading: nothing is tried again that writes."""
+    steps = told(after_placement({**GIVEN, "state": "present"}, outcome, False, DIGEST, looked))
+    assert [each[0] for each in steps] == to
+    assert all(each == AGAIN for each in steps if each[1] == "drift")
+    assert all(each[1:] == ("apply", SAME) for each in steps if each[1] != "drift")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.openin
     NODES,
     UNKNOWN,
     UPGRADE,
+    ClosedSpan,
     ClusterOpenings,
     OpenSpan,
     Permission,
@@ -125,8 +126,65 @@ def test_other_clocks_and_other_reasons_are_other_answers() -> None:
 
 
 def test_many_openings_end_and_say_how_many_are_left_out() -> None:
-    lines = said(cluster("a", shut(*(night(each) for each in range(30)))))
+    lines = said(cluster("a", shut(*(night(2 * each) for each in range(30)))))
     assert lines[-1] == "  and 22 more" and len(lines) == 4 + 2 + 8 + 1
+
+
+def test_daily_openings_at_the_same_hours_are_one_row() -> None:
+    """Across the change of a clock they are at other hours in UTC, and by the clock again at the same ones."""
+    lines = said(cluster("a", shut(*(night(each) for each in range(30)))))
+    assert lines[-1] == "  every day 21:00 to 01:00 UTC, Mon 2026-11-23 to Tue 2026-12-22"
+    lines = said(cluster("a", shut(night(), night(1), night(3), night(4), night(5, hours=5))))
+    assert len(lines) == 4 + 2 + 5, "two in a row are told one by one"
+
+
+def test_daily_openings_are_told_apart_where_the_clock_changes() -> None:
+    vienna = load_zone("Europe/Vienna")
+    starts = [datetime(2026, 10, 21 + each, 20 + (each > 3), tzinfo=UTC) for each in range(8)]
+    spans = [OpenSpan(each, each + timedelta(hours=1)) for each in starts]
+    lines = said(cluster("a", shut(*spans, clock=vienna)))
+    assert lines[-2:] == [
+        "  every day 22:00 to 23:00 CEST, Wed 2026-10-21 to Sat 2026-10-24",
+        "  every day 22:00 to 23:00 CET, Sun 2026-10-25 to Wed 2026-10-28",
+    ]
+
+
+def closed(of: OpenSpan, freeze: str = "freeze sales of FleetMaintenance x: a week", **cut: datetime) -> ClosedSpan:
+    return ClosedSpan(span=OpenSpan(cut.get("start", of.start), cut.get("end", of.end)), of=of, freeze=freeze)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ([closed(night(5))], "an opening Sat 2026-11-28 21:00 UTC is closed by freeze sales of FleetMaintenance x"),
+        ([closed(night(5), end=night(5).start + timedelta(hours=3))],
+         "an opening Sat 2026-11-28 21:00 UTC is closed until Sun 2026-11-29 00:00 UTC by freeze sales"),
+        ([closed(night(5), start=night(5).start + timedelta(hours=3))], "closed from Sun 2026-11-29 00:00 UTC on by"),
+        ([closed(OpenSpan(NOW, None), start=night(1).start, end=night(2).start)],
+         "closed from Tue 2026-11-24 21:00 UTC until Wed 2026-11-25 21:00 UTC by freeze sales"),
+        ([closed(night(5)), closed(night(6))],
+         "2 openings from Sat 2026-11-28 21:00 UTC to Sun 2026-11-29 21:00 UTC are closed by freeze sales"),
+        ([closed(night(5)), closed(night(6), end=night(6).start + timedelta(hours=1))],
+         "to Sun 2026-11-29 21:00 UTC are closed, wholly or in part, by freeze sales"),
+    ],
+)  # fmt: skip
+def test_an_opening_that_a_freeze_closes_names_it(found: list[ClosedSpan], words: str) -> None:
+    assert words in flat(said(cluster("a", shut(night(9), closed=tuple(found)))))
+
+
+def test_freezes_that_close_openings_end_and_one_that_holds_now_is_told_once() -> None:
+    many = tuple(closed(night(each), f"freeze f-{each} of FleetMaintenance x") for each in range(9))
+    now = f"{many[0].freeze}, until Tue 2026-11-24 00:00 UTC"
+    text = flat(said(cluster("a", shut(night(9), why=(now, WINDOWS), closed=many))))
+    assert text.count("f-0") == 1 and "f-3" in text and "5 more freezes close openings" in text and "f-4" not in text
+
+
+def test_who_has_no_opening_in_the_days_is_told_the_next_one() -> None:
+    lines = said(cluster("a", shut(night(39), openings=())), cluster("b", shut(openings=())))
+    assert "no opening of a for upgrades and disruption of nodes within 30 days; the next is Fri 2027-01-01" in flat(
+        lines
+    )
+    assert "no opening of b for upgrades and disruption of nodes within 30 days; none is known in 13" in flat(lines)
 
 
 @pytest.mark.parametrize("name", ["n" * 200, "東" * 60, "e\N{COMBINING ACUTE ACCENT}" * 90, "{{ 1 }}"])

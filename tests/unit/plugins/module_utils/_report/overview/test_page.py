@@ -26,7 +26,8 @@ def report(clusters: int = 2, text: str = "no etcd") -> dict[str, Any]:
     rows = [
         {"name": f"c-{at}", "state": "not ready" if at == 0 else "ready", "why": text, "group": "", "location": text,
          "version": "v1.35.0", "nodes": 3, "cpu": [1, 2], "memory": [None, None], "heartbeat": None, "labels": {},
-         "taints": [], "operation": "", "drift": {"words": "never looked"}}
+         "taints": [], "operation": "", "drift": {"words": "never looked"}, "certificate": None,
+         "kubelets": {"oldest": "", "newest": "", "behind": None, "tooOld": False}}
         for at in range(clusters)
     ]  # fmt: skip
     placement = {
@@ -98,6 +99,25 @@ def test_what_was_looked_at_is_told_as_of_when():
     page, comment = report_page(report()), overview_markdown(report())
     assert "<strong>1</strong>objects drifted, looked at 2026-03-02T08:00:00Z" in page
     assert "1 object drifted, looked at 2026-03-02T08" in comment and "| seen |" in comment
+
+
+def test_what_grows_old_is_told_as_in_the_terminal():
+    data = report(4)
+    assert "Certificates" not in overview_markdown(data) and "Kubelets" not in overview_markdown(data)
+    for at, days in ((0, 12), (1, -2), (2, 40)):
+        data["clusters"][at]["certificate"] = {"which": "client", "ends": f"instant-{at}", "days": days}
+    for at, behind in ((1, 1), (3, 4)):
+        data["clusters"][at]["kubelets"] = {"oldest": "v1.31.2", "newest": "", "behind": behind, "tooOld": behind > 3}
+    told = overview_markdown(data).replace("&#45;", "-")
+    assert "<summary>Certificates that have ended, or end within 30 days</summary>" in told and "instant-2" not in told
+    assert told.index("| c-1 | the client certificate | instant-1 | ended |") < told.index("| instant-0 | in 12 days |")
+    assert told.index("| c-3 | v1.35.0 | v1.31.2 | 4, too old for it |") < told.index("| c-1 | v1.35.0 | v1.31.2 | 1 |")
+
+
+def test_an_object_that_a_look_found_gone_is_missing():
+    row = {**report()["drift"][0], "path": "", "live": "", "placed": ""}
+    assert "| is missing |" in overview_markdown({**report(), "drift": [row]})
+    assert "is missing" not in overview_markdown({**report(), "drift": [{**row, "looked": False}]})
 
 
 def test_markdown_is_text_and_stays_below_what_code_hosts_accept():

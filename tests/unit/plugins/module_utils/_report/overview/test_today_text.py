@@ -11,18 +11,22 @@ from typing import Any
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
-from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftKnown
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftKnown, DriftRow
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.today import (
-    CertificateEnd,
     FleetToday,
-    Kubelets,
     MemberToday,
     PlacementsHeld,
     fleet_today,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.upkeep import CertificateEnd, Kubelets
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.today_text import age_text, today_text
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+TO_LOOK = [
+    "to see here what drifted: ansible-playbook gitops.fleet.drift with placements,",
+    "    resources and result_file=drift.json, which writes nothing else; then",
+    "    gitops.fleet.status -e drift=drift.json",
+]
 UNSEEN = DriftKnown(places=2, applied=NOW - timedelta(days=1))
 
 
@@ -61,6 +65,8 @@ def test_the_headline_and_a_row_for_each_cluster():
         "eu-2     ready   3 min  1.34.2  1.34.1 -1  1    12 d   2     ?",
         "    the client certificate ends at 2026-03-14T09:00:00Z",
         "eu-1     ready   3 min  1.35.2  1.34.1 -1  1    300 d  2     ?",
+        "images: Ubuntu (9 nodes)",
+        *TO_LOOK,
     ]
 
 
@@ -69,8 +75,40 @@ def test_where_nobody_looked_no_number_stands():
     assert line.endswith(" ?")
     looked = DriftKnown(places=2, looked=2, objects=0, seen=NOW)
     lines = said(fleet_today([row("a", drift=looked)], looked))
-    assert lines[-1].endswith(" 0") and "no drift, looked at" in " ".join(" ".join(lines).split())
-    assert said(fleet_today([row("a", drift=DriftKnown())], DriftKnown()))[-1].endswith(" -")
+    assert lines[-2].endswith(" 0") and "no drift, looked at" in " ".join(" ".join(lines).split())
+    assert said(fleet_today([row("a", drift=DriftKnown())], DriftKnown()))[-2].endswith(" -")
+
+
+def test_how_a_look_is_made_is_told_where_nobody_has_looked():
+    assert said(fleet_today([row("a")], UNSEEN))[-3:] == TO_LOOK
+    for known in (DriftKnown(), DriftKnown(places=2, looked=1)):
+        assert not set(said(fleet_today([row("a", drift=known)], known))) & set(TO_LOOK)
+
+
+def test_what_a_look_has_found_is_named_with_as_of_when():
+    known = DriftKnown(places=1, looked=1, objects=4, seen=NOW)
+    drifted = [
+        DriftRow(placement="web", cluster="a", object=f"ConfigMap web/{at}", path=path, live="1", placed="2")
+        for at in range(4)
+        for path in ("/data/a", "/data/b")
+    ]
+    lines = said(fleet_today([row("a", drift=known), row("b")], known, tuple(drifted)))
+    assert lines[-4:] == [
+        "    4 objects drifted, looked at 2026-03-02T09:00:00Z: ConfigMap web/0,",
+        "        ConfigMap web/1, ConfigMap web/2 and 1 more",
+        "b        ready  3 min  1.35.2  1.34.1 -1  1    300 d  2     ?",
+        "images: Ubuntu (6 nodes)",
+    ]
+
+
+def test_images_are_named_with_their_nodes_the_most_first_and_few():
+    rows = [row(f"c{at}", images={f"image {at}": at, "all": 1}) for at in range(1, 8)]
+    text = " ".join(" ".join(said(fleet_today(rows, DriftKnown()))).split())
+    assert text.endswith(
+        "images: all (7 nodes); image 7 (7 nodes); image 6 (6 nodes); image 5 (5 nodes); image 4 (4 nodes); and 3 more"
+    )
+    foreign = said(fleet_today([row("a", images={"x\x1b[2J" + "y" * 900: 1})], DriftKnown()))
+    assert len(foreign) < 7 and all(each.isprintable() for each in foreign)
 
 
 def test_everything_that_is_wrong_is_told_below_its_cluster():
@@ -104,7 +142,7 @@ def test_of_a_large_fleet_those_that_ask_for_attention_and_numbers_of_the_others
     assert not any(each.startswith("d-") for each in lines)
     assert "960 more clusters by group, all of them in the result:" in lines
     assert "  eu     20        0      20          1.35 (20)" in lines
-    assert lines[-1] == "  11 more groups"
+    assert lines[-5:] == ["  11 more groups", "images: Ubuntu (3,000 nodes)", *TO_LOOK]
 
 
 def test_of_a_large_fleet_that_is_well_only_numbers_are_told():
@@ -120,7 +158,7 @@ def test_long_names_stay_whole():
 def test_what_is_not_known_is_no_zero():
     unknown = row("a", state="never read", age=None, heartbeat=None, version="", kubelets=Kubelets(), images={},
                   certificate=None, concerns=("never-read",))  # fmt: skip
-    last = said(fleet_today([unknown], UNSEEN))[-1]
+    last = said(fleet_today([unknown], UNSEEN))[-4]
     assert last.split() == ["a", "never", "read", "never", "?", "?", "?", "?", "2", "?"]
 
 

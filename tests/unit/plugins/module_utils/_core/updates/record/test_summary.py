@@ -6,7 +6,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import in_one_line, progress
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import (
+    in_one_line,
+    named_failures,
+    progress,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GroupRow,
     MemberRow,
@@ -33,6 +37,18 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
 )
 def test_one_line_of_a_message(message: str, told: str) -> None:
     assert in_one_line(message) == told
+
+
+def test_a_name_is_not_told_twice() -> None:
+    assert in_one_line("east: no answer\nfatal: quota", "east") == "no answer: fatal: quota"
+    assert in_one_line("eastern: no answer", "east") == "eastern: no answer"
+    assert in_one_line("east: no answer") == "east: no answer"
+
+
+def test_who_failed_is_named() -> None:
+    assert named_failures([]) == ""
+    assert named_failures(["a"]) == "1 failed: a"
+    assert named_failures(list("abcde")) == "5 failed: a, b, c and 2 more"
 
 
 def test_progress_counts_members_done_of_all() -> None:

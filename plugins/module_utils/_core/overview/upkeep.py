@@ -1,0 +1,95 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What of a member grows old: kubelets behind its API server, and the certificate that ends next."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ..objects.clusters.fleet_member import FleetMember
+from ..updates.releases.versions import too_old_for
+from ..values.instants import SECONDS, write_time
+from ..values.kube_version import KubeVersion
+
+SERVER, CLIENT = "server", "client"
+SOON = timedelta(days=30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kubelets:
+    """Versions of a member's kubelets as its pools tell them, each the oldest of its pool; empty where none is known.
+    ``behind`` is how many minors the oldest is behind the API server, None where that is not known, ``too_old`` whether
+    that is more than Kubernetes supports."""
+
+    oldest: str = ""
+    newest: str = ""
+    behind: int | None = None
+    too_old: bool = False
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results and reports have it."""
+        return {"oldest": self.oldest, "newest": self.newest, "behind": self.behind, "tooOld": self.too_old}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateEnd:
+    """The certificate of a member that ends next: ``which`` is that of the API server, or that of the client in the
+    kubeconfig. ``days`` are whole ones that are left, negative once it has ended."""
+
+    which: str
+    at: datetime
+    days: int
+
+    @property
+    def ended(self) -> bool:
+        return self.days < 0
+
+    @property
+    def near(self) -> bool:
+        """Whether it has ended, or ends within 30 days."""
+        return self.days < SOON.days
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results and reports have it."""
+        return {"which": self.which, "ends": write_time(self.at, SECONDS), "days": self.days}
+
+
+def kubelets_of(member: FleetMember, server: str) -> Kubelets:
+    """Those of the member, whose API server has the version ``server``."""
+    readable = {
+        pool.version: found for pool in member.status.node_pools if (found := version_of(pool.version)) is not None
+    }
+    if not readable:
+        return Kubelets()
+    oldest, newest = min(readable, key=readable.__getitem__), max(readable, key=readable.__getitem__)
+    at = version_of(server)
+    same = at is not None and at.major == readable[oldest].major
+    return Kubelets(
+        oldest=oldest,
+        newest=newest,
+        behind=readable[oldest].minor_distance(at) if same and at else None,
+        too_old=at is not None and too_old_for(oldest, server),
+    )
+
+
+def next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
+    """The certificate that ends next, seen at ``now``; None where none is known."""
+    told = member.status.certificates
+    if told is None:
+        return None
+    known = [(at, which) for which, at in ((SERVER, told.server), (CLIENT, told.client)) if at]
+    if not known:
+        return None
+    at, which = min(known)
+    return CertificateEnd(which=which, at=at, days=(at - now).days)
+
+
+def version_of(text: str) -> KubeVersion | None:
+    """The version; None for what is none."""
+    try:
+        return KubeVersion.parse(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,86 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a look at members, which writes nothing, comes to: where something drifted or is due, who was not looked at."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..errors import Problem
+from ..foreign import in_line
+from ..values.listed import listed
+from .outcome import MemberOutcome
+
+MOST_REASONS = 3
+_REASON = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """Names of clusters, in order: ``drifted`` are those where others changed or deleted something, ``due`` those where
+    an apply would write for another reason. ``unseen`` could not be looked at, each with the first reason."""
+
+    drifted: tuple[str, ...] = ()
+    due: tuple[str, ...] = ()
+    unseen: t.Mapping[str, Problem] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """All three in one line; empty where there is nothing to tell."""
+        parts = [f"{_clusters(self.drifted)} drifted ({listed(self.drifted)})"] if self.drifted else []
+        if self.due:
+            parts.append(f"something is due on {_clusters(self.due)} ({listed(self.due)})")
+        groups = list(self._alike().items())
+        for (code, reason), names in groups[:MOST_REASONS]:
+            were = "was" if len(names) == 1 else "were"
+            parts.append(f"{listed(names)} {were} not looked at: {reason} [{code}]")
+        more = [name for _reason, names in groups[MOST_REASONS:] for name in names]
+        if more:
+            parts.append(f"{_clusters(more)} more {'was' if len(more) == 1 else 'were'} not looked at ({listed(more)})")
+        return "; ".join(parts)
+
+    @property
+    def hints(self) -> list[str]:
+        """How those that were not looked at come into reach again, a line for each way."""
+        ways: dict[str, list[str]] = {}
+        for name, problem in self.unseen.items():
+            if problem.hint:
+                ways.setdefault(problem.hint, []).append(name)
+        return [f"{listed(names)}: {hint}" for hint, names in ways.items()]
+
+    def message(self, problems: t.Iterable[Problem] = ()) -> str:
+        """First the sentence, in one line; then the hints, and what else of the problems has failed."""
+        told = {(each.code, each.message) for each in self.unseen.values()}
+        others = [str(each) for each in problems if (each.code, each.message) not in told]
+        return "\n".join(filter(None, [self.sentence, *self.hints, *others]))
+
+    def _alike(self) -> dict[tuple[str, str], list[str]]:
+        found: dict[tuple[str, str], list[str]] = {}
+        for name, problem in self.unseen.items():
+            found.setdefault((problem.code, in_line(problem.message, _REASON)), []).append(name)
+        return found
+
+
+def looked_at(
+    outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]], expected: t.Container[tuple[str, str]] = ()
+) -> Looked:
+    """What the outcomes say, by placement and cluster. Of a placement and a cluster in ``expected`` nobody expects that
+    it can be looked at."""
+    drifted: set[str] = set()
+    due: set[str] = set()
+    unseen: dict[str, Problem] = {}
+    for placement, by_cluster in outcomes.items():
+        for cluster, outcome in by_cluster.items():
+            if outcome.error and (placement, cluster) not in expected:
+                unseen.setdefault(cluster, outcome.error)
+            if outcome.drifted:
+                drifted.add(cluster)
+            if any(not each.drifted for each in outcome.changes):
+                due.add(cluster)
+    return Looked(drifted=tuple(sorted(drifted)), due=tuple(sorted(due)), unseen=dict(sorted(unseen.items())))
+
+
+def _clusters(names: t.Sequence[str]) -> str:
+    return f"{len(names)} cluster{'' if len(names) == 1 else 's'}"

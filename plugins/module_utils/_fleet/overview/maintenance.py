@@ -1,0 +1,124 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Recording and deleting FleetMaintenances by themselves: what becomes other in them, and for which members that moves
+the openings. No run is begun or carried on, and no member is asked."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.audit.audit_entry import MAINTENANCE_DELETED, MAINTENANCE_RECORDED
+from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance, FleetMaintenanceSpec
+from ..._core.overview.maintenance_changes import GOES, MaintenanceChange, maintenance_change
+from ..._core.overview.openings import ClusterOpenings, moves
+from ..._store.records import Record
+from ..audit.evidence import Deed, testify
+from ..audit.update_runs import revision_of
+from ..given import keep
+from ..recorded import recorded
+from ..session import Session
+from ..updates.sources import UpdateManifests
+from .openings import MAINTENANCE, OpeningsQuestion, nothing_given, openings_report
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintenanceReport:
+    """``changes`` are of those FleetMaintenances that become other, ``same`` the names of the rest. ``before`` and
+    ``after`` are all members by what was and what is recorded then, in one order; empty where that is not known, of
+    which ``findings`` tell, or where there are no members."""
+
+    changes: tuple[MaintenanceChange, ...] = ()
+    same: tuple[str, ...] = ()
+    before: tuple[ClusterOpenings, ...] = ()
+    after: tuple[ClusterOpenings, ...] = ()
+    findings: tuple[Problem, ...] = ()
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Members of which an opening moves within the days that are looked ahead."""
+        return tuple(
+            old.name
+            for old, new in zip(self.before, self.after, strict=True)
+            if any(moves(one, new.permissions[work]) for work, one in old.permissions.items())
+        )
+
+
+def record_maintenance(
+    session: Session, given: UpdateManifests, write: bool, src: t.Sequence[str] = ()
+) -> MaintenanceReport:
+    """Records the FleetMaintenances that are new or other, with ``write``; else it is told what that would change.
+    FleetError ``no-maintenance-given``."""
+    if not given.maintenance:
+        raise nothing_given()
+    records, stored = session.records, _stored(session)
+    due = [each for each in given.maintenance.values() if keep(records, (each,), write=False)]
+    problems = list(given.findings)
+    changes = tuple(
+        maintenance_change(each.name, _spec(stored.get(each.name), problems), each.spec)
+        for each in sorted(due, key=lambda each: each.name)
+    )
+    supposed = replace(given, maintenance={each.name: each for each in due})
+    found = _seen(session, supposed, changes, problems) if due else MaintenanceReport(findings=tuple(problems))
+    for change in changes if write else ():
+        keep(records, (given.maintenance[change.name],), write=True)
+        _testify(session, change, found, src)
+    return replace(found, same=tuple(sorted(given.maintenance.keys() - {each.name for each in due})))
+
+
+def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) -> MaintenanceReport:
+    """Deletes those FleetMaintenances that are there, with ``write``; else it is told what that would change."""
+    stored, problems = _stored(session), list[Problem]()
+    there = [name for name in sorted(set(names)) if name in stored]
+    changes = tuple(maintenance_change(name, _spec(stored[name], problems), None) for name in there)
+    found = _seen(session, UpdateManifests(gone=frozenset(there)), changes, problems) if there else MaintenanceReport()
+    for change in changes if write else ():
+        session.records.delete(MAINTENANCE, change.name)
+        _testify(session, change, found, ())
+    return replace(found, same=tuple(sorted(set(names) - set(there))))
+
+
+def _stored(session: Session) -> dict[str, Record]:
+    return {each["metadata"]["name"]: each for each in session.records.list(MAINTENANCE)}
+
+
+def _spec(document: Record | None, problems: list[Problem]) -> FleetMaintenanceSpec | None:
+    """What is recorded; one that cannot be read says nothing, of which the ``problems`` tell."""
+    if document is None:
+        return None
+    try:
+        return recorded(FleetMaintenance, document).spec
+    except FleetError as error:
+        problems += error.problems
+        return FleetMaintenanceSpec()
+
+
+def _seen(
+    session: Session, supposed: UpdateManifests, changes: tuple[MaintenanceChange, ...], problems: list[Problem]
+) -> MaintenanceReport:
+    """The changes with what they move. What cannot be worked out keeps nothing from being recorded, and is told."""
+    found = MaintenanceReport(changes=changes)
+    try:
+        if session.records.list("FleetMember"):
+            seen = openings_report(session, OpeningsQuestion(supposed=supposed))
+            found = replace(found, before=seen.before, after=seen.clusters)
+    except FleetError as error:
+        problems += [each for each in error.problems if each not in problems]
+        words = "which openings this moves is not known, because of what is recorded already"
+        problems.append(Problem("openings-unknown", words, "", "look again: gitops.fleet.when"))
+    return replace(found, findings=tuple(problems))
+
+
+def _testify(session: Session, change: MaintenanceChange, found: MaintenanceReport, src: t.Sequence[str]) -> None:
+    """Evidence of what was recorded or deleted, with the members whose openings all of it moves."""
+    deed = Deed(
+        action=MAINTENANCE_DELETED if change.mark == GOES else MAINTENANCE_RECORDED,
+        kind=MAINTENANCE,
+        name=change.name,
+        members=found.moved,
+        revision=revision_of(session, src),
+        message=change.words,
+    )
+    testify(session, deed)

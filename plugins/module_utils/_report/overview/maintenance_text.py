@@ -1,0 +1,56 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What becomes other in windows and freezes as they are recorded, and for which clusters that moves the openings."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.overview.maintenance_changes import MaintenanceChange
+from ..._core.overview.openings import UNKNOWN, ClusterOpenings
+from ..._core.values.listed import listed
+from ..text import folded
+from .openings_text import works_told
+from .openings_words import moved_lines
+
+CLUSTERS, PARTS, NAMES = 10, 40, 5
+HEADS = ("CLUSTER", "BEFORE (UTC)", "THEN (UTC)")
+
+
+def maintenance_text(
+    changes: t.Sequence[MaintenanceChange],
+    same: t.Sequence[str],
+    before: t.Sequence[ClusterOpenings],
+    after: t.Sequence[ClusterOpenings],
+) -> list[str]:
+    """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do, and how many
+    are the ``same``; then the clusters whose openings move, the worst first."""
+    lines = [line for each in changes for line in _change(each)]
+    if same:
+        lines += folded(f"no change of FleetMaintenance {listed(same, NAMES)}")
+    return lines + (_moved(before, after) if changes and after else [])
+
+
+def _change(each: MaintenanceChange) -> list[str]:
+    lines = folded(f"{each.mark} FleetMaintenance {each.name}")
+    for part in each.parts[:PARTS]:
+        lines += folded(f"{part.mark} {part.what}: {part.words}", "    ")
+    left = len(each.parts) - PARTS
+    return [*lines, *[f"    {left} more of its windows, freezes and budgets"] * (left > 0)]
+
+
+def _moved(before: t.Sequence[ClusterOpenings], after: t.Sequence[ClusterOpenings]) -> list[str]:
+    lines: list[str] = []
+    for title, work in works_told((*before, *after)):
+        rows = moved_lines(before, after, work, HEADS, CLUSTERS, "")
+        if rows:
+            lines += [*folded(f"openings that move, for {title}:"), *rows, *_unknown(before, after, work)]
+    return lines or ["it moves no opening of the next 30 days"]
+
+
+def _unknown(before: t.Sequence[ClusterOpenings], after: t.Sequence[ClusterOpenings], work: str) -> list[str]:
+    """Why nothing may begin on clusters where it is not known when it may, once for all of them."""
+    pairs = [(old.permissions[work], new.permissions[work]) for old, new in zip(before, after, strict=True)]
+    found = dict.fromkeys(why for old, new in pairs if new.state == UNKNOWN and old.state != UNKNOWN for why in new.why)
+    return [line for why in list(found)[:NAMES] for line in folded(f"nothing begins there: {why}", "    ")]

@@ -1,0 +1,175 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Openings in words: the next one, what freezes close of others, daily ones in one row, and how they move."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from ..._core.overview.openings import (
+    CLOSED,
+    HELD,
+    IS_OPEN,
+    UNKNOWN,
+    ClosedSpan,
+    ClusterOpenings,
+    OpenSpan,
+    Permission,
+    moves,
+)
+from ..._core.values.instants import write_local
+from ..text import table_rows
+
+SHOWN, FREEZES, DAILY = 40, 3, 3
+DAY = timedelta(days=1)
+
+
+def opens(each: Permission) -> str:
+    """When it opens next, in UTC."""
+    if each.state == IS_OPEN:
+        return "now"
+    if each.state == UNKNOWN:
+        return "not known"
+    if each.next is None:
+        return "none in 13 months"
+    if each.state == HELD:
+        return "when that is over"
+    return minute(each.next.start)
+
+
+def closes(each: Permission) -> str:
+    """When what is open now, or opens next, closes, in UTC."""
+    if each.next is None:
+        return "-"
+    return minute(each.next.end) if each.next.end else "no end is known"
+
+
+def minute(at: datetime) -> str:
+    """In UTC, ``Sat 2026-11-28 21:00``."""
+    return write_local(at, UTC).removesuffix(" UTC")
+
+
+def others(names: t.Sequence[str]) -> str:
+    """How many more than the first there are."""
+    return f"and {len(names) - 1} more with the same answer"
+
+
+def closed_words(each: Permission) -> list[str]:
+    """What freezes close of openings, by freeze, the first ``FREEZES`` of them; a freeze that holds now is told as what
+    is against it already."""
+    found: dict[str, list[ClosedSpan]] = {}
+    for one in each.closed:
+        if not any(why.startswith(f"{one.freeze}, until ") for why in each.why):
+            found.setdefault(one.freeze, []).append(one)
+    lines = [_closed(freeze, spans, each.clock) for freeze, spans in list(found.items())[:FREEZES]]
+    more = len(found) - FREEZES
+    return [*lines, *[f"{more} more freezes close openings"] * (more > 0)]
+
+
+def _closed(freeze: str, spans: t.Sequence[ClosedSpan], clock: tzinfo) -> str:
+    first, *more = spans
+    part, whole = first.span, first.of
+    start = write_local(whole.start, clock)
+    if more:
+        some = "" if all(each.whole for each in spans) else ", wholly or in part,"
+        last = write_local(more[-1].of.start, clock)
+        return f"{len(spans)} openings from {start} to {last} are closed{some} by {freeze}"
+    until = write_local(part.end, clock) if part.end and part.end != whole.end else ""
+    if part.start > whole.start:
+        return f"closed from {write_local(part.start, clock)} {f'until {until}' if until else 'on'} by {freeze}"
+    return f"an opening {start} is closed{f' until {until}' if until else ''} by {freeze}"
+
+
+def span_rows(spans: t.Sequence[OpenSpan], clock: tzinfo) -> list[str]:
+    """A row for each opening, by the clock of the windows; ``DAILY`` or more that are alike, day by day, in one."""
+    rows: list[str] = []
+    alike: list[OpenSpan] = []
+    for each in spans:
+        if alike and not _next_day(alike[-1], each, clock):
+            rows += _rows(alike, clock)
+            alike = []
+        alike.append(each)
+    return rows + _rows(alike, clock)
+
+
+def _rows(alike: t.Sequence[OpenSpan], clock: tzinfo) -> list[str]:
+    first = alike[0] if alike else None
+    if first is None or first.end is None or len(alike) < DAILY:
+        return [_row(each, clock) for each in alike]
+    day, opens_at = _day_and_hour(first.start, clock)
+    last, closes_at = _day_and_hour(alike[-1].start, clock)[0], _day_and_hour(first.end, clock)[1]
+    zone = write_local(first.start, clock).split()[-1]
+    return [f"every day {opens_at} to {closes_at} {zone}, {day} to {last}"]
+
+
+def _day_and_hour(at: datetime, clock: tzinfo) -> tuple[str, str]:
+    name, day, hour, _zone = write_local(at, clock).split()
+    return f"{name} {day}", hour
+
+
+def _next_day(each: OpenSpan, other: OpenSpan, clock: tzinfo) -> bool:
+    """Whether the other one is a day later at the same hours of one clock, neither of them longer than that day."""
+    if each.end is None or other.end is None or other.end - other.start != each.end - each.start:
+        return False
+    one, two = each.start.astimezone(clock), other.start.astimezone(clock)
+    alike = (one.timetz(), one.utcoffset()) == (two.timetz(), two.utcoffset())
+    return alike and other.end.astimezone(clock).utcoffset() == one.utcoffset() and other.start - each.start == DAY
+
+
+def _row(each: OpenSpan, clock: tzinfo) -> str:
+    until = f"to {write_local(each.end, clock)}" if each.end else "on"
+    return f"{write_local(each.start, clock)} {until}"
+
+
+def moved_lines(
+    before: t.Sequence[ClusterOpenings],
+    found: t.Sequence[ClusterOpenings],
+    work: str,
+    heads: tuple[str, str, str],
+    most: int = SHOWN,
+    hint: str = "; ask for them by name",
+) -> list[str]:
+    """Before and after side by side, of those clusters that are other then, the worst first: unknown, without any
+    opening, then by how much later the next one is. ``hint`` ends the line that counts those beyond ``most`` rows."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for old, new in sorted(zip(before, found, strict=True), key=lambda pair: _badness(pair, work)):
+        one, other = old.permissions[work], new.permissions[work]
+        if moves(one, other):
+            rows.setdefault((_short(one, other), _short(other, one)), []).append(old.name)
+    if not rows:
+        return []
+    told = [(names[0], one, other) for (one, other), names in rows.items()]
+    lines, *parts = table_rows(heads, told[:most], "")
+    for part, names in zip(parts, rows.values(), strict=False):
+        lines += [*part, *[f"    {others(names)}"] * (len(names) > 1)]
+    left = sum(len(names) for names in list(rows.values())[most:])
+    return [*lines, *[f"{left} more clusters change in other ways{hint}"] * bool(left)]
+
+
+def _badness(pair: tuple[ClusterOpenings, ClusterOpenings], work: str) -> tuple[int, timedelta]:
+    """The least for the worst."""
+    old, new = (each.permissions[work] for each in pair)
+    if new.state == UNKNOWN:
+        return 0, timedelta()
+    if new.next is None:
+        return 1, timedelta()
+    if old.next is None:
+        return 3, timedelta()
+    return 2, old.next.start - new.next.start
+
+
+def _short(each: Permission, other: Permission) -> str:
+    """Now and next; of two that are the same in that, the first opening that the other one does not have."""
+    if each.state == UNKNOWN:
+        return UNKNOWN
+    lone = next((one for one in each.openings if one not in other.openings), None)
+    alike = (each.state, each.next) == (other.state, other.next)
+    if alike and lone is not None:
+        return f"opens {minute(lone.start)}"
+    if alike:
+        return f"{len(each.openings)} openings"
+    if each.state in (IS_OPEN, HELD):
+        return f"{each.state}, closes {closes(each)}" if each.next and each.next.end else each.state
+    return f"opens {opens(each)}" if each.next else f"{CLOSED}, {opens(each)}"
