@@ -7,6 +7,7 @@ import typing as t
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
+from ..module_utils._fleet.audit.maintenance import kept
 from ..module_utils._fleet.updates.automatic.profiles import absent, evaluated, recorded_profiles
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._report.profiles_text import profiles_text
@@ -25,17 +26,18 @@ class ActionModule(Verb):
             if state == "absent":
                 gone = [absent(session.records, name, write) for name in names]
                 return Answer(changed=any(gone))
-            kept = recorded_profiles(session.records, given, write)
+            profiles = recorded_profiles(session.records, given, write)
+            changed = kept(session, given.maintenance.values(), write, options["src"]) or profiles
             if state == "present":
-                return Answer(changed=kept, data={"notes": [each.as_dict() for each in given.findings]})
+                return Answer(changed=changed, data={"notes": [each.as_dict() for each in given.findings]})
             who = user(session) if write else ""
             found = evaluated(session, given, names, write, state == "evaluated", who)
         if found.held:
             run.say(found.held)
-            return Answer(changed=kept or found.changed, outcome="waiting", code="lease-held", message=found.held)
+            return Answer(changed=changed or found.changed, outcome="waiting", code="lease-held", message=found.held)
         data = [each.as_dict() for each in found.profiles]
         lines = profiles_text(data)
         for line in lines:
             run.say(line)
         word = "planned" if run.check_mode else "done"
-        return Answer(changed=kept or found.changed, outcome=word, data={"profiles": data, "table": lines})
+        return Answer(changed=changed or found.changed, outcome=word, data={"profiles": data, "table": lines})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ..module_utils._fleet.audit.actor import user
+from ..module_utils._fleet.audit.maintenance import kept
 from ..module_utils._fleet.audit.update_runs import defined, deleted
 from ..module_utils._fleet.conductor.executor import Pace
 from ..module_utils._fleet.given import keep, run_meant
@@ -92,8 +93,9 @@ def _made(
     digest = options["digest"]
     made = define_run(session.records, name, given, write, digest, who, session.clock())
     defined(session, made, write, options["src"], digest)
-    kept = keep(session.records, (*given.maintenance.values(), *given.catalogues.values()), write)
-    return Outcome(run=made.run, changed=made.changed or kept, notes=made.notes)
+    windows = kept(session, given.maintenance.values(), write, options["src"])
+    releases = keep(session.records, given.catalogues.values(), write)
+    return Outcome(run=made.run, changed=made.changed or windows or releases, notes=made.notes)
 
 
 def _checked(session: Session, name: str, given: UpdateManifests, options: dict[str, t.Any]) -> Answer:

@@ -10,15 +10,11 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
-from ..._core.objects.audit.audit_entry import MAINTENANCE_DELETED, MAINTENANCE_RECORDED
-from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance, FleetMaintenanceSpec
-from ..._core.overview.maintenance_changes import GOES, MaintenanceChange, maintenance_change
+from ..._core.overview.maintenance_changes import MaintenanceChange, maintenance_change
 from ..._core.overview.openings import ClusterOpenings, moves
 from ..._store.records import Record
-from ..audit.evidence import Deed, testify
-from ..audit.update_runs import revision_of
+from ..audit.maintenance import spec_of, told
 from ..given import keep
-from ..recorded import recorded
 from ..session import Session
 from ..updates.sources import UpdateManifests
 from .openings import MAINTENANCE, OpeningsQuestion, nothing_given, openings_report
@@ -57,14 +53,14 @@ def record_maintenance(
     due = [each for each in given.maintenance.values() if keep(records, (each,), write=False)]
     problems = list(given.findings)
     changes = tuple(
-        maintenance_change(each.name, _spec(stored.get(each.name), problems), each.spec)
+        maintenance_change(each.name, spec_of(stored.get(each.name), problems), each.spec)
         for each in sorted(due, key=lambda each: each.name)
     )
     supposed = replace(given, maintenance={each.name: each for each in due})
     found = _seen(session, supposed, changes, problems) if due else MaintenanceReport(findings=tuple(problems))
     for change in changes if write else ():
         keep(records, (given.maintenance[change.name],), write=True)
-        _testify(session, change, found, src)
+        told(session, change, found.moved, src)
     return replace(found, same=tuple(sorted(given.maintenance.keys() - {each.name for each in due})))
 
 
@@ -72,27 +68,16 @@ def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) ->
     """Deletes those FleetMaintenances that are there, with ``write``; else it is told what that would change."""
     stored, problems = _stored(session), list[Problem]()
     there = [name for name in sorted(set(names)) if name in stored]
-    changes = tuple(maintenance_change(name, _spec(stored[name], problems), None) for name in there)
+    changes = tuple(maintenance_change(name, spec_of(stored[name], problems), None) for name in there)
     found = _seen(session, UpdateManifests(gone=frozenset(there)), changes, problems) if there else MaintenanceReport()
     for change in changes if write else ():
         session.records.delete(MAINTENANCE, change.name)
-        _testify(session, change, found, ())
+        told(session, change, found.moved)
     return replace(found, same=tuple(sorted(set(names) - set(there))))
 
 
 def _stored(session: Session) -> dict[str, Record]:
     return {each["metadata"]["name"]: each for each in session.records.list(MAINTENANCE)}
-
-
-def _spec(document: Record | None, problems: list[Problem]) -> FleetMaintenanceSpec | None:
-    """What is recorded; one that cannot be read says nothing, of which the ``problems`` tell."""
-    if document is None:
-        return None
-    try:
-        return recorded(FleetMaintenance, document).spec
-    except FleetError as error:
-        problems += error.problems
-        return FleetMaintenanceSpec()
 
 
 def _seen(
@@ -109,16 +94,3 @@ def _seen(
         words = "which openings this moves is not known, because of what is recorded already"
         problems.append(Problem("openings-unknown", words, "", "look again: gitops.fleet.when"))
     return replace(found, findings=tuple(problems))
-
-
-def _testify(session: Session, change: MaintenanceChange, found: MaintenanceReport, src: t.Sequence[str]) -> None:
-    """Evidence of what was recorded or deleted, with the members whose openings all of it moves."""
-    deed = Deed(
-        action=MAINTENANCE_DELETED if change.mark == GOES else MAINTENANCE_RECORDED,
-        kind=MAINTENANCE,
-        name=change.name,
-        members=found.moved,
-        revision=revision_of(session, src),
-        message=change.words,
-    )
-    testify(session, deed)

@@ -88,8 +88,8 @@ class ProfilesReport:
 
 
 def recorded_profiles(records: Records, given: UpdateManifests, write: bool) -> bool:
-    """Records, with ``write``, the profiles that are given, with strategies, catalogues and windows; whether any was
-    new or another.
+    """Records, with ``write``, the profiles that are given, with strategies and catalogues; whether any was new or
+    another.
 
     FleetError ``profile-fixed`` for a field that a profile keeps as long as it is there.
     """
@@ -104,7 +104,7 @@ def recorded_profiles(records: Records, given: UpdateManifests, write: bool) -> 
                 problems.append(Problem("profile-fixed", message, f"{KIND}/{name}", hint))
     if problems:
         raise FleetError.of(problems)
-    specs: list[Named] = [*given.strategies.values(), *given.catalogues.values(), *given.maintenance.values()]
+    specs: list[Named] = [*given.strategies.values(), *given.catalogues.values()]
     return keep(records, (*specs, *given.profiles.values()), write)
 
 

@@ -1,0 +1,63 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evidence of windows, freezes and budgets of the fleet that come, go, or become other ones."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.errors import FleetError, Problem
+from ..._core.objects.audit.audit_entry import MAINTENANCE_DELETED, MAINTENANCE_RECORDED
+from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance, FleetMaintenanceSpec
+from ..._core.overview.maintenance_changes import GOES, MaintenanceChange, maintenance_change
+from ..._store.records import Record
+from ..given import keep
+from ..recorded import recorded
+from ..session import Session
+from .evidence import Deed, testify
+from .update_runs import revision_of
+
+KIND = "FleetMaintenance"
+
+
+def kept(
+    session: Session, wanted: t.Iterable[FleetMaintenance], write: bool, src: t.Sequence[str] | None = None
+) -> bool:
+    """Records, with ``write``, those that are new or other, with evidence of each; whether there are any. ``src`` is
+    where they were read."""
+    changed = False
+    for each in wanted:
+        stored = session.records.get(KIND, each.name)
+        if not keep(session.records, (each,), write):
+            continue
+        changed = True
+        if write:
+            told(session, maintenance_change(each.name, spec_of(stored, []), each.spec), src=src)
+    return changed
+
+
+def told(
+    session: Session, change: MaintenanceChange, members: t.Sequence[str] = (), src: t.Sequence[str] | None = None
+) -> None:
+    """Writes the entry of a change that was made; ``members`` are those whose openings it moves, if that is known."""
+    deed = Deed(
+        action=MAINTENANCE_DELETED if change.mark == GOES else MAINTENANCE_RECORDED,
+        kind=KIND,
+        name=change.name,
+        members=members,
+        revision=revision_of(session, src),
+        message=change.words,
+    )
+    testify(session, deed)
+
+
+def spec_of(document: Record | None, problems: list[Problem]) -> FleetMaintenanceSpec | None:
+    """What is recorded; one that cannot be read says nothing, of which the ``problems`` tell."""
+    if document is None:
+        return None
+    try:
+        return recorded(FleetMaintenance, document).spec
+    except FleetError as error:
+        problems += error.problems
+        return FleetMaintenanceSpec()
