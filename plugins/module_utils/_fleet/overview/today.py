@@ -26,10 +26,11 @@ from ..._core.overview.drift import (
 )
 from ..._core.overview.drift_look import other_records
 from ..._core.overview.matrix import failing
-from ..._core.overview.runs import MEMBER, NODE, RunChart
-from ..._core.overview.today import FleetToday, PlacementsHeld, fleet_today, member_today
+from ..._core.overview.runs import MEMBER, NODE, UPDATE_RUN, RunChart
+from ..._core.overview.today import FleetToday, MemberToday, PlacementsHeld, fleet_today, member_today
 from ..._core.schema.meta import ObjectMeta
-from ..._core.values.update_states import RUNNING
+from ..._core.values.listed import listed
+from ..._core.values.update_states import COMPLETED, RUNNING
 from ..._store.records import Record, Records
 from ..placements.recorded import all_bindings, binding_of, placement_of
 from ..recorded import decoded
@@ -83,7 +84,8 @@ def gather_today(
     found = _Gathered(session.clock())
     clusters = {each.name: each for each in found.each(cluster_records, lambda one: decoded(MemberCluster, one))}
     members = {each.name: each for each in found.each(member_records, lambda one: decoded(FleetMember, one))}
-    drift, runs = _placed(session.records, placement_records, found, look), _in_flight(session, found)
+    drift, charts = _placed(session.records, placement_records, found, look), _charts(session, found)
+    runs = _in_flight(charts)
     rows = [
         member_today(
             clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)),
@@ -95,7 +97,7 @@ def gather_today(
         )
         for name in sorted({*clusters, *members})
     ]
-    notes = (*other_records(look, session.records.place), *found.problems)
+    notes = (*other_records(look, session.records.place), *_upgraded_since(charts, rows), *found.problems)
     return Today(fleet=fleet_today(rows, drift.whole, drift.rows), notes=tuple(dict.fromkeys(notes)))
 
 
@@ -124,8 +126,7 @@ def _binding(document: Record) -> tuple[str, ClusterResourceBinding]:
     return str(PlacementKey.of_parent(document)), binding_of(document)
 
 
-def _in_flight(session: Session, found: _Gathered) -> dict[str, list[str]]:
-    """What goes on on each cluster just now, as people call it."""
+def _charts(session: Session, found: _Gathered) -> list[RunChart]:
     charts: list[RunChart] = []
     for read in (
         lambda: run_charts(session, forecasting=False),
@@ -138,6 +139,23 @@ def _in_flight(session: Session, found: _Gathered) -> dict[str, list[str]]:
             some, problems = (), error.problems
         charts += some
         found.problems += problems
+    return charts
+
+
+def _upgraded_since(charts: t.Iterable[RunChart], rows: t.Iterable[MemberToday]) -> t.Iterator[Problem]:
+    """A note on clusters that an update run has upgraded after they were read."""
+    ends: dict[str, datetime] = {}
+    for bar in (bar for chart in charts if chart.kind == UPDATE_RUN for bar in chart.bars if bar.what == MEMBER):
+        if bar.status.state == COMPLETED and bar.status.completed_time is not None:
+            ends[bar.name] = max(bar.status.completed_time, ends.get(bar.name, bar.status.completed_time))
+    names = [each.name for each in rows if each.heartbeat and ends.get(each.name, each.heartbeat) > each.heartbeat]
+    if names:
+        text = f"upgraded since {'it was' if len(names) == 1 else 'they were'} read, so that versions here are older"
+        yield Problem("upgraded-since", f"{listed(names)}: {text}", hint="gitops.fleet.facts reads them anew")
+
+
+def _in_flight(charts: t.Iterable[RunChart]) -> dict[str, list[str]]:
+    """What goes on on each cluster just now, as people call it."""
     by_cluster: dict[str, list[str]] = {}
     for chart in charts:
         if not chart.over:

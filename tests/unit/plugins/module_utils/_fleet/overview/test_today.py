@@ -17,7 +17,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_gro
     FLEET_API,
     PLACEMENT_API,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftLook, DriftRow
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import UPDATE_RUN, Bar, RunChart
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview import today as today_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.today import Today, gather_today
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import all_placements
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
@@ -96,6 +99,29 @@ def test_what_a_look_has_found_counts_where_it_is_newer_and_other_records_are_to
     assert today.notes == ()
     assert {each.code for each in gathered(records, replace(look, place="others.db")).notes} == {"other-records"}
     assert gathered(records, replace(look, at=NOW - timedelta(days=9))).fleet.drift.looked == 0
+
+
+def upgraded(name: str, hour: int) -> Bar:
+    status = UpdateStatus(state="Completed", completed_time=NOW.replace(hour=hour, minute=30))
+    return Bar(what="member", name=name, depth=3, status=status)
+
+
+def test_who_was_upgraded_after_it_was_read_is_told(records: SqliteRecords, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both were read at 11:00."""
+    chart = RunChart(
+        kind=UPDATE_RUN,
+        name="release-7",
+        state="Completed",
+        outcome="",
+        target="1.36.3",
+        message="",
+        progress="2/2",
+        over=True,
+        bars=(upgraded("a", 11), upgraded("b", 10)),
+    )
+    monkeypatch.setattr(today_module, "run_charts", lambda *_given, **_more: ((chart,), ()))
+    (note,) = gathered(records).notes
+    assert note.code == "upgraded-since" and note.message.startswith("a: upgraded since it was read")
 
 
 def test_what_is_damaged_is_told_and_hides_nothing(records: SqliteRecords) -> None:
