@@ -121,6 +121,8 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at:
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += notes_text(report.plan.findings)
     lines += [each.sentence for each in report.together]
+    if report.looked and run_of.check_mode and "drifted" in options["fail_on"] and report.looked.calm:
+        lines.append(report.looked.calm)
     if len(report.plan.plans) > 1:
         lines.append(f"digest of all {len(report.plan.plans)} placements together: {report.plan.digest[:16]}")
     for line in lines:

@@ -20,8 +20,10 @@ _REASON = 300
 @dataclass(frozen=True, kw_only=True)
 class Looked:
     """Names of clusters, in order: ``drifted`` are those where others changed or deleted something, ``due`` those where
-    an apply would write for another reason. ``unseen`` could not be looked at, each with the first reason."""
+    an apply would write for another reason. ``unseen`` could not be looked at, each with the first reason; ``seen`` is
+    how many could."""
 
+    seen: int = 0
     drifted: tuple[str, ...] = ()
     due: tuple[str, ...] = ()
     unseen: t.Mapping[str, Problem] = field(default_factory=dict)
@@ -40,6 +42,12 @@ class Looked:
         if more:
             parts.append(f"{_clusters(more)} more {'was' if len(more) == 1 else 'were'} not looked at ({listed(more)})")
         return "; ".join(parts)
+
+    @property
+    def calm(self) -> str:
+        """That all is as it was placed; empty where something is to be told, or nothing was looked at."""
+        where = f"{self.seen} cluster{'' if self.seen == 1 else 's'}"
+        return "" if self.sentence or not self.seen else f"nothing has drifted, and nothing is due, on {where}"
 
     @property
     def hints(self) -> list[str]:
@@ -71,15 +79,20 @@ def looked_at(
     drifted: set[str] = set()
     due: set[str] = set()
     unseen: dict[str, Problem] = {}
+    seen: set[str] = set()
     for placement, by_cluster in outcomes.items():
         for cluster, outcome in by_cluster.items():
             if outcome.error and (placement, cluster) not in expected:
                 unseen.setdefault(cluster, outcome.error)
+            if not outcome.error:
+                seen.add(cluster)
             if outcome.drifted:
                 drifted.add(cluster)
             if any(not each.drifted for each in outcome.changes):
                 due.add(cluster)
-    return Looked(drifted=tuple(sorted(drifted)), due=tuple(sorted(due)), unseen=dict(sorted(unseen.items())))
+    return Looked(
+        seen=len(seen), drifted=tuple(sorted(drifted)), due=tuple(sorted(due)), unseen=dict(sorted(unseen.items()))
+    )
 
 
 def _clusters(names: t.Sequence[str]) -> str:
