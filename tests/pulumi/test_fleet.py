@@ -81,7 +81,7 @@ def test_the_hub_gets_all_that_the_role_installs_marked_as_ours(made):
     for kind, ending in (("ValidatingAdmissionPolicy", "policy"), ("ValidatingAdmissionPolicyBinding", "binding")):
         files = (CRD_FOLDER.parent / "policies").glob(f"*_{ending}.json")
         names = {json.loads(path.read_text())["metadata"]["name"] for path in files}
-        assert len(names) == 4 and {each.inputs["metadata"]["name"] for each in ran.of(f":{kind}").values()} == names
+        assert len(names) == 5 and {each.inputs["metadata"]["name"] for each in ran.of(f":{kind}").values()} == names
     assert ran.named("hub/Namespace/gitops-fleet").provider == "hub/provider"
 
 
