@@ -231,7 +231,8 @@ def test_a_staged_run_of_a_namespace_goes_by_its_name(play: Player, fleet: Fleet
         told = play("gitops.fleet.staged_update", "--check", **records, **run).clean()
         assert told.changed == 1 and "digest" in told.output
         waiting = play("gitops.fleet.staged_update", **records, **run, max_idle=5).clean()
-        assert "stage prod waits for an approval before prod (shop/web-1-before-prod)" in " ".join(waiting.output.split())
+        words = " ".join(waiting.output.split())
+        assert "stage prod waits for an approval before prod (shop/web-1-before-prod)" in words
         other = play("gitops.fleet.approve", **records, run="web-1", stage="prod")
         assert other.code == 2 and "no-such-run" in other.output, "a cluster-scoped run of that name is another one"
         for strict in (True, False):
