@@ -145,9 +145,10 @@ def _charts(session: Session, found: _Gathered) -> list[RunChart]:
 def _upgraded_since(charts: t.Iterable[RunChart], rows: t.Iterable[MemberToday]) -> t.Iterator[Problem]:
     """A note on clusters that an update run has upgraded after they were read."""
     ends: dict[str, datetime] = {}
-    for bar in (bar for chart in charts if chart.kind == UPDATE_RUN for bar in chart.bars if bar.what == MEMBER):
-        if bar.status.state == COMPLETED and bar.status.completed_time is not None:
-            ends[bar.name] = max(bar.status.completed_time, ends.get(bar.name, bar.status.completed_time))
+    of_members = (each for chart in charts if chart.kind == UPDATE_RUN for each in chart.bars if each.what == MEMBER)
+    for name, status in ((each.name, each.status) for each in of_members):
+        if status.state == COMPLETED and status.completed_time is not None:
+            ends[name] = max(status.completed_time, ends.get(name, status.completed_time))
     names = [each.name for each in rows if each.heartbeat and ends.get(each.name, each.heartbeat) > each.heartbeat]
     if names:
         text = f"upgraded since {'it was' if len(names) == 1 else 'they were'} read, so that versions here are older"
