@@ -59,14 +59,6 @@ def from_home(path: str) -> str:
     return with_home(path, os.environ)
 
 
-def is_impossible(text: str) -> bool:
-    """Whether no file can be called so, and no program be given it: for a NUL, or the half of a character."""
-    try:
-        return b"\0" in os.fsencode(text)
-    except UnicodeEncodeError:
-        return True
-
-
 def _unrepeated(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
     """Of a key that stands twice, readers take one or the other: nobody knows which was meant."""
     found = dict(pairs)

@@ -36,6 +36,14 @@ def with_home(path: str, environ: t.Mapping[str, str]) -> str:
         return path
 
 
+def is_impossible(text: str) -> bool:
+    """Whether no file can be called so, and no program be given it: for a NUL, or the half of a character."""
+    try:
+        return b"\0" in os.fsencode(text)
+    except UnicodeEncodeError:
+        return True
+
+
 def read_file(path: Path, most: int) -> bytes:
     """All bytes of a regular file, or of one that a link leads to; ``most`` is how many it may have.
 

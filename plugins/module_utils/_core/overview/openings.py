@@ -11,40 +11,21 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 
 from ..forecast.appointments import FREEZE, OPEN, Appointment
 from ..objects.updates.update_run import CONTROL_PLANE_ONLY, NODE_IMAGE_ONLY
-from ..updates.run import MemberView
-from ..updates.timing.maintenance import NamedFreeze, Side
+from ..updates.timing.maintenance import MemberTimes
 from ..updates.timing.member_order import NEVER, changes_at, closed_until
 from ..updates.timing.obstacles import obstacle
 from ..values.instants import write_local, write_time
 from ..values.update_states import WINDOW_CLOSED
-from ..windows.spans import Spans, joined, meeting
+from ..windows.spans import joined, meeting
 
 UPGRADE, NODES = "upgrade", "nodes"
 RUN_TYPES: t.Mapping[str, str] = {UPGRADE: CONTROL_PLANE_ONLY, NODES: NODE_IMAGE_ONLY}
 """By the work, the type of run whose windows hold for it."""
 IS_OPEN, CLOSED, HELD, UNKNOWN = "open", "closed", "held", "unknown"
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemberTimes:
-    """A member as runs of one type see it, and who says so. ``horizon`` is as far as the windows of ``view`` are worked
-    out; ``permitted`` are these windows without any freeze, None for any time."""
-
-    view: MemberView
-    horizon: datetime
-    permitted: Spans | None = None
-    sides: tuple[Side, ...] = ()
-    freezes: tuple[NamedFreeze, ...] = ()
-
-    @property
-    def clock(self) -> tzinfo:
-        """That of its windows, the first of several; without any, that of its freezes; else UTC."""
-        clocks = [clock for side in self.sides for clock in side.clocks] + [each.clock for each in self.freezes]
-        return clocks[0] if clocks else UTC
 
 
 @dataclass(frozen=True, order=True)

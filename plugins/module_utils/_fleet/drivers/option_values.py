@@ -9,7 +9,7 @@ import json
 import os
 import typing as t
 
-from ..files import is_impossible
+from ..._kube.files import is_impossible
 
 # Seconds: eleven days. Clocks of sockets and selectors end not far above.
 MOST_SECONDS = 1_000_000

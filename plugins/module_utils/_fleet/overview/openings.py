@@ -19,10 +19,10 @@ from ..._core.overview.openings import (
     RUN_TYPES,
     UPGRADE,
     ClusterOpenings,
-    MemberTimes,
     entries,
     permission,
 )
+from ..._core.updates.timing.maintenance import MemberTimes
 from ..._core.values.instants import parse_time
 from ..._store.records import Record, Records
 from ..given import keep

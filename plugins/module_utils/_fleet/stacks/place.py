@@ -18,11 +18,10 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from ..._core.errors import FleetError, Problem
-from ..._kube.files import read_file, write_file
+from ..._kube.files import is_impossible, read_file, write_file
 from ..._local.locks import make_folder
 from ..._local.pulumi_engine import Engine
 from ..._store.yaml_documents import read_yaml
-from ..files import is_impossible
 
 Options = t.Mapping[str, t.Any]
 Config = t.Mapping[str, t.Any]

@@ -14,10 +14,9 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.release_catalog import ReleaseCatalog
-from ..._core.overview.openings import MemberTimes
 from ..._core.updates.releases.releases import Releases, releases, version_obstacle
 from ..._core.updates.run import MemberBlocker, MemberView
-from ..._core.updates.timing.maintenance import Calendar, MaintainedMember, calendar
+from ..._core.updates.timing.maintenance import Calendar, MaintainedMember, MemberTimes, calendar
 from ..._core.values.update_states import WINDOW_CLOSED
 from ..._core.windows.spans import Span
 from ..._store.records import Record, Records

@@ -33,7 +33,7 @@ from ...values.selector_text import parse_selector
 from ...values.update_states import WINDOW_CLOSED
 from ...windows.maintenance import clock_of, local_day_spans, window_openings
 from ...windows.spans import Span, Spans, joined, without
-from ..run import MemberBlocker
+from ..run import MemberBlocker, MemberView
 
 _DAY, _YEAR = timedelta(days=1), timedelta(days=366)
 GOVERNED_BY: Mapping[str, str] = {FULL: KUBERNETES, CONTROL_PLANE_ONLY: KUBERNETES, NODE_IMAGE_ONLY: NODE_IMAGE}
@@ -91,6 +91,24 @@ class Side:
     words: str
     clocks: tuple[tzinfo, ...]
     open: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberTimes:
+    """A member as runs of one type see it, and who says so. ``horizon`` is as far as the windows of ``view`` are worked
+    out; ``permitted`` are these windows without any freeze, None for any time."""
+
+    view: MemberView
+    horizon: datetime
+    permitted: Spans | None = None
+    sides: tuple[Side, ...] = ()
+    freezes: tuple[NamedFreeze, ...] = ()
+
+    @property
+    def clock(self) -> tzinfo:
+        """That of its windows, the first of several; without any, that of its freezes; else UTC."""
+        clocks = [clock for side in self.sides for clock in side.clocks] + [each.clock for each in self.freezes]
+        return clocks[0] if clocks else UTC
 
 
 @dataclass(frozen=True)

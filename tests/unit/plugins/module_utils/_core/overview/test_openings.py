@@ -22,7 +22,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.openin
     UNKNOWN,
     UPGRADE,
     ClusterOpenings,
-    MemberTimes,
     OpenSpan,
     entries,
     permission,
@@ -30,6 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.openin
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker, MemberView
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.maintenance import (
     MaintainedMember,
+    MemberTimes,
     calendar,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.obstacles import obstacle
