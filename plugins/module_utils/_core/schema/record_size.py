@@ -19,4 +19,9 @@ REASON = "TooLarge"
 
 def size_of(part: t.Any) -> int:
     """Bytes of an object of ours, or a part of one, as canonical JSON."""
-    return len(canonical_json(encode(part)))
+    return size_of_json(encode(part))
+
+
+def size_of_json(document: t.Any) -> int:
+    """Bytes of what is encoded already, as canonical JSON."""
+    return len(canonical_json(document))

@@ -32,7 +32,7 @@ from ..given import keep
 from ..recorded import recorded
 from .claims import KIND
 from .pools import refuse_type, with_chosen, with_images
-from .run_record import proven, read_run, run_document
+from .run_record import proven, proven_run, read_run, run_document
 from .sources import UpdateManifests
 
 
@@ -70,11 +70,11 @@ def define_run(
     wanted = defined or before
     if wanted is None:
         raise AssertionError("one of both was found")
-    if before is not None and stored is not None and before.status.phase != NEW:
+    if before is not None and before.status.phase != NEW:
         if defined is not None and encode(defined.spec) != encode(before.spec):
             hint = "runs are edited only before their start; make a new one under another name"
             raise FleetError("run-started", "the run was started and its definition has changed since", name, hint)
-        before = proven(stored)
+        before = proven_run(before)
         _check_digest(before, approved)
         return Outcome(run=before, changed=False, notes=(*given.findings, *_not_evaluated(given)))
     named = run_strategy(records, wanted.spec.strategy_name, f"{KIND}/{name}", given)
@@ -90,8 +90,8 @@ def define_run(
         *_not_evaluated(given),
         *(Problem(each.code, each.message, f"{KIND}/{name} {each.path}") for each in resolved.warnings),
     )
-    if before is not None and stored is not None and _same(before, run):
-        return Outcome(run=proven(stored), changed=False, notes=notes)
+    if before is not None and _same(before, run):
+        return Outcome(run=proven_run(before), changed=False, notes=notes)
     if write:
         run = _kept(records, run, stored, strategy, given, who)
     return Outcome(run=run, changed=True, notes=notes)

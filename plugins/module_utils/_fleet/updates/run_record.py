@@ -10,6 +10,7 @@ from dataclasses import replace
 from ..._core.errors import FleetError
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.schema.codec import encode
+from ..._core.schema.record_size import LIMIT, size_of_json
 from ..._core.updates.integrity import problems_of, recorded_digest
 from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.record.trimming import trimmed
@@ -39,9 +40,13 @@ class RunBook:
 
     def written(self, document: Record, state: RunState, epoch: int) -> Record:
         """The document with this state. It counts once it is ``kept``."""
-        status = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=epoch))
+        status = replace(status_of(state, derive(state), self.run.status), epoch=epoch)
+        encoded = encode(status)
+        if size_of_json(encoded) > LIMIT:
+            status = trimmed(status)
+            encoded = encode(status)
         self._written = replace(self.run, status=status)
-        return {**document, "status": encode(status)}
+        return {**document, "status": encoded}
 
     def kept(self) -> None:
         """From now on ``run`` is what ``written`` gave last."""
@@ -68,7 +73,11 @@ def proven(document: Record) -> UpdateRun:
 
     FleetError ``record-damaged``; ``record-altered`` if the status of one that was laid out cannot have come of it.
     """
-    run = recorded(UpdateRun, document)
+    return proven_run(recorded(UpdateRun, document))
+
+
+def proven_run(run: UpdateRun) -> UpdateRun:
+    """As ``proven``, of a run that was ``recorded``. FleetError ``record-altered``."""
     problems = problems_of(run)
     if problems:
         raise FleetError.of(problems)
