@@ -43,8 +43,8 @@ options:
     type: str
   journal:
     description:
-      - Tell the lines of the journal of these objects, too. A hub forgets them after an hour, unless its API server is
-        told otherwise.
+      - Tell the lines of the journal of these objects, too, and on a hub what the controllers of KubeFleet wrote of
+        placements, with today's reasons. A hub forgets them after an hour, unless its API server is told otherwise.
     type: bool
     default: false
   dest:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from .._core.errors import FleetError
 from .._core.objects.identity import NAMESPACE
+from .._core.objects.placements.older_conditions import EVENT_REASONS
 from .._core.resources.applyset import MANAGER
 from .._core.values.instants import MICROSECONDS, write_time
 from .._kube import lease as kube_lease
@@ -35,6 +36,9 @@ from .records import (
     lease_lost,
 )
 
+_OURS = "gitops-fleet"
+# What the controllers of KubeFleet's hub agent that tell of placements call themselves, in this release and older ones.
+_KUBEFLEET = ("placement-controller", "resource-placement-controller", "cluster-resource-placement-controller")
 _STRICT: Query = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
 _LEASE = BUILT_IN["coordination.k8s.io/v1", "Lease"]
 _SECRET = BUILT_IN["v1", "Secret"]
@@ -197,8 +201,8 @@ class HubRecords:
             "action": reason,
             "message": message.encode()[:_MESSAGE_BYTES].decode(errors="ignore"),
             "eventTime": write_time(now, MICROSECONDS),
-            "reportingComponent": "gitops-fleet",
-            "reportingInstance": "gitops-fleet",
+            "reportingComponent": _OURS,
+            "reportingInstance": _OURS,
         }
         try:
             self.client.post(_EVENT.path(namespace), document)
@@ -210,8 +214,8 @@ class HubRecords:
         inside, _slash, own = name.rpartition("/")
         selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={own}"
         found = read_list(self.client, _EVENT.path(inside or _EVENTS_NAMESPACE), field_selector=selector).items
-        ours = (_event(document) for document in found if document.get("reportingComponent") == "gitops-fleet")
-        return tuple(sorted(ours, key=lambda event: event.at))
+        known = (_event(document) for document in found if _writer(document) in (_OURS, *_KUBEFLEET))
+        return tuple(sorted(known, key=lambda event: event.at))
 
     def secret(self, name: str) -> bytes:
         try:
@@ -348,14 +352,23 @@ def _ours(document: t.Mapping[str, t.Any]) -> Lease:
     )
 
 
+def _writer(document: t.Mapping[str, t.Any]) -> str:
+    """Recorders of older releases of Kubernetes name themselves in the event's source alone."""
+    source = kube_lease.mapping_in(document, "source").get("component")
+    return str(document.get("reportingComponent") or source or "")
+
+
 def _event(document: t.Mapping[str, t.Any]) -> Event:
-    """Anybody who may write Events there can write one that looks like ours."""
+    """Anybody who may write Events there can write one that looks like ours, or like KubeFleet's."""
     about = kube_lease.mapping_in(document, "involvedObject")
+    reason, by = str(document.get("reason") or ""), _writer(document)
+    at = document.get("eventTime") or document.get("lastTimestamp")
     return Event(
         str(about.get("kind") or ""),
         record_name({"metadata": about}),
         str(document.get("type") or ""),
-        str(document.get("reason") or ""),
+        EVENT_REASONS.get(reason, reason),
         str(document.get("message") or ""),
-        kube_lease.moment(document.get("eventTime")) or _LONG_AGO,
+        kube_lease.moment(at) or _LONG_AGO,
+        "" if by == _OURS else by,
     )

@@ -43,7 +43,8 @@ class Lease:
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the journal. ``type`` is Normal or Warning."""
+    """One line of the journal. ``type`` is Normal or Warning; ``by`` the controller that wrote it, empty for lines of
+    this collection. ``reason`` is today's, where an older release of KubeFleet has written another."""
 
     kind: str
     name: str
@@ -51,6 +52,7 @@ class Event:
     reason: str
     message: str
     at: datetime
+    by: str = ""
 
 
 class Records(t.Protocol):

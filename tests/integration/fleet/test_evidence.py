@@ -253,6 +253,35 @@ def test_an_account_that_conducts_adds_entries_and_neither_changes_nor_deletes_o
         client.post(ENTRIES.path(), forged(user))
 
 
+def test_lines_of_an_older_kubefleet_are_told_with_todays_reasons_d4_94(hub_fleet: Fleet) -> None:
+    """Of a placement that its agent has rolled out, and that is carried on from here."""
+    fleet, controller = hub_fleet, "cluster-resource-placement-controller"
+    assert fleet.hub is not None
+    for number, reason in enumerate(("PlacementScheduleSuccess", "PlacementSyncSuccess", "PlacementRolloutCompleted")):
+        line = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"generateName": f"{fleet.name}.", "namespace": "default"},
+            "involvedObject": {"kind": PLACEMENT, "name": fleet.name},
+            "type": "Normal",
+            "reason": reason,
+            "message": "so it was",
+            "source": {"component": controller},
+            "lastTimestamp": f"2024-05-01T12:00:0{number}Z",
+        }
+        fleet.hub.client.post("/api/v1/namespaces/default/events", line)
+    told = asked(fleet, about=f"{PLACEMENT}/{fleet.name}", journal=True)
+    assert [(each.action, each.by) for each in told] == [
+        ("SchedulingSucceeded", controller),
+        ("PlacementWorkSynchronized", controller),
+        ("PlacementRolloutCompleted", controller),
+    ]
+    fleet.join("m1")
+    fleet.place()
+    fleet.apply()
+    assert "SchedulingSucceeded" in fleet.reasons()
+
+
 def test_not_even_an_administrator_rewrites_an_entry(hub_fleet: Fleet) -> None:
     """The definition holds it; such an account can only take the entry, or the definition, away."""
     hub_fleet.join("m1")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import AuditEntry
 from ..._core.overview.history import JOURNAL, HistoryFilter, HistoryRow, history, instant_of
+from ..._store.kinds import KINDS
 from ..recorded import recorded
 from ..session import Session
 from .evidence import KIND
@@ -67,8 +68,11 @@ def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
 def _with_journal(
     session: Session, rows: tuple[HistoryRow, ...], wanted: HistoryFilter
 ) -> tuple[tuple[HistoryRow, ...], list[Problem]]:
+    """Of the objects that rows tell of, and of the one that is asked for by kind and name."""
     found, problems = list(rows), list[Problem]()
-    for kind, name in dict.fromkeys((row.kind, row.name) for row in rows if row.kind and row.name):
+    kind, _slash, name = wanted.about.partition("/")
+    about = [(kind, name)] if name and kind in KINDS else []
+    for kind, name in dict.fromkeys([*about, *((row.kind, row.name) for row in rows if row.kind and row.name)]):
         try:
             lines = session.records.events(kind, name)
         except FleetError as error:
@@ -76,7 +80,7 @@ def _with_journal(
             continue
         found += [
             HistoryRow(
-                at=each.at, by="", action=each.reason, kind=kind, name=name, message=each.message, source=JOURNAL
+                at=each.at, by=each.by, action=each.reason, kind=kind, name=name, message=each.message, source=JOURNAL
             )
             for each in lines
             if (wanted.since is None or each.at >= wanted.since) and (wanted.until is None or each.at <= wanted.until)

@@ -248,6 +248,7 @@ def _finalizers(metadata: Document) -> list[str]:
 
 
 EVENTS = {
+    "Scheduled": "SchedulingSucceeded",
     "RolloutStarted": "PlacementRolloutStarted",
     "Overridden": "PlacementOverriddenSucceeded",
     "WorkSynchronized": "PlacementWorkSynchronized",

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Condition types and reasons of older releases of KubeFleet, read as today's; only today's are written."""
+"""Condition types, reasons and events of older releases of KubeFleet, read as today's; only today's are written."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ REASONS: t.Mapping[str, str] = {
     "ScheduleSucceeded": "Scheduled",
     "WorkSynchronizeSucceeded": "AllWorkSynced",
 }
+EVENT_REASONS: t.Mapping[str, str] = {
+    "PlacementScheduleSuccess": "SchedulingSucceeded",
+    "PlacementSyncSuccess": "PlacementWorkSynchronized",
+}
+"""Of events on placements, today's by the older one; the end of a rollout has kept its reason."""
 
 
 def with_todays_conditions(status: PlacementStatus) -> PlacementStatus:

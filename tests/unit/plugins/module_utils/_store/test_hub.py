@@ -27,6 +27,9 @@ FORM = {
 }
 
 
+CRP, OLDER = "ClusterResourcePlacement", "cluster-resource-placement-controller"
+
+
 def records(documents: dict[str, t.Any]) -> HubRecords:
     return HubRecords(Answering(documents), lambda: NOW)
 
@@ -60,6 +63,24 @@ def test_events_that_only_look_like_ours(about: dict[str, t.Any]) -> None:
     event = {"metadata": {"name": "e"}, "reportingComponent": "gitops-fleet", "eventTime": 5, "type": None, **about}
     (found,) = records({"/api/v1/namespaces/default/events": listing("Event", [event])}).events("MemberCluster", "m1")
     assert (found.type, found.reason, found.at.year) == ("", "", 1970)
+
+
+@pytest.mark.parametrize("writer", [{"reportingComponent": "placement-controller"}, {"source": {"component": OLDER}}])
+def test_lines_of_kubefleet_are_read_and_those_of_others_are_not_d4_94(writer: dict[str, t.Any]) -> None:
+    """Its older reasons read as today's; a recorder of that time tells no ``eventTime``."""
+    about = {"kind": CRP, "name": "web"}
+    line = {"involvedObject": about, "type": "Normal", "message": "done", "lastTimestamp": "2024-05-01T12:00:00Z"}
+    reasons = ("PlacementScheduleSuccess", "PlacementSyncSuccess", "PlacementRolloutCompleted")
+    theirs = [{**line, **writer, "metadata": {"name": each}, "reason": each} for each in reasons]
+    other = {**line, "metadata": {"name": "x"}, "reason": "PlacementApplied", "source": {"component": "kubelet"}}
+    found = records({"/api/v1/namespaces/default/events": listing("Event", [*theirs, other])}).events(CRP, "web")
+    assert {each.reason for each in found} == {
+        "SchedulingSucceeded",
+        "PlacementWorkSynchronized",
+        "PlacementRolloutCompleted",
+    }
+    by = writer.get("reportingComponent", OLDER)
+    assert {(each.by, each.name, each.at.year) for each in found} == {(by, "web", 2024)}
 
 
 @pytest.mark.parametrize("data", [None, {}, [], {"value": ""}, {"value": None}, {"value": "!"}, {"value": "eA"}])

@@ -142,6 +142,12 @@ def test_the_journal_is_told_of_the_objects_that_are_told_of_and_in_their_time(s
     assert not [each for each in rows(session) if each.source == JOURNAL]
 
 
+def test_the_journal_is_told_of_an_object_that_no_entry_tells_of(session: Session) -> None:
+    session.records.event("MemberCluster", "m1", "Normal", "Evacuated", "of m1", NOW)
+    assert [each.message for each in rows(session, journal=True, about="MemberCluster/m1")] == ["of m1"]
+    assert not rows(session, journal=True, about="m1")
+
+
 def test_a_damaged_record_is_named_and_hides_no_other(session: Session) -> None:
     evidence.testify(session, Deed(action="Joined", kind="MemberCluster", name="m1"))
     for kind, name in (("AuditEntry", "damaged-entry"), ("Gate", "damaged-gate")):
