@@ -96,7 +96,9 @@ def below_rooms(file: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "file", [file for file in FILES if file.is_relative_to(ROOT / "plugins")], ids=lambda file: str(file.name)
+    "file",
+    [file for file in FILES if file.is_relative_to(ROOT / "plugins")],
+    ids=lambda file: str(file.relative_to(ROOT)),
 )
 def test_no_name_is_one_that_ansible_test_sanity_refuses(file):
     """Its pylint says so too, two minutes later."""

@@ -9,8 +9,6 @@ from dataclasses import replace
 
 from ..._core.errors import FleetError
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.schema.codec import encode
-from ..._core.schema.record_size import LIMIT, size_of_json
 from ..._core.updates.integrity import problems_of, recorded_digest
 from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.record.trimming import trimmed
@@ -39,13 +37,8 @@ class RunBook:
         return run_of(self.run)
 
     def written(self, document: Record, state: RunState, epoch: int) -> Record:
-        """The document with this state; one that would be larger than LIMIT is ``trimmed``. It counts once it is
-        ``kept``."""
-        status = replace(status_of(state, derive(state), self.run.status), epoch=epoch)
-        encoded = encode(status)
-        if size_of_json(encoded) > LIMIT:
-            status = trimmed(status)
-            encoded = encode(status)
+        """The document with this state, its status ``trimmed`` where it is too large. It counts once it is ``kept``."""
+        status, encoded = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=epoch))
         self._written = replace(self.run, status=status)
         return {**document, "status": encoded}
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,8 +15,9 @@ from ...objects.updates.run_status import (
     UpdateRunStatus,
     UpdateStageStatus,
 )
+from ...schema.codec import encode
 from ...schema.meta import Condition
-from ...schema.record_size import LIMIT, REASON, TRIMMED, size_of
+from ...schema.record_size import LIMIT, REASON, TRIMMED, size_of_json
 from ..facts import DONE
 
 _SHORT = 80
@@ -23,21 +25,23 @@ _SHORT = 80
 Shorten = Callable[[MemberUpdateStatus], MemberUpdateStatus]
 
 
-def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> UpdateRunStatus:
-    """The status in at most ``limit`` bytes, as far as details of members can make it so.
+def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> tuple[UpdateRunStatus, dict[str, t.Any]]:
+    """The status in at most ``limit`` bytes, as far as details of members can make it so, and that status encoded.
 
     First the errors that repeat a message go, then long messages are cut, then messages of stages that are done, then
     all. What a resume needs (states, attempts, operations, references, times) and versions stay. A status from which
     something was left out has the condition StatusTrimmed.
     """
-    if size_of(status) <= limit:
-        return status
+    encoded = encode(status)
+    if size_of_json(encoded) <= limit:
+        return status, encoded
     out = replace(status, conditions=_conditions(status))
     for ended_only, shorten in ((False, _without_error), (False, _cut), (True, _silent), (False, _silent)):
         out = replace(out, stages=tuple(_stage(each, shorten, ended_only) for each in out.stages))
-        if size_of(out) <= limit:
+        encoded = encode(out)
+        if size_of_json(encoded) <= limit:
             break
-    return out
+    return out, encoded
 
 
 def _conditions(status: UpdateRunStatus) -> tuple[Condition, ...]:

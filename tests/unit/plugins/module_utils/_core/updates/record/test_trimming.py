@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import find_condition
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.record_size import size_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import run_of, status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.trimming import (
     LIMIT,
     TRIMMED,
-    size_of,
     trimmed,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
@@ -64,12 +65,13 @@ def messages(shown: UpdateRunStatus) -> list[set[int]]:
 def test_a_thousand_members_fit_as_they_are():
     whole = status("x" * 200)
     assert size_of(whole) < 0.8 * 2**20 < LIMIT
-    assert trimmed(whole) is whole
+    assert trimmed(whole)[0] is whole
 
 
 def test_long_messages_give_way_and_it_is_told():
-    shown = trimmed(status("x" * 3000))
+    shown, encoded = trimmed(status("x" * 3000))
     assert size_of(shown) < LIMIT
+    assert encoded == encode(shown)
     assert messages(shown) == [{83}, {83}]
     condition = find_condition(shown.conditions, TRIMMED)
     assert condition is not None and condition.status == "True"
@@ -80,12 +82,12 @@ def test_long_messages_give_way_and_it_is_told():
     [(15_000, [{200}, {200}]), (12_500, [{83}, {83}]), (11_200, [{0}, {83}]), (10_200, [{0}, {0}]), (9, [{0}, {0}])],
 )
 def test_messages_of_stages_that_are_done_go_before_others(limit, left):
-    assert messages(trimmed(status("x" * 200, 20), limit)) == left
+    assert messages(trimmed(status("x" * 200, 20), limit)[0]) == left
 
 
 def test_what_a_resume_needs_stays():
     state = run("x" * 3000)
-    kept = run_of(object_of(state, trimmed(status("x" * 3000), 1)))
+    kept = run_of(object_of(state, trimmed(status("x" * 3000), 1)[0]))
 
     def needed(each: RunState) -> list[tuple[object, ...]]:
         return [
@@ -99,5 +101,5 @@ def test_what_a_resume_needs_stays():
 
 
 def test_it_is_told_once():
-    once = trimmed(status("x" * 3000, 20), 1)
-    assert trimmed(once, 1).conditions == once.conditions
+    once, _encoded = trimmed(status("x" * 3000, 20), 1)
+    assert trimmed(once, 1)[0].conditions == once.conditions
