@@ -74,7 +74,8 @@ def place(options: Options) -> StackPlace:
         text = f"there is no Pulumi.yaml in {project}"
         problems.append(Problem("no-project", text, "project_dir", "name the folder of the program"))
     if passphrase_file is not None and "passphrase_file" not in bad and not os.path.isfile(passphrase_file):
-        problems.append(Problem("no-passphrase", f"there is no file {passphrase}", "passphrase_file"))
+        hint = "make one that you alone can read; it encrypts the secrets in the state, which nobody reads without it"
+        problems.append(Problem("no-passphrase", f"there is no file {passphrase}", "passphrase_file", hint))
     backend, wrong = _whole_files(str(options["backend_url"]))
     if wrong:
         problems.append(Problem("bad-backend", wrong, "backend_url", "for example file:///srv/fleet-state"))

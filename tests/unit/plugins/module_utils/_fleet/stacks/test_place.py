@@ -29,6 +29,7 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path):
         place(wrong)
     codes = {each.code for each in found.value.problems}
     assert codes == {"no-project", "bad-stack", "bad-backend", "no-passphrase"}
+    assert all(each.hint for each in found.value.problems), "a stranger is told the way on"
 
 
 @pytest.mark.parametrize(
