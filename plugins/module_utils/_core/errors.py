@@ -39,6 +39,7 @@ class Problem:
         return f"{text} [{self.code}]" + (f" ({self.hint})" if self.hint else "")
 
     def as_dict(self) -> dict[str, str]:
+        """``code``, ``message``, ``where`` and ``hint``, empty ones too."""
         return {"code": self.code, "message": self.message, "where": self.where, "hint": self.hint}
 
 
@@ -55,7 +56,7 @@ class FleetError(Exception):
 
     @classmethod
     def of(cls, problems: t.Iterable[Problem]) -> FleetError:
-        """One error for several problems, in the order given; ``problems`` must not be empty."""
+        """One error for several problems, in the order given. ValueError if there is none."""
         found = tuple(problems)
         if not found:
             raise ValueError("an error needs at least one problem")
@@ -66,18 +67,22 @@ class FleetError(Exception):
 
     @property
     def code(self) -> str:
+        """That of the first problem."""
         return self.problems[0].code
 
     @property
     def message(self) -> str:
+        """That of the first problem."""
         return self.problems[0].message
 
     @property
     def where(self) -> str:
+        """That of the first problem."""
         return self.problems[0].where
 
     @property
     def hint(self) -> str:
+        """That of the first problem."""
         return self.problems[0].hint
 
     def __str__(self) -> str:
@@ -87,7 +92,8 @@ class FleetError(Exception):
 
 
 def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetError:
-    """An exception that nobody expected, as an error: its type and the last places of ours that it came from.
+    """An exception that nobody expected, as an error of that ``code``: its type and the last four places in files of
+    ours that it came through, outermost first.
 
     Its text is left out, for nobody knows what is in it.
     """

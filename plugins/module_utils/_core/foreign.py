@@ -35,8 +35,9 @@ _CONTROL = re.compile(
 
 
 def in_line(text: str, most: int = LINE) -> str:
-    """The text as a part of one line: line ends become blanks, and what is beyond about ``most`` characters is only
-    counted."""
+    """The text as a part of one line: line ends, tabs and what else is white space become spaces, characters that are
+    not seen become ``\\x1b`` or ``\\u202e``, and commands of CI runners are broken by a space. What is beyond about
+    ``most`` characters is only counted: ``... (12 more characters)``."""
     text = _cut(text, most)
     if not text.isprintable():
         text = "".join(map(_seen, _BREAK.sub(" ", text)))
@@ -44,8 +45,8 @@ def in_line(text: str, most: int = LINE) -> str:
 
 
 def in_lines(text: str, most: int = TEXT) -> str:
-    """The text with its lines, at most 61, each but the first behind a mark: nobody else's words begin a line of ours.
-    What is beyond about ``most`` characters is only counted."""
+    """The text with its lines, each as of ``in_line``, at most 61, and each but the first behind a mark: nobody else's
+    words begin a line of ours. Further lines, and what is beyond about ``most`` characters, are only counted."""
     first, *further = _BREAK.split(_cut(text, most))
     if len(further) > LINES:
         further = [*further[: LINES - 1], f"... ({len(further) - LINES + 1} more lines)"]
@@ -53,8 +54,8 @@ def in_lines(text: str, most: int = TEXT) -> str:
 
 
 def written(value: t.Any, most: int = 40) -> str:
-    """A value of any type as Python writes it, for a sentence: the first ``most`` characters. Python writes no number
-    of thousands of digits."""
+    """A value of any type as Python writes it, for a sentence: the first ``most`` characters. Numbers of thousands of
+    digits and values that are too deep, which Python does not write, are ``(too large to be shown)``."""
     try:
         return repr(value)[:most]
     except (ValueError, RecursionError):
@@ -62,18 +63,20 @@ def written(value: t.Any, most: int = 40) -> str:
 
 
 def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
-    """A copy of JSON data, of which every text may be printed, by a callback of Ansible for example.
+    """A copy of JSON data, of which every text and key may be printed, by a callback of Ansible for example: characters
+    that are not seen become ``\\x1b``, and commands of CI runners are broken by a space.
 
-    Lines, tabs and length of a text stay as they are; ``hide`` takes secrets out of it. Lists and maps more than 200
-    deep become ``...``.
+    Lines, tabs and length of a text stay as they are; ``hide`` takes secrets out of it. Keys become texts. Lists and
+    maps more than 200 deep become ``...``.
     """
     return _data(value, hide, _DEEPEST)
 
 
 def in_document(text: str, hide: t.Callable[[str], str] = str) -> t.Any:
-    """``in_data`` of the JSON document that ``json.dumps`` wrote with ``ensure_ascii=False``.
+    """``in_data`` of the value of a JSON text, which ``json.dumps`` wrote with ``ensure_ascii=False``; ValueError if it
+    is no JSON.
 
-    One look at the text of a whole result tells that none of its hundred thousand texts has to be changed.
+    A look at the text as a whole mostly tells that none of the texts in it has to be changed.
     """
     value = json.loads(text)
     if hide is str and "##" not in text and "::" not in text and text.isprintable() and not _ESCAPED.search(text):

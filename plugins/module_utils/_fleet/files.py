@@ -43,8 +43,9 @@ def drift_file(path: str, now: datetime) -> DriftLook:
 
 
 def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
-    """A JSON file's content. FleetError with the code ``missing`` where it cannot be read, with ``invalid`` where it is
-    no JSON, or has NaN, a number without end or a key twice. ``hint`` is how to get one that is missing."""
+    """A JSON file's content. FleetError with the code ``missing`` where it cannot be read, as where it has more than
+    MAX_JSON bytes; with ``invalid`` where it is no JSON, is nested too deep, or has NaN, an infinite number or a key
+    twice. ``hint`` is how to get one that is missing."""
     try:
         return strict_json(read_file(path, MAX_JSON), _unrepeated)
     except OSError as error:
@@ -90,8 +91,8 @@ def approved_plan(path: str) -> Approved:
 
 
 def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
-    """FleetError ``bad-option`` for each of these options that is there and names no path: that is not the same as no
-    list, for it comes from a variable that lost its content."""
+    """FleetError ``bad-option`` for each of these options, lists of paths or None, that is a list and names no path:
+    that is not the same as None, for it comes from a variable that lost its content."""
     empty = [name for name in names if options[name] is not None and not any(options[name])]
     if empty:
         hint = "leave the option out if that is meant"

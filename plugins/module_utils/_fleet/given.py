@@ -25,7 +25,7 @@ class Named(t.Protocol):
 
     @property
     def api_version(self) -> str:
-        """Its group and version."""
+        """Group and version of its API, such as ``gitops.fleet/v1alpha1``."""
 
     @property
     def kind(self) -> str:
@@ -37,7 +37,7 @@ class Named(t.Protocol):
 
     @property
     def metadata(self) -> ObjectMeta:
-        """Its namespace among others."""
+        """Its metadata; the namespace in it is empty where it has none."""
 
     @property
     def spec(self) -> t.Any:
@@ -61,7 +61,8 @@ def given_objects(
     other_kind: str,
 ) -> Given:
     """Every object of these kinds in the manifests, where others are passed over, and all definitions. FleetError with
-    all problems at once: ``other_kind`` for a definition of another kind, ``duplicate-object`` for one given twice."""
+    all problems at once: those of ``read``, the code ``other_kind`` for a definition of another kind, and
+    ``duplicate-object`` for an object that is given twice."""
     documents: list[tuple[dict[str, t.Any], str, Text]] = [
         (each.document, each.where, each.written) for each in manifests if each.document.get("kind") in kinds
     ]

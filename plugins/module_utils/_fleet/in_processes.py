@@ -26,12 +26,13 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def in_processes(shares: t.Sequence[t.Callable[[], T]]) -> list[T | FleetError]:
-    """What each share gives, in their order. The first is done here, every other one in a process of its own.
+    """What each share gives, in their order; there is at least one. The first is done here, every other one in a
+    process of its own.
 
     Answers must be made of what ``pickle`` knows. In place of a later share that raises stands a FleetError,
     ``worker-lost`` if its process ended without an answer; what the first raises is raised. Then, or if this process
-    ends in whatever way, the others end at once. FleetError ``no-workers`` if not all can be started: then nothing is
-    done.
+    ends in whatever way, the others end at once. FleetError ``no-workers`` if not all can be started; those that were
+    end at once then, too.
     """
     alive = keeps_alive = -1
     workers: list[tuple[int, int]] = []
@@ -90,7 +91,7 @@ def fork() -> int:
 
 
 def no_workers(error: OSError) -> FleetError:
-    """``no-workers``: what a process needs cannot be had."""
+    """The error ``no-workers``, to be raised: a process, or a pipe to it, cannot be had."""
     return FleetError("no-workers", f"no process can be started: {error.strerror}", "workers", "ask for fewer")
 
 

@@ -46,9 +46,11 @@ class InventoryHost:
 
 
 def recorded_hosts(records: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> tuple[InventoryHost, ...]:
-    """The members that are recorded, by name; records do not say how their hub is reached.
+    """The members that are recorded, by name; records do not say how their hub is reached. ``records`` is the option of
+    verbs of that name.
 
-    FleetError ``no-records`` where there is no file of them: nobody has joined, or another folder is meant.
+    FleetError ``no-records`` where there is no file of them: nobody has joined, or another folder is meant; and those
+    of ``open_session`` and ``recorded_members``.
     """
     with open_session({"records": records}, environ, writes=False) as session:
         if session.hub is None and not os.path.exists(session.records.place):

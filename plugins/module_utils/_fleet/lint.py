@@ -43,7 +43,7 @@ class Mended:
     document: t.Any
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """Its fields by name, as results have them."""
         return dict(vars(self))
 
 

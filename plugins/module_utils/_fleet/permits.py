@@ -35,7 +35,7 @@ class PermitPage:
         self._lock = threading.Lock()
 
     def window(self) -> PermitWindow | None:
-        """The next one that is free; None if all are given."""
+        """The next window that is free; None if all are given."""
         with self._lock:
             if self._given == self._windows:
                 return None

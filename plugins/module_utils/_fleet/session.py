@@ -66,9 +66,9 @@ def open_session(
     say: Say = silent,
     clock: Clock = present,
 ) -> Session:
-    """What the options ``records`` and ``holder`` name. Verbs that write refuse records that would be lost:
-    FleetError ``no-durable-records``, and those of ``open_records``.
-    """
+    """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder). Leases are
+    taken as the option ``holder`` says, else as ``holder_name``. FleetErrors of ``open_records``; a verb that
+    ``writes`` refuses records that would be lost: ``no-durable-records``."""
     given = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
     unused = ("kubeconfig", "context") if given.get("type", "sqlite") == "sqlite" else ("path", "durable")
     given = {key: value for key, value in given.items() if key not in unused}

@@ -58,8 +58,8 @@ def who_am_i(client: KubeClient) -> User:
 
 
 def ready(client: KubeClient) -> ServerReadiness:
-    """``/readyz``. A server that says it is not ready is an answer; one that cannot be asked is an ApiError, and so is
-    something that says neither, as a login page does."""
+    """What ``/readyz`` says. A server that says it is not ready is an answer; one that cannot be asked is an ApiError,
+    and so is something that says neither (``bad-answer``), as a login page does."""
     answer = client.send("GET", "/readyz", expect=(500,))
     lines = answer.data.decode("utf-8", "replace").splitlines()
     failing = [found[1] for found in map(_CHECK.match, lines) if found][:_MOST_CHECKS]

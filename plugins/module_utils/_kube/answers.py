@@ -58,7 +58,8 @@ class Answer:
 
     @property
     def document(self) -> dict[str, t.Any] | None:
-        """The JSON object in it, None if there is none or it is nested too deep; TooLarge if it has too many values."""
+        """The JSON object in it, None if there is none or (but for a list) it is nested deeper than ``MAX_DEPTH``;
+        TooLarge if it has too many values."""
         return _document(self.data)
 
 

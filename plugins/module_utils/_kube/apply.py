@@ -43,7 +43,7 @@ def delete_object(
     propagation: str = "Background",
     dry_run: bool = False,
 ) -> bool:
-    """Deletes the object at ``path``; False if there was none.
+    """Deletes the object at ``path``; False if there was none. With ``dry_run`` the server only says what would be.
 
     With ``uid`` or ``resource_version`` only that very object, or that state of it, is deleted: ApiError ``conflict``
     otherwise. ``propagation`` is Background, Foreground or Orphan. The object may linger while finalizers run.

@@ -114,7 +114,8 @@ def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
 
 def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, each in its preferred version: those of the core group as
-    we know them, all others as the server tells, without those whose API server does not answer now."""
+    we know them, all others as the server tells, without those whose API server does not answer now. ApiError as of
+    ``discover``."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
     return (*core, *(each for each in discover(client).lists if each.namespaced))
 

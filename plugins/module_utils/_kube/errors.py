@@ -107,11 +107,11 @@ def from_status(
     body: t.Any = None,
     hide: t.Callable[[str], str] = str,
 ) -> ApiError:
-    """The error for an answer of 300 or above.
+    """The error for an answer of 300 or above; it is given back, not raised.
 
-    ``request`` is the verb and path, for messages. ``document`` is the decoded Status, None if the answer was none.
-    ``body`` is what was sent: where it holds a Secret, nothing of the server's words is told. ``hide`` takes what we
-    have shown to the server out of a text.
+    ``request`` is the verb and path, for messages. ``document`` is the decoded Status, None if the answer was none:
+    then nothing of the answer is told. ``body`` is what was sent: where it holds a Secret, nothing of the server's
+    words is told. ``hide`` takes what we have shown to the server out of a text.
     """
     if document is None or document.get("kind") != "Status":
         return _foreign(status, request, where)

@@ -97,8 +97,8 @@ def write_file(path: Path, content: bytes, mode: int = 0o644) -> None:
 
 
 def open_to_append(path: Path, mode: int = 0o644) -> int:
-    """Opens a regular file for appending, made with ``mode`` less the umask if it is missing; its descriptor, which the
-    caller closes. OSError for all else, a link among it."""
+    """Opens a regular file for appending, made with ``mode`` less the umask if it is missing; gives its descriptor,
+    which the caller closes. OSError for all else, a link among it."""
     return _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, mode)
 
 

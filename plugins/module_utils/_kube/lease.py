@@ -67,7 +67,7 @@ class LeaseForm:
 
 
 def lease_form(document: t.Mapping[str, t.Any]) -> LeaseForm:
-    """That of a Lease that the server sent."""
+    """What stands in a Lease that the server sent; nothing is raised, whatever it is."""
     spec = mapping_in(document, "spec")
     return LeaseForm(
         holder=str(spec.get("holderIdentity") or ""),
@@ -85,7 +85,7 @@ def mapping_in(document: t.Mapping[str, t.Any], key: str) -> Document:
 
 
 def whole_number(value: t.Any) -> int:
-    """As 32 bits have it, which is what API servers take; 0 for what is none."""
+    """The number, cut to what API servers take in 32 bits: 0 to 2^31 - 1; 0 for what is no whole number."""
     return min(max(value, 0), _LARGEST) if isinstance(value, int) else 0
 
 
@@ -136,7 +136,8 @@ def acquire(
 
 def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
     """The lease, renewed for its time from the server's clock. FleetError ``lease-lost`` if another has it, or it was
-    deleted: nothing is to be written after that. ApiError for what the request meets."""
+    deleted: nothing is to be written after that. ApiError for what the request meets, ``conflict`` if others write it
+    at every attempt."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     for attempt in range(1, _ATTEMPTS + 1):
         try:

@@ -80,7 +80,7 @@ def list_pages(
     metadata_only: bool = False,
     kind: str = "",
 ) -> t.Iterator[list[Item]]:
-    """``list_objects``, all objects of a page at once."""
+    """The objects below ``path`` as of ``list_objects``, all objects of a page at once; ApiError as there."""
     wanted = _Wanted(client, path, label_selector, field_selector, metadata_only, kind)
     for page, _size in _pages(wanted, limit):
         yield _items(wanted, page)

@@ -131,7 +131,7 @@ class Grant:
     names: tuple[str, ...] = ()
 
     def as_rule(self) -> Manifest:
-        """The same as a rule of a role."""
+        """The grant as a rule of a role (``apiGroups``, ``resources``, ``verbs``, ``resourceNames``)."""
         rule: Manifest = {"apiGroups": [self.group], "resources": list(self.resources), "verbs": list(self.verbs)}
         return rule | ({"resourceNames": list(self.names)} if self.names else {})
 
@@ -139,8 +139,9 @@ class Grant:
 def role_manifests(
     name: str, subject: Subject, everywhere: t.Iterable[Grant], inside: t.Mapping[str, t.Iterable[Grant]]
 ) -> tuple[Manifest, ...]:
-    """Roles, named for ``name``, with grants ``everywhere`` in a cluster and ``inside`` namespaces of it, by their
-    names; of these ``gitops-fleet`` comes with the roles."""
+    """Roles, named for ``name``, and their bindings: with grants ``everywhere`` in a cluster, and ``inside`` namespaces
+    of it, by their names. The namespace ``gitops-fleet`` comes before them where it is one of these; the others have to
+    be there."""
     made: list[Manifest] = [_home(NAMESPACE)] if NAMESPACE in inside else []
     rules = [each.as_rule() for each in everywhere]
     made += _cluster_role(f"gitops-fleet-{name}-{subject.mark}", rules, subject) if rules else ()

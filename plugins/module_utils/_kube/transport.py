@@ -140,12 +140,12 @@ def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
 
 
 def timeouts(connect: float, read: float) -> t.Any:
-    """For connecting, and for the whole of an answer (see ``_TimedResponse``), both in seconds."""
+    """Limits for connecting, and for the whole of an answer (see ``_TimedResponse``), both in seconds."""
     return urllib3.Timeout(connect=connect, read=read)
 
 
 def header_dict(pairs: t.Iterable[tuple[str, str]]) -> t.Any:
-    """Headers that may repeat, as Impersonate-Group does."""
+    """Headers for a request, of which some may repeat, as Impersonate-Group does."""
     headers = urllib3.HTTPHeaderDict()
     for name, value in pairs:
         headers.add(name, value)
@@ -158,7 +158,9 @@ def is_failure(error: Exception) -> bool:
 
 
 def as_api_error(error: Exception, connection: Connection, answering: bool) -> ApiError:
-    """Our error for one of urllib3's. ``answering`` tells that the answer had begun."""
+    """Our error for one of urllib3's: ``unreachable``, ``timeout``, ``certificate``, ``credentials-expired`` or
+    ``unauthorized`` for a client certificate, ``bad-answer``. ``answering`` tells that the answer had begun. Passwords
+    of a proxy are left out."""
     where, server = connection.where, connection.server
     if isinstance(error, failures.ProxyError):
         proxy = without_userinfo(connection.proxy)

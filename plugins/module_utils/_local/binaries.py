@@ -74,7 +74,8 @@ def silent(_text: str) -> None:
 
 
 def cache_root(environ: t.Mapping[str, str] | None = None) -> Path:
-    """The folder in which built binaries are kept; ``environ`` is that of this process if it is not given."""
+    """The folder in which built binaries are kept, below ``XDG_CACHE_HOME`` or ``~/.cache``; ``environ`` is that of
+    this process if it is not given. Nothing is made."""
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     return Path(base) / "gitops-fleet" / "binaries"
@@ -152,12 +153,14 @@ class Places:
 
     @property
     def usual(self) -> Path:
-        """The folder that they get if nothing goes wrong; one of the two is there."""
+        """The folder that the binaries get if nothing goes wrong: of a build if there is a compiler, else of a
+        download; the cache itself where there is neither."""
         return self.built or (self.offered.folder if self.offered else self.root)
 
 
 def places_of(one: Recipe, root: Path) -> Places:
-    """Those in the cache folder ``root``, on this machine; FleetError ``bad-option``, ``go-missing``."""
+    """Where the binaries of a recipe are or would come in the cache folder ``root``, on this machine; FleetError
+    ``bad-option``, ``go-missing``."""
     go = _go_facts()
     built = None if go is None else root / f"{one.product}-{one.version}-{cache_key(one, go)}"
     return Places(one, root, go, built, offer(one, root, os.environ))

@@ -68,8 +68,8 @@ _IDENTITIES = (
 def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after: datetime | None = None) -> None:
     """Fill ``folder``: CA (``ca``), each identity, and the pair that signs service account tokens (``sa.key, sa.pub``).
 
-    Does nothing if the folder is there: it is written beside and renamed, so it is whole or not there.
-    ``not_after`` ends all certificates but the CA's; ten years by default. FleetError ``unwritable-folder``.
+    Does nothing if the folder is there: it is written beside and renamed, so it is whole or not there. ``not_after``
+    ends all certificates but the CA's; ten years by default. FleetError ``unwritable-folder``, ``missing-library``.
     """
     if folder.is_dir():
         return
@@ -91,7 +91,7 @@ def sign(
 ) -> tuple[Path, Path]:
     """Writes a new key (mode 0600) and its certificate by the CA of ``folder`` there; the paths, certificate first.
     Instants are aware; it ends after ten years by default. FleetError ``state-unreadable`` for a CA that is damaged,
-    ``unwritable-folder``."""
+    ``unwritable-folder``, ``missing-library``."""
     _need_library()
     began = (now or datetime.now(UTC)) - _BACKDATED
     ends = not_after or began + VALID_FOR
@@ -124,7 +124,8 @@ def _authority(folder: Path) -> tuple[t.Any, t.Any]:
 
 
 def unreadable_keys(folder: Path) -> FleetError:
-    """The error for keys in ``folder`` that are gone, or damaged."""
+    """The FleetError ``state-unreadable`` for keys in ``folder`` that are gone, or damaged; it is given back, not
+    raised."""
     text = f"keys or certificates in {folder} are gone, or cannot be read"
     return FleetError("state-unreadable", text, hint="make the cluster absent and present again")
 

@@ -71,8 +71,8 @@ def present(
     """Make the cluster as ``spec`` says: new, started, repaired, upgraded by a minor, with more or fewer nodes.
 
     ``timeout`` is seconds for all but building binaries. With ``check`` nothing is changed, started or built, and the
-    outcome says what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.find`` and ``control_plane.begin``,
-    and ``downgrade-refused``, ``minor-skipped``, ``port-taken``, ``no-free-ports``, ``unwritable-folder``, ``busy``.
+    outcome says what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.find``, ``converge.bring_up`` and
+    ``settle_nodes``, and ``linux-only``, ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``.
     """
     _refuse_elsewhere()
     refuse_bad(spec)
@@ -106,7 +106,7 @@ def upgraded(
     """Put a newer Kubernetes on the same data; profile, nodes, users, ports and all else stay. Finish what was cut off.
 
     Each upgrade that happens gets one line, which names ``operation``, in ``<root>/upgrades.log``. FleetError as for
-    ``present``, and ``no-such-cluster``.
+    ``present``, ``bad-name``, and ``no-such-cluster``.
     """
     _refuse_elsewhere()
     root = states.resolved_root(root)
@@ -138,7 +138,8 @@ def upgraded(
 
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
-    """End the processes; data, keys and ports are kept. FleetError ``no-such-cluster``."""
+    """End the processes; data, keys and ports are kept. With ``check`` nothing is done. FleetError ``no-such-cluster``,
+    ``bad-name``, ``bad-path``, ``state-unreadable``, ``cannot-stop``, ``busy``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before = status(root, name)
@@ -158,7 +159,9 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
 
 
 def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
-    """End the processes and remove all that was kept, also of a cluster that is half made or damaged."""
+    """End the processes and remove all that was kept, also of a cluster that is half made or damaged; nothing is
+    changed if there is none. With ``check`` nothing is done. FleetError ``bad-name``, ``bad-path``, ``cannot-stop``,
+    ``busy``, ``unwritable-folder``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
@@ -174,7 +177,8 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
 
 
 def status(root: Path | None, name: str) -> ClusterStatus:
-    """What is true now, read from processes and the API server; changes nothing, never fails for a broken cluster."""
+    """What is true now, read from processes and the API server; changes nothing, never fails for a broken cluster.
+    FleetError ``bad-name``, ``bad-path``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     try:
@@ -191,12 +195,14 @@ def status(root: Path | None, name: str) -> ClusterStatus:
 
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
-    """The status of every cluster of a root, in the order of their names."""
+    """The status of every cluster of a root, in the order of their names. FleetError ``state-unreadable`` where the
+    root cannot be looked at, ``bad-path``."""
     return tuple(status(root, name) for name in states.cluster_names(states.resolved_root(root)))
 
 
 def memory(root: Path | None, name: str) -> tuple[int, int]:
-    """Bytes resident in all processes of a cluster: plainly added up; with pages shared with others divided."""
+    """Bytes resident in all processes of a cluster: plainly added up; with pages shared with others divided. Zeros if
+    there is none. FleetError ``state-unreadable``."""
     state = states.load(states.cluster_dir(states.resolved_root(root), name))
     found = [processes.memory(one.id) for one in state.processes.values()] if state else []
     return sum(one[0] for one in found), sum(one[1] for one in found)
@@ -205,7 +211,7 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
 def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
     """Does the work on several clusters, by name, ``at_once`` at a time: one that starts keeps a processor busy.
 
-    The failure of one neither stops nor hides another.
+    The failure of one neither stops nor hides another: it is in ``errors``, and nothing is raised.
     """
     found = in_parallel(work, threads=at_once)
     return Outcomes(

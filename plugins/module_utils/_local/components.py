@@ -50,7 +50,8 @@ class Options(t.NamedTuple):
 
 
 def arguments(name: str, folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
-    """The arguments behind the program's path."""
+    """The arguments behind the program's path, of a component of ``PROFILES``; ``ports`` are by the users of
+    ``LISTENS``."""
     if name == "etcd":
         return _etcd(folder, ports)
     if name == "kube-apiserver":

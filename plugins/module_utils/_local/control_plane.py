@@ -67,7 +67,8 @@ class ControlPlanePlan:
 def decide(
     wanted: t.Mapping[str, Component], running: t.Mapping[str, Component], died: t.Collection[str] = ()
 ) -> ControlPlanePlan:
-    """What turns ``running`` into ``wanted``; ``died`` are those that ended without being told to."""
+    """What turns ``running`` into ``wanted``, in the order of starting; ``died`` are those that ended without being
+    told to."""
     halt, begin, words = [], [], []
     for name in _ORDER:
         want, have = wanted.get(name), running.get(name)
@@ -105,7 +106,8 @@ def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
 
 
 def end_leftovers(folder: Path, state: State | None) -> int:
-    """Stop them, users before servers; how many there were."""
+    """Stop the processes that ``leftovers`` finds, users before servers; how many there were. FleetError
+    ``cannot-stop``."""
     found = leftovers(folder, state)
     programs = {one: Path(command(one)[0]).name for one in found if command(one)}
     for group in _STOP_GROUPS:
@@ -144,7 +146,7 @@ def begin(
 ) -> State:
     """Start components, each noted at once; returns when all that ``wanted`` names are ready, by ``end`` (monotonic).
 
-    FleetError ``port-taken``, ``component-died`` (with the end of its log) or ``not-ready``.
+    FleetError ``cannot-start``, and those of ``wait``, and of ``crds.install`` for Karpenter.
     """
     make_folder(folder / "logs", 0o700)
     # One group after the other: an API server whose first try at etcd fails waits a second before the next.
@@ -187,7 +189,8 @@ def _launch(folder: Path, state: State, name: str, component: Component, binary:
 
 def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -> None:
     """Until ``missing`` answers with nothing; its answer says what is waited for. FleetError ``not-ready`` at ``end``
-    (of the monotonic clock), and at once where one of the cluster's processes has ended."""
+    (of the monotonic clock); at once, where one of the cluster's processes has ended, ``component-died`` (with the end
+    of its log), or ``port-taken`` if it did so for that."""
     while True:
         what = missing()
         if not what:

@@ -52,7 +52,8 @@ def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
 
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps that ``bring_up`` and ``settle_nodes`` would take, in words; reads only."""
+    """The steps that ``bring_up`` and ``settle_nodes`` would take, in words; reads only. FleetError ``missing-stages``,
+    ApiError if nodes cannot be read."""
     running, died = _observed(state)
     words = _leftover_words(len(control_plane.leftovers(folder, state))) + _finishing_words(state)
     words += control_plane.decide(_wanted(spec, folder, state, binaries), running, died).words
@@ -71,6 +72,8 @@ def bring_up(
     """Make, start, repair or upgrade the processes until ``end`` (monotonic seconds); the steps in words.
 
     ``noted`` is called whenever an API server is about to be started, with the version that is on record by then.
+    FleetError as of ``control_plane.begin`` and ``halt``, ``state.load``, ``make`` and ``with_ports``, and
+    ``missing-stages``; ``port-taken`` where a port of a cluster that has run before is another's.
     """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)

@@ -57,7 +57,8 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
 
 
 def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, str]) -> None:
-    """Writes that of release files; ``sources`` are where each binary came from, by its name, without the scheme."""
+    """Writes the bill of materials of unpacked release files into their folder; ``sources`` are where each binary came
+    from, by its name, without the scheme."""
     document = {
         "family": one.family,
         "module": one.module,

@@ -94,7 +94,8 @@ def carry_out(client: KubeClient, todo: NodeChanges) -> None:
 
 
 def unready(nodes: t.Iterable[Node]) -> tuple[str, ...]:
-    """Names of those on which no pod would land yet."""
+    """Names of those nodes on which no pod would land yet: not Ready, or with the taint
+    ``node.kubernetes.io/not-ready``."""
     return tuple(node["metadata"]["name"] for node in nodes if not _is_ready(node))
 
 

@@ -91,7 +91,7 @@ class LocalOutcome:
 
     @property
     def name(self) -> str:
-        """Of the cluster."""
+        """Name of the cluster."""
         return self.after.name
 
     @property
@@ -106,17 +106,17 @@ class LocalOutcome:
 
     @property
     def version(self) -> str:
-        """Of its API server afterwards, without ``v``."""
+        """Version of its API server afterwards, without ``v``; empty if none was ever started."""
         return self.after.version
 
     @property
     def processes(self) -> t.Mapping[str, t.Mapping[str, t.Any]]:
-        """As of ``ClusterStatus``, afterwards."""
+        """Its processes afterwards, as of ``ClusterStatus``."""
         return self.after.processes
 
     @property
     def ports(self) -> t.Mapping[str, int]:
-        """By component, afterwards."""
+        """Its ports afterwards, by component."""
         return self.after.ports
 
 

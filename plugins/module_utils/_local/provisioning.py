@@ -71,7 +71,7 @@ def _time(seconds: float) -> str:
 
 def main(families: t.Sequence[str]) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
-    """Tells it of these families. The exit status: 0, or 1 with the error told."""
+    """Prints ``provisioning_line`` of these families. The exit status: 0, or 1 with the error told."""
     try:
         print(provisioning_line([recipe(each) for each in families]))
     except FleetError as error:

@@ -181,7 +181,8 @@ def kubernetes_recipe(version: str) -> Recipe:
 
 
 def matches(wanted: str, version: str) -> bool:
-    """Whether ``version`` is what was asked for: a minor (``1.36``) leaves the patch level open."""
+    """Whether ``version`` is what was asked for: a minor (``1.36``) leaves the patch level open. ValueError for a text
+    that is no version."""
     asked, found = KubeVersion.parse(wanted), KubeVersion.parse(version)
     if wanted.count(".") < 2:
         return (asked.major, asked.minor) == (found.major, found.minor)

@@ -167,7 +167,8 @@ def save(folder: Path, state: State) -> State:
 
 
 def with_process(folder: Path, state: State, name: str, process: Process | None) -> State:
-    """Remember (or forget) a process at once: whoever starts one writes it down before doing anything else."""
+    """The state with this process (without one, if None) of a component, recorded at once: whoever starts one writes it
+    down before doing anything else. FleetError ``unwritable-folder``."""
     others = {key: value for key, value in state.processes.items() if key != name}
     kept = {**others, name: process} if process is not None else others
     return save(folder, replace(state, processes=kept))
@@ -189,7 +190,7 @@ def reserve_again(root: Path, state: State, within: PortRange) -> State:
 
 def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRange) -> State:
     """The cluster's state with a port for each of ``users`` that has none yet, recorded, and then held as the others
-    are; the same object if nothing lacks."""
+    are; the same object if nothing lacks. Errors as of ``make``."""
     missing = [user for user in users if user not in state.ports]
     if not missing:
         return state
@@ -224,7 +225,8 @@ def root_lock(root: Path) -> t.ContextManager[None]:
 
 
 def cluster_lock(root: Path, name: str, waiting: t.Callable[[], None], timeout: float) -> t.ContextManager[None]:
-    """Held while the cluster is changed. ``waiting`` is called if it is waited for, up to ``timeout`` seconds."""
+    """Held while the cluster is changed. ``waiting`` is called if it is waited for, up to ``timeout`` seconds.
+    FleetError ``busy`` after it, ``unwritable-folder``."""
     return locked(root / ".locks" / f"cluster-{name}", waiting, timeout)
 
 

@@ -62,7 +62,8 @@ def _unreadable(folder: Path, why: str) -> FleetError:
 
 def intend(folder: Path, before: str, after: str) -> Intent | None:
     """Writes down the intent to go from ``before`` to ``after``, and gives it; one to ``after`` that was cut off
-    earlier is kept instead. None, and nothing is written, if both are the same. FleetError ``unwritable-folder``."""
+    earlier is kept instead. None, and nothing is written, if both are the same. FleetError ``unwritable-folder``, and
+    as of ``pending``."""
     kept = pending(folder)
     if kept is not None and kept.after == after:
         return kept

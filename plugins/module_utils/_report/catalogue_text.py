@@ -11,7 +11,8 @@ from .text import table
 
 
 def catalogue_text(catalogues: t.Sequence[t.Mapping[str, t.Any]]) -> list[str]:
-    """One line for each location; ``catalogues`` are as results have them."""
+    """A table with one line for each location of each catalogue; ``catalogues`` are as results have them. A sentence
+    where there is none."""
     rows = []
     for each in catalogues:
         span = each["supported"]

@@ -71,14 +71,15 @@ class SubjectPace:
 
 
 def drawn_bar(far: FarAlong, left: float | None, width: int) -> str:
-    """One line of at most ``width`` characters."""
+    """One line with bar, percent, subject and how long it takes yet (``left`` seconds, None if not known), cut at
+    ``width`` characters."""
     filled = BAR * far.percent // 100
     drawn = f"[{'#' * filled}{'.' * (BAR - filled)}]"
     return f"{drawn} {_told(far, left)}"[:width]
 
 
 def plain(far: FarAlong, left: float | None) -> str:
-    """The same as a line of any length for a log, without a bar."""
+    """The same as ``drawn_bar`` tells, as a line of any length for a log: without a bar, begun by ``progress:``."""
     return f"progress: {_told(far, left)}"
 
 

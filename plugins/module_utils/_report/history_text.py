@@ -32,7 +32,8 @@ _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journa
 
 
 def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
-    """A line for each act, with when, who, what and to what, and what is to be said of it below."""
+    """A line for each act in the order given, with when, who, what and to what, and what is to be said of it below; a
+    sentence where there is none."""
     if not rows:
         return ["nothing is recorded of that"]
     header = _line("WHEN", "WHO", "WHAT", "TO")
@@ -40,7 +41,8 @@ def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
 
 
 def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
-    """The content of a file with this suffix: ``.csv``, ``.json`` or ``.md``."""
+    """The content of a file with this suffix, one of ``SUFFIXES``; KeyError for another. In CSV a cell that a
+    spreadsheet would take for a formula begins with an apostrophe."""
     return {".csv": _csv, ".json": _json, ".md": _markdown}[suffix](rows)
 
 

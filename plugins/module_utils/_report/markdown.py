@@ -36,8 +36,8 @@ SHOWN, FEW = 200, 20
 def plans_markdown(
     plans: t.Sequence[PlacementPlan], digest: str, facts: str, findings: t.Sequence[Problem] = ()
 ) -> str:
-    """Summary first, then one folded section for each placement, as many as keep below the size that code hosts accept.
-    ``facts`` is the digest of the facts, ``findings`` are notes about all placements."""
+    """Summary first, then one folded section for each placement, as many as keep below ``LIMIT`` bytes, the size that
+    code hosts accept. ``facts`` is the digest of the facts, ``findings`` are notes about all placements."""
     first = [f"**{escaped(str(each))}**" for each in findings if each.code == NOTHING_RECORDED]
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     lines = ["## Fleet plan", "", *(line for each in first for line in (each, ""))]

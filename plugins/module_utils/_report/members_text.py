@@ -15,7 +15,8 @@ from .text import folded, member_lines, some, table
 def joined_text(
     joined: t.Sequence[str], changed: t.Sequence[str], unchanged: t.Sequence[str], versions: t.Mapping[str, str]
 ) -> list[str]:
-    """A row for each member: what becomes of it, and the version that its API server tells."""
+    """A table with a row for each member by name: what becomes of it, and the version that its API server tells (``-``
+    if none is known); no lines without members."""
     words = dict.fromkeys(unchanged, "as it was") | dict.fromkeys(changed, "changed") | dict.fromkeys(joined, "joins")
     rows = [(name, words[name], versions.get(name, "-")) for name in sorted(words)]
     return table(["CLUSTER", "MEMBER", "VERSION"], some(rows)) if rows else []
@@ -28,7 +29,9 @@ def left_text(
     doubles: t.Container[str],
     others: t.Mapping[str, t.Sequence[str]],
 ) -> list[str]:
-    """Each member that leaves, with what is deleted or released there, placement by placement."""
+    """Each member that leaves, by name, with what is deleted or released there, placement by placement: ``outcomes``
+    are by member and placement. ``unreachable`` are not asked, ``doubles`` are members whose cluster stays one under
+    another name, ``others`` names by member what other records hold there."""
     lines: list[str] = []
     for name in sorted(left):
         placed = outcomes.get(name, {})

@@ -15,7 +15,8 @@ NAMED = 10
 
 
 def profiles_text(profiles: t.Sequence[Data]) -> list[str]:
-    """A line for each profile and one for each of its reasons; ``profiles`` are as results have them."""
+    """A table with a line for each profile and one for each of its reasons; ``profiles`` are as results have them. A
+    sentence where there is none."""
     rows: list[tuple[str, str, str, str]] = []
     for each in profiles:
         rows.append((each["name"], _goal(each), each["run"], _done(each)))

@@ -29,7 +29,8 @@ def upgrade_plan_text(
     without_window: t.Collection[str] = (),
     stops_unattended_updates: t.Collection[str] = (),
 ) -> list[str]:
-    """A row for each control plane and pool that changes, and why others do not; then what is worth a word.
+    """A row for each control plane and pool that changes, and why others do not; then what is worth a word. ``works``
+    are by member.
 
     ``without_window`` are members that have no maintenance window. ``stops_unattended_updates`` are those whose driver
     declares that updates of the operating system by itself are switched off.

@@ -42,7 +42,8 @@ class Document:
     texts: Texts = field(repr=False, default_factory=dict, compare=False)
 
     def written(self, field_path: str) -> str | None:
-        """What is written in a field, where YAML reads another value (``no``, ``010``, ``1e3``)."""
+        """The text that is written in a field, where YAML reads another value (``no``, ``010``, ``1e3``); None where it
+        reads what is written, and for a field that is not there."""
         value, rest, text = self.value, field_path, None
         while rest and (found := step(value, rest)) is not None:
             key, rest = found
@@ -51,7 +52,8 @@ class Document:
         return None if rest else text
 
     def line_of(self, field_path: str) -> int:
-        """The line of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is there."""
+        """The line, from 1, of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is
+        there; of the document if none is."""
         value, line, rest = self.value, self.line, field_path
         while rest and (found := step(value, rest) or _otherwise(value, rest)) is not None:
             key, rest = found
@@ -95,7 +97,8 @@ def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Probl
 
 
 def found_files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None = None) -> t.Iterator[File | Problem]:
-    """The files that ``read_documents`` reads, each once.
+    """The files that ``read_documents`` reads, each once: as the paths are given, and in a folder by their paths;
+    problems of a folder (``unreadable``) come behind its files. A path that is not there is given as a file.
 
     With ``exclude`` those are left out that its patterns fit, or those of the file ``.fleetlintignore`` in a folder
     that is given. Without, nothing is: a placement must not lose what it places by a file that is for the linter.
@@ -113,7 +116,9 @@ def found_files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None =
 
 
 def documents_of(text: str, path: str) -> t.Iterator[Document | Problem]:
-    """The documents of the text of one file, Lists taken apart, and what is wrong with it; nothing is raised."""
+    """The documents of the text of one file, Lists taken apart, and what is wrong with it: problems of ``read_yaml``,
+    and ``too-big`` for more than ``MAX_DOCUMENTS``. ``path`` is the file, for messages. FleetError ``missing-library``
+    alone is raised."""
     number = 0
     many = Problem("too-big", f"this file has more than {MAX_DOCUMENTS} documents", path, "split it")
     if text.count("\n---") > MAX_DOCUMENTS:

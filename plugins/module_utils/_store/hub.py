@@ -86,6 +86,7 @@ class HubRecords:
         self._sightings: dict[str, kube_lease.Sighting] = {}
 
     def get(self, kind: str, name: str) -> Record | None:
+        """As ``Records.get``; None too for a name that no record can have. FleetError ``crds-missing``."""
         path = _path(kind, name)
         if not path:
             return None
@@ -96,11 +97,13 @@ class HubRecords:
             return None
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
+        """As ``Records.list``, read in pages. FleetError ``crds-missing``."""
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
         found = self._listed(kind, selector, namespace)
         return tuple(sorted(map(_record, found), key=record_name))
 
     def names(self, kind: str) -> frozenset[str]:
+        """As ``Records.names``, by metadata alone. FleetError ``crds-missing``."""
         return frozenset(map(record_name, self._listed(kind, metadata_only=True)))
 
     def _listed(
@@ -114,6 +117,8 @@ class HubRecords:
             raise
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
+        """As ``Records.create``, in two requests if it has a status. FleetError ``no-such-namespace``, ``crds-missing``
+        besides."""
         fresh = object_rules.proposed(record)
         self._fence(lease)
         namespace = str(fresh["metadata"].get("namespace") or "")
@@ -126,6 +131,8 @@ class HubRecords:
         return self._with_status(answer, fresh) if fresh.get("status") else _record(answer)
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
+        """As ``Records.replace``, in two requests if both status and the rest change. FleetError ``crds-missing``
+        besides."""
         kind, name = str(record.get("kind", "")), record_name(record)
         self._fence(lease)
         stored = self.get(kind, name)
@@ -144,6 +151,7 @@ class HubRecords:
         return _record(answer)
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
+        """As ``Records.delete``; a name that no record can have is absent. FleetError ``crds-missing`` besides."""
         path = _path(kind, name)
         if not path:
             return
@@ -157,6 +165,8 @@ class HubRecords:
             self._refuse_without_crds(error, kind, name)
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
+        """As ``Records.acquire``, by the API server's clock; makes the namespace of the records if it is missing."""
+
         def attempt() -> kube_lease.KubeLease:
             return kube_lease.acquire(
                 self.client, NAMESPACE, to_object_name(name), holder, seconds, self._clock(), self._sightings.get(name)
@@ -171,20 +181,25 @@ class HubRecords:
         return Lease(name, holder, taken.epoch, taken.renewed, taken.renewed, seconds)
 
     def renew(self, lease: Lease) -> Lease:
+        """As ``Records.renew``, by the API server's clock."""
         renewed = kube_lease.renew(self.client, _theirs(lease)).renewed
         return Lease(lease.name, lease.holder, lease.epoch, lease.acquired, renewed, lease.seconds)
 
     def release(self, lease: Lease) -> None:
+        """As ``Records.release``."""
         if not kube_lease.release(self.client, _theirs(lease)):
             raise lease_lost(lease.name, lease.holder, "", self.place)
 
     def leases(self) -> tuple[Lease, ...]:
+        """As ``Records.leases``; an instant that cannot be read is 1970."""
         found = read_list(self.client, _LEASE.path(NAMESPACE)).items
         # A hub that is a member too has the lease on the member there, whose name has no dot.
         ours = (each for each in found if "." in each["metadata"]["name"])
         return tuple(sorted((each for each in map(_ours, ours) if each.holder), key=lambda lease: lease.name))
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
+        """As ``Records.event``: a core/v1 Event, its message cut at 1 KiB; none in a namespace that is being
+        deleted."""
         about = self.get(kind, name) or {}
         uid = (about.get("metadata") or {}).get("uid", "")
         inside, _slash, name = name.rpartition("/")
@@ -211,6 +226,7 @@ class HubRecords:
                 raise
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
+        """As ``Records.events``, those that name us as their reporter."""
         inside, _slash, own = name.rpartition("/")
         selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={own}"
         found = read_list(self.client, _EVENT.path(inside or _EVENTS_NAMESPACE), field_selector=selector).items
@@ -218,6 +234,7 @@ class HubRecords:
         return tuple(sorted(known, key=lambda event: event.at))
 
     def secret(self, name: str) -> bytes:
+        """As ``Records.secret``, out of a Secret. FleetError ``record-damaged`` if that holds nothing."""
         try:
             document = self.client.get(_SECRET.path(NAMESPACE, f"gitops-fleet-{name}"))
         except ApiError as error:
@@ -227,6 +244,7 @@ class HubRecords:
         return self._value(name, kube_lease.mapping_in(document, "data").get("value"))
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
+        """As ``Records.keep_secret``, in an immutable Secret; makes the namespace of the records if it is missing."""
         document = {
             "apiVersion": "v1",
             "kind": "Secret",
@@ -254,6 +272,7 @@ class HubRecords:
         return value
 
     def close(self) -> None:
+        """As ``Records.close``: ends the connections."""
         self.client.close()
 
     def _with_status(self, answer: Record, fresh: Record) -> Record:

@@ -23,7 +23,7 @@ _PLACED = ("ClusterResourceEnvelope", "ResourceEnvelope")
 
 
 def resource_of(kind: str) -> Resource:
-    """How an API server with our definitions serves the kind, which is one of ours."""
+    """How an API server with our definitions serves the kind, which is one of ours; KeyError for another."""
     found = KIND_OF[kind]
     return Resource(found.group, found.stored, found.kind, found.plural, found.namespaced)
 

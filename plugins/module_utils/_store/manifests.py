@@ -26,7 +26,7 @@ class Manifest:
 
     @property
     def of_manifest(self) -> bool:
-        """Whether it stands in its file so; else it was made of what Azure prints."""
+        """Whether it stands in its file as it is here; False for one that was made of what Azure prints."""
         return self._place is not None
 
     def where_of(self, field_path: str) -> str:
@@ -34,7 +34,8 @@ class Manifest:
         return f"{self.path}:{self._place.line_of(field_path)}" if self._place else self.where
 
     def written(self, field_path: str) -> str | None:
-        """What is written in a field, where YAML reads another value (``no``, ``010``, ``1e3``)."""
+        """The text that is written in a field, where YAML reads another value (``no``, ``010``, ``1e3``); None where it
+        reads what is written, and for what Azure prints."""
         return self._place.written(field_path) if self._place else None
 
 

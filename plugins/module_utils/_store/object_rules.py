@@ -48,15 +48,16 @@ def proposed(record: Record) -> Record:
 
 
 def created(record: Record, uid: str, version: str, now: datetime) -> Record:
-    """The record as it is once it is made, with all that a server sets. FleetError as ``proposed``."""
+    """The record as it is once it is made at ``now``, with all that a server sets; ``version`` is its resourceVersion.
+    FleetError as of ``proposed``."""
     fresh = proposed(record)
     own = {"uid": uid, "resourceVersion": version, "generation": 1, "creationTimestamp": stamp(now)}
     return fresh | {"metadata": fresh["metadata"] | own}
 
 
 def replaced(stored: Record, record: Record, version: str, place: str) -> Record:
-    """``stored`` after an update by ``record``, as an API server does it; with its old resourceVersion if nothing
-    changed.
+    """``stored`` after an update by ``record``, as an API server does it, with the resourceVersion ``version``; with
+    its old one if nothing changed. ``place`` is for messages.
 
     FleetError ``conflict`` if ``record`` is not from this version; ``invalid`` without a resourceVersion, or for a
     finalizer that is added while the record is being deleted.
@@ -84,7 +85,8 @@ def replaced(stored: Record, record: Record, version: str, place: str) -> Record
 
 
 def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
-    """``stored`` with finalizers left, after its deletion was asked for; unchanged if that was so before."""
+    """``stored``, which has finalizers left, after its deletion was asked for at ``now``, with the resourceVersion
+    ``version``; unchanged if that was so before."""
     old = stored["metadata"]
     if "deletionTimestamp" in old:
         return stored

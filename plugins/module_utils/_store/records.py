@@ -145,8 +145,9 @@ _FIRST = ("uid", "creationTimestamp")
 
 
 def left_by(records: Records, wanted: Record, before: Record | None) -> Record | None:
-    """What is there of a write of ``wanted`` that ended without an answer, over ``before``, None for none: all of it,
-    or all but the status, which is written last. None if it has left nothing, or somebody else has written since."""
+    """What is there of a write of ``wanted`` that ended without an answer; ``before`` is the record that it was to
+    replace, None if it was to create one. The record, if all of it was written, or all but the status, which is written
+    last; None if it has left nothing, or somebody else has written since."""
     found = records.get(wanted["kind"], record_name(wanted))
     if found is None or (before is not None and found["metadata"].get("uid") != before["metadata"].get("uid")):
         return None
@@ -161,7 +162,8 @@ def _decided(record: Record) -> Record:
 
 
 def conflict(kind: str, name: str, place: str) -> FleetError:
-    """The FleetError that ``replace`` and ``delete`` raise where the record moved."""
+    """The FleetError ``conflict`` that ``replace`` and ``delete`` raise where the record moved; it is given back, not
+    raised."""
     return FleetError(
         "conflict",
         f"{kind}/{name} was changed or deleted by someone else since it was read",
@@ -171,12 +173,13 @@ def conflict(kind: str, name: str, place: str) -> FleetError:
 
 
 def already_exists(kind: str, name: str, place: str) -> FleetError:
-    """The FleetError that ``create`` raises where there is such a record."""
+    """The FleetError ``already-exists`` that ``create`` raises where there is such a record; it is given back, not
+    raised."""
     return FleetError("already-exists", f"{kind}/{name} exists already", place)
 
 
 def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
-    """The FleetError that ``acquire`` raises: who has the lease, since when, and when it is free."""
+    """The FleetError ``lease-held`` that ``acquire`` raises: who has the lease, since when, and when it is free."""
     left = lease.renewed + timedelta(seconds=lease.seconds) - now
     return FleetError(
         "lease-held",
@@ -188,7 +191,8 @@ def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
 
 
 def lease_lost(name: str, holder: str, now_held_by: str, place: str) -> FleetError:
-    """The FleetError of a write under a lease that another has by now; ``now_held_by`` is empty where nobody has it."""
+    """The FleetError ``lease-lost`` of a write by ``holder`` under a lease that another has by now; ``now_held_by`` is
+    empty where nobody has it."""
     taken = f": {now_held_by} took it" if now_held_by and now_held_by != holder else ""
     return FleetError(
         "lease-lost",

@@ -51,20 +51,22 @@ def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str
 
 
 def deepening(folder: str | Path, commit: str, environ: t.Mapping[str, str] | None = None) -> str:
-    """The command that brings the history into this clone that ``is_descendant`` lacks."""
+    """The command, for people, that brings the history into this clone that ``is_descendant`` lacks: all of it for a
+    shallow clone, else ``commit``."""
     where = f"git -C {shlex.quote(os.fspath(folder))} fetch"
     return f"{where} --unshallow" if _is_shallow(folder, environ) else f"{where} origin {commit}"
 
 
 def is_commit(text: str) -> bool:
-    """Whether this is a commit's whole name."""
+    """Whether this is a commit's whole name: 40 or 64 hex digits in lower case."""
     return _COMMIT.fullmatch(text) is not None
 
 
 def asked_git(
     folder: str | Path, environ: t.Mapping[str, str] | None, *arguments: str, given: str = ""
 ) -> bytes | None:
-    """What Git says to a question about what the clone holds, ``given`` as its input; None if it cannot answer."""
+    """What Git prints to a question about what the clone holds, ``given`` as its input; None if it cannot answer, ends
+    with an error, or takes longer than 30 s. ``environ`` None: that of this process; GIT_* variables are left out."""
     answer = _git(folder, environ, *arguments, given=given)
     return None if answer is None or answer.returncode != 0 else answer.stdout
 

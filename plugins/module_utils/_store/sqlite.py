@@ -53,12 +53,15 @@ class SqliteRecords:
         self._rows = JudgedRows(self.place)
 
     def get(self, kind: str, name: str) -> Record | None:
+        """As ``Records.get``; None where there is no file yet. Codes of the class."""
         stored_resource(kind)
         with self._file.reading() as connection:
             row = _row(connection, kind, name) if connection else None
         return self._rows.record(kind, name, row[0]) if row else None
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
+        """As ``Records.list``; empty where there is no file yet. Codes of the class, ``records-damaged`` for any
+        damaged record."""
         stored_resource(kind)
         question, values = "SELECT name, document FROM records AS r WHERE kind = ?", [kind]
         if namespace:
@@ -76,6 +79,7 @@ class SqliteRecords:
         return found
 
     def names(self, kind: str) -> frozenset[str]:
+        """As ``Records.names``; empty where there is no file yet. Codes of the class."""
         stored_resource(kind)
         with self._file.reading() as connection:
             question = "SELECT name FROM records WHERE kind = ?"
@@ -83,6 +87,7 @@ class SqliteRecords:
         return frozenset(str(name) for (name,) in rows)
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
+        """As ``Records.create``, in one transaction with the check of the lease; makes the file. Codes of the class."""
         with self._file.writing() as connection:
             self._fence(connection, lease)
             fresh = object_rules.created(record, str(uuid.uuid4()), self._next_version(connection), self._clock())
@@ -93,6 +98,7 @@ class SqliteRecords:
             return fresh
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
+        """As ``Records.replace``, in one transaction with the check of the lease. Codes of the class."""
         kind, name = str(record.get("kind", "")), record_name(record)
         stored_resource(kind)
         with self._file.writing() as connection:
@@ -108,6 +114,7 @@ class SqliteRecords:
             return fresh
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
+        """As ``Records.delete``, in one transaction with the check of the lease. Codes of the class."""
         stored_resource(kind)
         with self._file.writing() as connection:
             self._fence(connection, lease)
@@ -122,6 +129,7 @@ class SqliteRecords:
                 _remove(connection, kind, name)
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
+        """As ``Records.acquire``, by this machine's clock; makes the file. Codes of the class."""
         now = self._clock()
         with self._file.writing() as connection:
             last = self._lease(connection, name)
@@ -132,6 +140,7 @@ class SqliteRecords:
             return lease
 
     def renew(self, lease: Lease) -> Lease:
+        """As ``Records.renew``, by this machine's clock. Codes of the class."""
         with self._file.writing() as connection:
             self._fence(connection, lease)
             renewed = Lease(lease.name, lease.holder, lease.epoch, lease.acquired, self._clock(), lease.seconds)
@@ -139,16 +148,19 @@ class SqliteRecords:
             return renewed
 
     def release(self, lease: Lease) -> None:
+        """As ``Records.release``; the epoch is kept. Codes of the class."""
         with self._file.writing() as connection:
             self._fence(connection, lease)
             connection.execute("UPDATE leases SET holder = '' WHERE name = ?", (lease.name,))
 
     def leases(self) -> tuple[Lease, ...]:
+        """As ``Records.leases``; empty where there is no file yet. Codes of the class."""
         with self._file.reading() as connection:
             rows = connection.execute(f"{_LEASE} WHERE holder != '' ORDER BY name").fetchall() if connection else ()
         return tuple(lease_of(row, self.place) for row in rows)
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
+        """As ``Records.event``; makes the file. Codes of the class."""
         stored_resource(kind)
         row = (write_time(now), kind, name, type, reason, message)
         with self._file.writing() as connection:
@@ -157,6 +169,7 @@ class SqliteRecords:
             )
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
+        """As ``Records.events``; lines are kept for ever. Codes of the class."""
         stored_resource(kind)
         question = "SELECT kind, name, type, reason, message, at FROM events WHERE kind = ? AND name = ? ORDER BY id"
         with self._file.reading() as connection:
@@ -164,15 +177,18 @@ class SqliteRecords:
         return tuple(event_of(row, self.place) for row in rows)
 
     def secret(self, name: str) -> bytes:
+        """As ``Records.secret``. Codes of the class, ``records-damaged`` if what is kept is no bytes."""
         with self._file.reading() as connection:
             return self._secret(connection, name) if connection else b""
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
+        """As ``Records.keep_secret``; makes the file. Codes of the class."""
         with self._file.writing() as connection:
             connection.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (f"secret/{name}", value))
             return self._secret(connection, name)
 
     def close(self) -> None:
+        """As ``Records.close``: closes the file, which a later call would open again."""
         self._file.close()
 
     def _fence(self, connection: sqlite3.Connection, lease: Lease | None) -> None:

@@ -56,7 +56,8 @@ class RecordsFile:
 
     @contextlib.contextmanager
     def reading(self) -> t.Iterator[sqlite3.Connection | None]:
-        """One consistent view of the file; None if there is none yet."""
+        """A transaction with one consistent view of the file; None if there is none yet. FleetError with the codes of
+        ``SqliteRecords``, in place of what SQLite raises."""
         with self._lock, self._our_errors():
             connection = self._present()
             if connection is None:
@@ -67,7 +68,8 @@ class RecordsFile:
 
     @contextlib.contextmanager
     def writing(self) -> t.Iterator[sqlite3.Connection]:
-        """A transaction that is committed at the end, and undone as a whole if anything is raised in it."""
+        """A transaction that is committed at the end, and undone as a whole if anything is raised in it; the file is
+        made if there is none. FleetError with the codes of ``SqliteRecords``, in place of what SQLite raises."""
         with self._lock, self._our_errors():
             connection = self._opened()
             with _transaction(connection, "BEGIN IMMEDIATE"):

@@ -142,7 +142,8 @@ def event_of(row: t.Sequence[t.Any], where: str) -> Event:
 
 
 def number_of(row: t.Sequence[t.Any] | None, where: str) -> int:
-    """The number that the whole file counts its changes by; FleetError ``records-damaged``."""
+    """The number that the whole file counts its changes by, out of its row; FleetError ``records-damaged`` if it is
+    none, or there is no row."""
     if row is None or not isinstance(row[0], int) or row[0] < 0:
         raise damaged("the number of the last change is damaged", where)
     return row[0]

@@ -33,7 +33,8 @@ _WHOLE = 1e21
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain scalar. ValueError for a number that JSON cannot hold."""
+    """The value of a plain scalar: null, a boolean, a number, or else the text. ValueError for a number that JSON
+    cannot hold (infinite, or none)."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
@@ -44,8 +45,8 @@ def resolve(text: str) -> Scalar:
 
 
 def number(text: str) -> int | float | str:
-    """The number that the text writes; the text if it writes none, or one of over 400 digits. ValueError as
-    ``resolve``."""
+    """The number that the text writes, a whole one as an int; the text if it writes none, or one of over 400 digits.
+    ValueError for one that no float can hold."""
     digits = text.replace("_", "")
     if len(digits) > _LONGEST_NUMBER:
         return text

@@ -24,12 +24,14 @@ Document = dict[str, t.Any]
 
 
 def member_cluster(name: str, labels: t.Mapping[str, str]) -> Document:
+    """A MemberCluster of KubeFleet, with the identity that joining gives."""
     metadata = {"name": name, **({"labels": dict(labels)} if labels else {})}
     return {"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": metadata, "spec": {"identity": IDENTITY}}
 
 
 def fleet_member(name: str, kubeconfig: t.Any, context: t.Any, group: str, driver: str, location: str) -> Document:
-    """``kubeconfig`` and ``context`` may be known only when the cluster is made."""
+    """A FleetMember; what is empty is left out. ``kubeconfig`` (a path) and ``context`` may be known only when the
+    cluster is made."""
     connection = {"kubeconfig": kubeconfig, **({"context": context} if context else {})}
     more = {key: value for key, value in (("group", group), ("driver", driver), ("location", location)) if value}
     spec = {"connection": connection, **more}
@@ -37,19 +39,22 @@ def fleet_member(name: str, kubeconfig: t.Any, context: t.Any, group: str, drive
 
 
 def placement(name: str, spec: t.Mapping[str, t.Any]) -> Document:
+    """A ClusterResourcePlacement of KubeFleet with this spec."""
     return _named(PLACEMENT_API, "ClusterResourcePlacement", name, spec)
 
 
 def update_strategy(name: str, spec: t.Mapping[str, t.Any]) -> Document:
+    """An UpdateStrategy with this spec."""
     return _named(FLEET_API, "UpdateStrategy", name, spec)
 
 
 def node_pool(name: str, spec: t.Mapping[str, t.Any]) -> Document:
+    """A NodePool of Karpenter with this spec."""
     return _named(NODE_POOL_API, NODE_POOL, name, spec)
 
 
 def node_class(name: str, spec: t.Mapping[str, t.Any]) -> Document:
-    """Azure's, the one whose subnets are known here."""
+    """A node class of Karpenter for Azure (AKSNodeClass) with this spec: the one whose subnets are known here."""
     return _named(NODE_CLASS_API, AKS_NODE_CLASS, name, spec)
 
 

@@ -17,8 +17,9 @@ _SECONDS = 2.0
 
 @functools.cache
 def end_with_engine() -> None:
-    """Once for a process; without an engine, as in tests, nothing is done. What was begun is finished by the next run,
-    as if this process had been killed with its engine."""
+    """Watches the engine from a thread, and ends this process within seconds after it is gone. Once for a process;
+    without an engine, as in tests, nothing is done. What was begun is finished by the next run, as if this process had
+    been killed with its engine."""
     if not sys.argv[0].endswith(os.path.join("pulumi", "dynamic", "__main__.py")) or len(sys.argv) < 2:
         return
     host, _colon, port = sys.argv[1].rpartition(":")

@@ -25,7 +25,8 @@ class ExistingClusterProvider(ResourceProvider):
     serialize_as_secret_always = False
 
     def diff(self, _id: str, olds: Properties, news: Properties) -> DiffResult:
-        """An upgrade that others made is seen without a refresh."""
+        """Whether inputs differ, or the cluster, which is asked, tells something else than before: an upgrade that
+        others made is seen without a refresh. Nothing is ever replaced."""
         same = all(olds.get(key) == news.get(key) for key in _INPUTS)
         return DiffResult(changes=not same or _outputs(news, olds) != _outputs_of(olds), replaces=[])
 
@@ -34,10 +35,11 @@ class ExistingClusterProvider(ResourceProvider):
         return CreateResult(f"{props['kubeconfig']}#{props['context']}", {**_inputs(props), **_outputs(props, {})})
 
     def read(self, id_: str, props: Properties) -> ReadResult:
+        """Asks the cluster what it is now. FleetError if it cannot be asked and ``skip_unreachable`` is not set."""
         return ReadResult(id_, {**_inputs(props), **_outputs(props, props)})
 
     def update(self, _id: str, olds: Properties, news: Properties) -> UpdateResult:
-        """Asks it again; nothing is changed there."""
+        """Asks it again; nothing is changed there. FleetError as of ``read``."""
         return UpdateResult({**_inputs(news), **_outputs(news, olds)})
 
 

@@ -38,6 +38,7 @@ class KindClusterProvider(ResourceProvider):
     serialize_as_secret_always = False
 
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
+        """The inputs as they are; a failure if ``kind`` cannot be run."""
         end_with_engine()
         try:
             _names()
@@ -53,9 +54,12 @@ class KindClusterProvider(ResourceProvider):
         return DiffResult(changes=bool(replaces) or gone, replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Properties) -> CreateResult:
+        """Makes the cluster; one that a killed run left half made is made anew. RuntimeError if kind fails, or one of
+        that name is not of this stack."""
         return CreateResult(props["name"], _made(_spec(props)))
 
     def read(self, id_: str, props: Properties) -> ReadResult:
+        """What is known of it; an empty id if kind has no such cluster any more."""
         return ReadResult(id_ if props["name"] in _names() else "", dict(props))
 
     def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
@@ -65,6 +69,7 @@ class KindClusterProvider(ResourceProvider):
         return UpdateResult(_exported(spec) if whole else _made(spec))
 
     def delete(self, _id: str, props: Properties) -> None:
+        """Deletes the cluster and its kubeconfig; one that is gone is fine. RuntimeError if kind fails."""
         _run(_spec(props).delete_command())
         Path(props["kubeconfig"]).unlink(missing_ok=True)
 

@@ -26,10 +26,11 @@ class KindSpec:
 
     @property
     def context(self) -> str:
+        """The context that kind writes into the kubeconfig."""
         return f"kind-{self.name}"
 
     def configuration(self) -> str:
-        """JSON, which is YAML too."""
+        """The cluster as kind is told of it, as JSON, which is YAML too: one control plane, and the workers."""
         roles = ["control-plane", *["worker"] * self.workers]
         document: dict[str, t.Any] = {
             "kind": "Cluster",

@@ -14,6 +14,7 @@ _PREFIX = "kubernetes:"
 
 
 def environment_labels(stack: str) -> dict[str, str]:
+    """The label that objects of the stack's environment bear, with its value."""
     return {ENVIRONMENT: stack}
 
 

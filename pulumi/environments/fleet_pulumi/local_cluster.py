@@ -38,6 +38,8 @@ class LocalClusterProvider(ResourceProvider):
     serialize_as_secret_always = False
 
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
+        """The inputs with whole numbers; a failure for each thing that is wrong with them, such as a version that the
+        cluster's data cannot go to."""
         _collection()
         from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 
@@ -56,17 +58,21 @@ class LocalClusterProvider(ResourceProvider):
         return DiffResult(changes=changes, replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Properties) -> CreateResult:
+        """Makes the cluster and starts it; its id is its folder. FleetError as of ``local_clusters``."""
         return CreateResult(_identity(_inputs(props)), _made(_inputs(props)))
 
     def read(self, id_: str, props: Properties) -> ReadResult:
+        """What its folder and processes tell now; an empty id if it is absent."""
         inputs = _inputs(props)
         now = _outputs(inputs)
         return ReadResult("" if now["state"] == "absent" else id_, now)
 
     def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
+        """Changes it in place, and starts what does not run; its objects stay. FleetError as of ``local_clusters``."""
         return UpdateResult(_made(_inputs(news)))
 
     def delete(self, _id: str, props: Properties) -> None:
+        """Stops it and removes its folder with all its data; absent is fine."""
         _collection().absent(props["name"], Path(props["root"]))
 
 

@@ -27,7 +27,7 @@ _ARGUMENTS = {"roleRef": "role_ref"}
 
 
 def resource_name(scope: str, document: Document) -> str:
-    """Unique in a stack: ``hub/Namespace/gitops-fleet``."""
+    """The name of a document's resource, unique in a stack: ``<scope>/<kind>/<namespace, if any>/<name>``."""
     metadata = document["metadata"]
     return "/".join(filter(None, (scope, document["kind"], metadata.get("namespace"), metadata["name"])))
 

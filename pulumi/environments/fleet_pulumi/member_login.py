@@ -32,6 +32,7 @@ class MemberLoginProvider(ResourceProvider):
     serialize_as_secret_always = False
 
     def diff(self, _id: str, olds: Properties, news: Properties) -> DiffResult:
+        """Whether inputs differ, or the file has to be made again as of ``login_problem``; another path replaces it."""
         same = all(olds.get(key) == news.get(key) for key in _INPUTS)
         return DiffResult(
             changes=not same or bool(_problem(news)),
@@ -40,15 +41,19 @@ class MemberLoginProvider(ResourceProvider):
         )
 
     def create(self, props: Properties) -> CreateResult:
+        """Writes the file, as ``make_login``; its id is the path."""
         return CreateResult(props["path"], _made(props))
 
     def read(self, id_: str, props: Properties) -> ReadResult:
+        """What is known of it; an empty id if the file is gone."""
         return ReadResult(id_ if Path(props["path"]).is_file() else "", dict(props))
 
     def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
+        """Writes the file again, with a new token."""
         return UpdateResult(_made(news))
 
     def delete(self, _id: str, props: Properties) -> None:
+        """Removes the file; its token is good until it ends."""
         Path(props["path"]).unlink(missing_ok=True)
 
 

@@ -24,10 +24,12 @@ from .settings import Cluster, Settings
 
 
 def classes_of(member: Cluster) -> list[Document]:
+    """The documents of the node classes that the settings give the member, in their order."""
     return [node_class(each.name, each.spec) for each in member.node_classes]
 
 
 def pools_of(member: Cluster) -> list[Document]:
+    """The documents of the NodePools that the settings give the member, in their order."""
     return [node_pool(each.name, each.spec) for each in member.node_pools]
 
 

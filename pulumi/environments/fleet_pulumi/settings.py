@@ -132,7 +132,9 @@ class Settings:
 
 
 def read_settings(stack: str, folder: Path, raw: Raw) -> Settings:
-    """The settings that ``raw`` (keys as in Pulumi.yaml) says; FleetError with everything that is wrong in it."""
+    """The settings that ``raw`` (keys as in Pulumi.yaml) says. FleetError with everything that is wrong in it:
+    ``bad-config``, ``unknown-field``, ``missing-field``, ``kubeconfig-content``, ``duplicate-cluster``,
+    ``duplicate-object``, and broken rules of objects and local clusters."""
     problems: list[Problem] = []
     plain = {name: raw[key] for name, key in _PLAIN.items() if raw.get(key) is not None}
     hub = _row(Cluster, raw.get("hub"), "hub", problems)

@@ -58,7 +58,7 @@ class StatePool:
 
     @property
     def requirements(self) -> tuple[NodeSelectorRequirement, ...]:
-        """Those of its template; FleetError ``undecodable`` if one is not made of texts."""
+        """The requirements of its template, in its order; FleetError ``undecodable`` if one is not made of texts."""
         found = self.pool.template.requirements
         for each in found:
             if not all(isinstance(text, str) for text in (each.key, each.operator, *each.values)):
@@ -77,7 +77,7 @@ class StatePool:
 
 
 def class_reference(pool: NodePool) -> NodeClassReference:
-    """The node class that the pool's manifest names; what is no text there is empty."""
+    """The node class that the pool's manifest names (group, kind, name); a part that is missing or no text is empty."""
     found: t.Any = pool.manifest
     for key in ("spec", "template", "spec", "nodeClassRef"):
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -105,7 +105,7 @@ class ClusterState:
         return PodDisruptionBudgets(self.pod_disruption_budgets)
 
     def price(self, node: StateNode) -> float | None:
-        """What a node costs an hour by the catalogue of its pool; None if that does not tell."""
+        """What a node costs an hour by the catalogue of its pool, in the currency of that; None if it does not tell."""
         pool = self.pools.get(node.pool)
         kind = pool.instance_type(node.labels.get(INSTANCE_TYPE, "")) if pool else None
         return kind.price(node.labels.get(ZONE, ""), node.labels.get(CAPACITY_TYPE, "")) if kind else None
@@ -166,7 +166,8 @@ def assemble(
 
 
 def with_overlooked(state: ClusterState) -> ClusterState:
-    """The same with the nodes that Karpenter overlooks among the others, each with its NodeClaim."""
+    """The same state with the nodes that Karpenter overlooks among the others, each with its NodeClaim if it has one;
+    ``overlooked`` is empty."""
     alone = [each.claim for each in state.nodes if each.node is None and each.claim is not None]
     found = {each.node.name: each for each in state.overlooked if each.node is not None}
     owned = _owned([each.node for each in found.values() if each.node is not None], alone)

@@ -30,7 +30,7 @@ class Eligibility:
     at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it; instants are texts, or None."""
+        """As results have it: ``holds``, ``code``, ``text``, ``since`` and ``at``; instants are texts, or None."""
         times = {"since": self.since, "at": self.at}
         return {"holds": self.holds, "code": self.code, "text": self.text} | {
             name: write_time(at) if at else None for name, at in times.items()

@@ -30,7 +30,8 @@ class PodCost:
 
 
 def eviction_cost(pod: PodCost) -> float:
-    """What evicting a pod costs, from -10 to 10, and 1 for a plain pod. An annotation that is no number is ignored; NaN
+    """What evicting a pod costs, from -10 to 10, and 1 for a plain pod, more by its annotation
+    ``controller.kubernetes.io/pod-deletion-cost`` and its priority. An annotation that is no number is ignored; NaN
     stays NaN."""
     cost = PLAIN
     given = None if pod.deletion_cost is None else parse_float(pod.deletion_cost)

@@ -20,7 +20,8 @@ RESERVED, SPOT, ON_DEMAND = "reserved", "spot", "on-demand"
 
 @dataclass(frozen=True, kw_only=True)
 class Offering:
-    """A type in a zone. ``price`` is per hour in any currency, the same everywhere; None where it is not known."""
+    """A type in a zone; an empty ``zone`` stands for any. ``price`` is per hour in any currency, the same everywhere;
+    None where it is not known."""
 
     zone: str = prop("Zone.", default="")
     capacity_type: str = prop("reserved, spot or on-demand.", default=ON_DEMAND)
@@ -43,7 +44,8 @@ class InstanceType:
     offerings: tuple[Offering, ...] = ()
 
     def price(self, zone: str, capacity_type: str) -> float | None:
-        """What a running node of the type costs an hour there, whether or not more can be had; None if not known."""
+        """What a running node of the type costs an hour there, whether or not more can be had: the first price that an
+        offering of that capacity type, in the zone or in any, has; None if not known."""
         known = (each for each in self.offerings if each.capacity_type == capacity_type and each.zone in (zone, ""))
         return next((each.cost for each in known if each.cost is not None), None)
 

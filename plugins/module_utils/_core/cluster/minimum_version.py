@@ -14,8 +14,8 @@ OLDEST_SERVER = KubeVersion(1, 29)
 
 
 def too_old(version: str, where: str) -> Problem | None:
-    """Why a server with that ``gitVersion`` is refused (``server-too-old``, at ``where``); None if it is new enough, or
-    its version cannot be read."""
+    """A Problem ``server-too-old`` at ``where`` if a server with that ``gitVersion`` is refused, as older than
+    ``OLDEST_SERVER``; None if it is new enough, or its version cannot be read."""
     try:
         found = KubeVersion.parse(version)
     except ValueError:

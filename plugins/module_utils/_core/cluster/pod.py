@@ -83,7 +83,7 @@ class Pod:
 
     @property
     def active(self) -> bool:
-        """Neither ended nor being deleted."""
+        """Whether it has neither ended nor is being deleted."""
         return self.deleting_at is None and self.phase not in ENDED
 
     @property
@@ -93,7 +93,7 @@ class Pod:
 
     @property
     def mirror(self) -> bool:
-        """The API's picture of a static pod, which lives and ends with its node."""
+        """Whether it is the API's picture of a static pod, which lives and ends with its node."""
         return MIRROR in self.owners
 
     @property

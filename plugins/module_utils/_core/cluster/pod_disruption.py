@@ -16,8 +16,8 @@ from .pod import DISRUPTED, DO_NOT_DISRUPT, Pod, tolerates
 
 @dataclass(frozen=True)
 class Protection:
-    """What do-not-disrupt says of a pod: whether it holds, until when, or when it ended (None: without end, or not
-    known before the pod has started), and what is unreadable."""
+    """What the annotation ``karpenter.sh/do-not-disrupt`` says of a pod: whether it holds, until when, or when it ended
+    (None: without end, or not known before the pod has started), and what is unreadable."""
 
     holds: bool
     until: datetime | None = None
@@ -28,8 +28,8 @@ UNPROTECTED = Protection(False)
 
 
 def protection(pod: Pod, now: datetime) -> Protection:
-    """What do-not-disrupt says at an aware instant: ``true`` protects without end, a duration from the pod's start on;
-    other texts protect nothing.
+    """What ``karpenter.sh/do-not-disrupt`` says at an aware instant: ``true`` protects without end, a duration such as
+    ``1h`` from the pod's start on; other texts protect nothing, and are the ``problem``.
 
     A pod that has not started is protected by any duration.
     """
@@ -53,7 +53,8 @@ def protection(pod: Pod, now: datetime) -> Protection:
 
 
 def protected(pod: Pod, now: datetime) -> bool:
-    """Whether its annotation forbids to disrupt it at ``now``: without end, or for a duration from its start."""
+    """Whether ``karpenter.sh/do-not-disrupt`` forbids to disrupt the pod at ``now``, an aware instant: without end, or
+    for a duration from its start."""
     return DO_NOT_DISRUPT in pod.annotations and protection(pod, now).holds
 
 
@@ -63,10 +64,12 @@ def disruptable(pod: Pod, now: datetime) -> bool:
 
 
 def drainable(pod: Pod) -> bool:
-    """Whether a drain has anything to do with it: mirror pods and those that tolerate the taint stay."""
+    """Whether a drain has anything to do with it: mirror pods and those that tolerate Karpenter's taint
+    ``karpenter.sh/disrupted`` stay."""
     return not (pod.mirror or tolerates(pod, DISRUPTED))
 
 
 def evictable(pod: Pod, now: datetime) -> bool:
-    """Whether a drain would evict it now, so that PodDisruptionBudgets are asked: active, drainable, not protected."""
+    """Whether a drain would evict it now, so that PodDisruptionBudgets are asked: it is active, ``drainable``, and not
+    protected."""
     return pod.active and drainable(pod) and not protected(pod, now)

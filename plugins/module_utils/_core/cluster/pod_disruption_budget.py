@@ -38,7 +38,8 @@ class PodDisruptionBudget:
 
     @property
     def fully_blocking(self) -> bool:
-        """Whether it never allows anything; a whole number as ``minAvailable`` is not seen through, as upstream."""
+        """Whether it never allows anything: ``maxUnavailable`` 0 or ``0%``, ``minAvailable`` ``100%``. A whole number
+        as ``minAvailable`` is not seen through, as in Karpenter."""
         return self.max_unavailable in (0, "0%") or self.min_available == "100%"
 
     def lets_through(self, pod: Pod) -> bool:

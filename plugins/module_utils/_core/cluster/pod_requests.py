@@ -50,8 +50,7 @@ def pod_requests(
 
 def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
     """What core/v1 Pods as a member sent them (manifests) take together, whatever their phase; they are not counted as
-    ``pods``.
-    ValueError if a part of one is of another type than a Pod's.
+    ``pods``. ValueError if a part of one is of another type than a Pod's, or an amount no quantity.
 
     Most pods of a cluster are replicas: those that ask for the same are counted, and read once.
     """
@@ -66,7 +65,8 @@ def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
 
 
 def summed_requests(pods: t.Sequence[Pod]) -> Amounts:
-    """What ``Pod`` objects take together, whatever their phase, each counted as one of ``pods``; empty for none."""
+    """What ``Pod`` objects take together, whatever their phase, in 10^-9 of each resource's unit, each counted as one
+    of ``pods``; empty for none."""
     total: Amounts = {}
     for each in pods:
         total = added(total, dict(each.requests))

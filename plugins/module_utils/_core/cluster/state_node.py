@@ -71,7 +71,7 @@ class StateNode:
 
     @property
     def registered(self) -> bool:
-        """Whether the Node speaks for itself; before that its NodeClaim does. Nodes of nobody always do."""
+        """Whether the Node speaks for itself; before that its NodeClaim does. Always true without a NodeClaim."""
         if self.claim is None:
             return True
         return self.node is not None and (self.node.labels.get(REGISTERED) == "true" or self.initialized)
@@ -90,14 +90,14 @@ class StateNode:
 
     @property
     def labels(self) -> t.Mapping[str, str]:
-        """The Node's or the NodeClaim's, as ``name``."""
+        """Labels of the Node once it is ``registered``, before that of the NodeClaim."""
         if self.node is not None and self.registered:
             return self.node.labels
         return self.claim.metadata.labels if self.claim is not None else EMPTY
 
     @property
     def annotations(self) -> t.Mapping[str, str]:
-        """The Node's or the NodeClaim's, as ``name``."""
+        """Annotations of the Node once it is ``registered``, before that of the NodeClaim."""
         if self.node is not None and self.registered:
             return self.node.annotations
         return self.claim.metadata.annotations if self.claim is not None else EMPTY
@@ -109,7 +109,8 @@ class StateNode:
 
     @property
     def initialized(self) -> bool:
-        """Whether the Node has Karpenter's label for it, which Nodes of nobody lack."""
+        """Whether the Node has the label ``karpenter.sh/initialized``, which Nodes that Karpenter does not manage
+        lack."""
         return self.node is not None and self.node.labels.get(INITIALIZED) == "true"
 
     @property
@@ -141,23 +142,25 @@ class StateNode:
 
     @property
     def grace(self) -> str:
-        """``terminationGracePeriod`` of the NodeClaim; empty: a drain may take for ever."""
+        """``terminationGracePeriod`` of the NodeClaim, a duration such as ``30m``; empty: a drain may take for ever."""
         return self.claim.spec.termination_grace_period if self.claim is not None else ""
 
     @cached_property
     def free(self) -> t.Mapping[str, int]:
-        """What its pods leave of the Node, negative where they ask for more; empty without a Node."""
+        """What its pods leave of the Node, in 10^-9 of each resource's unit, negative where they ask for more; empty
+        without a Node."""
         return free_of(self.node.allocatable, self.pods) if self.node is not None else EMPTY
 
     @property
     def allocatable(self) -> t.Mapping[str, int]:
-        """What pods may ask for; of a node that is not initialized its NodeClaim tells what the Node does not yet.
-        FleetError ``invalid-quantity``."""
+        """What pods may ask for, in 10^-9 of each resource's unit; of a node that is not initialized its NodeClaim
+        tells what the Node does not yet. FleetError ``invalid-quantity`` as of ``amounts``."""
         return self._told(self.node.allocatable if self.node is not None else None, "allocatable")
 
     @property
     def capacity(self) -> t.Mapping[str, int]:
-        """All that the machine has, by the same rule."""
+        """All that the machine has, in 10^-9 of each resource's unit; of a node that is not initialized its NodeClaim
+        tells what the Node does not yet. FleetError ``invalid-quantity`` as of ``amounts``."""
         own = (self.node.capacity or self.node.allocatable) if self.node is not None else None
         return self._told(own, "capacity")
 
@@ -192,7 +195,8 @@ def age(node: Node, now: datetime) -> timedelta | None:
 
 
 def free_of(allocatable: t.Mapping[str, int], pods: t.Iterable[Pod]) -> dict[str, int]:
-    """What pods that have not ended leave of a node, negative where they ask for more."""
+    """What pods that have not ended leave of a node, in 10^-9 of each resource's unit, negative where they ask for
+    more."""
     free = dict(allocatable)
     for pod in pods:
         if not pod.ended:
@@ -230,8 +234,8 @@ class _NodeManifest:
 
 
 def read_node(document: t.Any) -> Node:
-    """A core/v1 Node; FleetError ``undecodable`` if it has not the structure of one, ``invalid-quantity``. One that is
-    cordoned has the taint for it."""
+    """A core/v1 Node; FleetError ``undecodable`` if it has not the structure of one, ``invalid-quantity`` if an amount
+    is none. One that is cordoned has the taint for it."""
     manifest = read_as(_NodeManifest, document, "Node")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     ready = find_condition(status.conditions, "Ready")

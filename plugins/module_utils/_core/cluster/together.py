@@ -25,12 +25,12 @@ class SilentGroup:
 
     @property
     def sentence(self) -> str:
-        """The group in one line."""
+        """The group in one line, such as ``region west: 3 of 3 do not answer``."""
         count = len(self.clusters)
         return f"{self.label} {self.value}: {count} of {count} do not answer"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data."""
+        """Plain data: ``label``, ``value``, ``clusters`` and ``sentence``."""
         return {
             "label": self.label,
             "value": self.value,
@@ -41,7 +41,8 @@ class SilentGroup:
 
 def silent_together(silent: t.Collection[str], fleet: t.Iterable[MemberCluster]) -> tuple[SilentGroup, ...]:
     """The groups of at least ``FEWEST`` clusters with one value of a label, of which none answers, the largest first
-    and each cluster in one at most; labels that all clusters of the fleet share say nothing. ``silent`` are names."""
+    (then by ``FIRST``, label and value) and each cluster in one at most; labels that all clusters of the fleet share
+    say nothing. ``silent`` are names."""
     members = tuple(fleet)
     groups: dict[tuple[str, str], list[str]] = {}
     for each in members:

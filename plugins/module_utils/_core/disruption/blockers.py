@@ -33,19 +33,22 @@ def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GR
 
 
 def past_grace(found: tuple[Blocker, ...], node: StateNode) -> tuple[Blocker, ...]:
-    """Of all that blocks a node what still does for eventual methods: where its NodeClaim has a terminationGracePeriod,
-    which no pod outlasts, what is not by a pod; elsewhere all of it."""
+    """Those of the blockers of a node that hold for eventual methods too, in the same order: where its NodeClaim has a
+    terminationGracePeriod, which no pod outlasts, all that are not by a pod; elsewhere all."""
     return tuple(each for each in found if not each.by_pod) if node.grace else found
 
 
 def node_blockers(state: ClusterState, node: StateNode, now: datetime) -> tuple[Blocker, ...]:
-    """The gates of the node itself that are closed at an aware instant, in upstream's order."""
+    """The gates of the node itself that are closed at an aware instant, in upstream's order: ``in-command``,
+    ``not-managed``, ``no-node``, ``not-initialized``, ``deleting``, ``nominated``, ``node-annotation``,
+    ``no-pool-label``, ``no-pool``; empty if none is."""
     return tuple(found for gate in _GATES if (found := gate(state, node, now)) is not None)
 
 
 def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datetime) -> tuple[Blocker, ...]:
-    """Pods that are protected at an aware instant, then pods that PodDisruptionBudgets hold, both in the order given;
-    one blocker for each pod, so that one that is protected is not told again."""
+    """Pods that do-not-disrupt protects at an aware instant (``pod-annotation``), then pods that would be evicted and
+    that a PodDisruptionBudget with nothing left holds (``pdb``) or that several cover (``pdb-several``), both in the
+    order given; at most one blocker for each pod, so that one that is protected is not told again."""
     shielded, held = [], []
     for pod in pods:
         if DO_NOT_DISRUPT in pod.annotations and pod.active:

@@ -20,7 +20,9 @@ PLACES = ("metadata", "spec.template.metadata", "spec.jobTemplate.spec.template.
 
 
 def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
-    """Findings about the annotation in any manifest, or a fragment of one, with the form that works."""
+    """Findings about the annotation in any manifest, or a fragment of one, in the order of ``PLACES``: ``wrong-type``,
+    an error, with the text to be written for a boolean or a number; ``do-not-disrupt-unreadable``, a warning that it
+    protects nothing. Empty without the annotation, and for what is no object."""
     on_node = isinstance(document, Mapping) and document.get("kind") == "Node"
     found: list[Lint] = []
     for place in PLACES:

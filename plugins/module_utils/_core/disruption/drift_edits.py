@@ -2,10 +2,10 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Which fields two manifests of a NodePool, an AKSNodeClass or an EC2NodeClass differ in, of which class each is, and
-which nodes of one cluster such an edit makes Drifted.
+which nodes of one cluster such an edit makes Drifted (Karpenter, ``Hash``).
 
-Fields are of four classes. A change of a ``static`` field changes the hash and so drifts every node; a ``special``
-one is judged node by node; ``behaviour`` drifts nothing; ``unhashed`` neither.
+Fields are of four classes. A change of a ``static`` field changes the hash and so drifts every node; a ``special`` one
+is judged node by node; ``behaviour`` drifts nothing; ``unhashed`` neither.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class _Named:
 
 @dataclass(frozen=True)
 class EditEffect:
-    """What an edit does: the changed paths with their classes, and by node why it will have drifted. ``unsure`` are
-    nodes of which nobody can tell from here, each with why."""
+    """What an edit does: the ``changed`` paths, each with its class, without those of no known class; by name of the
+    node why it will have ``drifted``. ``unsure`` are nodes of which nobody can tell from here, each with why."""
 
     changed: tuple[tuple[str, str], ...]
     drifted: t.Mapping[str, Drift]
@@ -87,7 +87,7 @@ class EditEffect:
 
 def field_class(kind: str, path: str) -> str | None:
     """The class of a field of a NodePool or node class (``static``, ``special``, ``behaviour`` or ``unhashed``), by its
-    path with dots; None if the field, or the kind, is not known."""
+    path with dots and without indexes; None if the field, or the kind, is not known."""
     for prefix, found in FIELD_CLASSES.get(kind, ()):
         if path == prefix or path.startswith(f"{prefix}."):
             return found
@@ -95,13 +95,15 @@ def field_class(kind: str, path: str) -> str | None:
 
 
 def drifts_pool(path: str) -> bool:
-    """Whether a change at that path of a NodePool, which may have indexes, makes all its nodes Drifted."""
+    """Whether a change at that path of a NodePool, which may have indexes, makes all its nodes Drifted; not so for
+    requirements, which are judged node by node."""
     return field_class(NODE_POOL, path.partition("[")[0]) == STATIC
 
 
 def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> EditEffect:
-    """Which nodes drift when ``new`` replaces ``old``: manifests of one object, as the server stores them, that are
-    compared. FleetError ``unknown-kind`` for a kind that is not in ``FIELD_CLASSES``, ``undecodable``."""
+    """Which nodes drift when ``new`` replaces ``old``: manifests of one object, as the server stores them, of which
+    ``spec`` is compared. Nodes are those with a NodeClaim. FleetError ``unknown-kind`` for a kind that is not in
+    ``FIELD_CLASSES``, ``undecodable``."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
     name = read_as(_Named, old, kind).metadata.name
@@ -122,7 +124,8 @@ def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any]
 
 
 def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode]:
-    """The nodes with a NodeClaim that come from the pool or the class of that name, by name."""
+    """The nodes with a NodeClaim that come from the pool of that name, or, for another ``kind`` than NodePool, from the
+    node class of that kind and name; by name."""
     nodes = sorted((each for each in state.nodes if each.claim is not None), key=lambda one: one.name)
     if kind == NODE_POOL:
         return [each for each in nodes if each.pool == name]

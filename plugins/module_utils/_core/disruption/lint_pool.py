@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything to be said about a NodePool, a patch or a fragment: problems, repairs, hazards of template and budgets."""
+"""Everything to be said about a Karpenter NodePool, a patch or a fragment: problems, repairs, hazards of template and
+budgets."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def lint_node_pool(
     nodes: int | None = None,
     policies: Policies = None,
 ) -> tuple[Lint, ...]:
-    """All findings about a NodePool, a patch or a fragment of one, budgets proved over the year after an aware instant.
+    """All findings about a NodePool, a patch or a fragment of one: problems, repairs, hazards of the template, then
+    budgets, proved over the year after an aware instant.
 
     ``nodes`` is the pool's size, ``policies`` what the cluster's own definition lists, where they are known.
     """

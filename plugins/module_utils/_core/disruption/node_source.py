@@ -71,7 +71,8 @@ def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_m
 
 def most_nodes_of_class(name: str, state: ClusterState) -> int:
     """How many nodes an AKSNodeClass may come to have: those that there are, all of which an edit of the subnet
-    replaces, and as many more as ``limits.nodes`` of its pools admits; a pool without that limit adds none."""
+    replaces, and as many more as ``limits.nodes`` of its pools admits; a pool without that limit, or with one that
+    cannot be read, adds none."""
     limits = {each.name: _limit(each.pool) for each in state.pools.values() if class_reference(each.pool).name == name}
     more = (limit - len(nodes_made_from(NODE_POOL, pool, state)) for pool, limit in limits.items())
     return len(nodes_made_from(AKS_NODE_CLASS, name, state)) + sum(max(each, 0) for each in more)

@@ -21,8 +21,10 @@ _BY_REASON = {DRIFTED: DRIFT, EMPTY_REASON: CONSOLIDATION, UNDERUTILIZED: CONSOL
 
 
 def origin(node: StateNode, now: datetime) -> str:
-    """The one origin of a disruption that goes on at an aware instant: one of those above, or Karpenter's own reason if
-    it is none of these; empty where none goes on."""
+    """Who disrupts the node at an aware instant: ``manual``, if one of our verbs has marked it; by the NodeClaim's
+    condition DisruptionReason ``Drift``, ``Consolidation`` or that reason itself; ``Expiration``, if it was deleted at
+    the end of its lifetime or later; else ``external``. Empty if nobody does. ValueError for an ``expireAfter`` that is
+    no duration."""
     if node.node is not None and node.node.annotations.get(DISRUPTED_BY):
         return MANUAL
     if not node.deleting:
@@ -34,7 +36,8 @@ def origin(node: StateNode, now: datetime) -> str:
 
 
 def disruptor(annotations: t.Mapping[str, str]) -> str:
-    """Which rotation has the node with these annotations in hand, or ``by-hand``; empty if none of our verbs has."""
+    """Which rotation has the node with these annotations in hand, by name, or ``by-hand``: what stands before the first
+    slash of ``gitops.fleet/disrupted-by``, made fit to be shown. Empty if none of our verbs has it."""
     return in_line(annotations.get(DISRUPTED_BY, "").partition("/")[0])
 
 

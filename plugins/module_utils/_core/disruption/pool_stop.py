@@ -41,7 +41,7 @@ def edited_since(pool: Mapping[str, t.Any]) -> str | None:
 
 
 def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
-    """The merge patch that gives a pool its budgets back; None if it is not stopped.
+    """The merge patch that gives a pool its budgets back, or takes them out if it had none; None if it is not stopped.
 
     FleetError ``budgets-unknown`` if what they were cannot be read.
     """

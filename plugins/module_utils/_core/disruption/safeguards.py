@@ -14,7 +14,8 @@ FIRST_IF_NEEDED = "if its pods need one"
 
 @dataclass(frozen=True)
 class SafeguardRow:
-    """Whether budgets, PodDisruptionBudgets and do-not-disrupt hold it back, and whether a replacement comes first."""
+    """Whether budgets, PodDisruptionBudgets and do-not-disrupt hold it back, and whether a replacement comes first:
+    ``yes``, ``no``, or in words when."""
 
     reason: str
     budgets: str
@@ -23,7 +24,7 @@ class SafeguardRow:
     replacement_first: str
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it."""
+        """As results have it: the fields, in camelCase."""
         return {
             "reason": self.reason,
             "budgets": self.budgets,

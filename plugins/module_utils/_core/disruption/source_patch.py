@@ -44,13 +44,13 @@ class SourcePatch:
 
     @property
     def path(self) -> str:
-        """Where the object is on a server."""
+        """Where the object is on a server: ``/apis/karpenter.sh/v1/nodepools/general``. KeyError for another kind."""
         return f"/apis/{self.api_version}/{_PLURALS[self.kind]}/{self.name}"
 
     @property
     def shown(self) -> Document:
-        """The patch without the fields of ``spec`` that may hold secrets; of annotations only Karpenter's and ours are
-        told, of others that they are written."""
+        """The patch with ``(not shown)`` in place of values of ``spec`` that may hold secrets, and of annotations that
+        are neither Karpenter's nor ours; what is to be taken away (None) in ``spec`` stays told."""
         return {key: _SHOWN[key](each) if key in _SHOWN else each for key, each in self.patch.items()}
 
 

@@ -46,7 +46,8 @@ class Subnet:
 
     @property
     def free(self) -> int:
-        """How many addresses nodes can still have, negative if more are used; FleetError ``invalid-cidr``."""
+        """How many addresses nodes can still have: those of all prefixes without the five that Azure keeps of each,
+        less those in use; negative if more are used. FleetError ``invalid-cidr``."""
         return sum(max(_range(each).num_addresses - RESERVED_ADDRESSES, 0) for each in self.prefixes) - self.used
 
 
@@ -74,7 +75,9 @@ class Network:
 
 
 def check_subnet_change(old: str, new: str, network: Network, override: bool = False) -> tuple[Lint, ...]:
-    """Findings about an edit of the field, empty texts for the cluster's own subnet; FleetError ``invalid-cidr``.
+    """Findings about an edit of the field, an empty text for the cluster's own subnet; none if both are one, in any
+    case. Errors are ``subnet-malformed``, which stands alone, ``subnet-migration-unsupported``, ``subnet-missing``,
+    ``subnet-overlap`` and ``subnet-too-small``; ``subnet-routes-unconfirmed`` is a note. FleetError ``invalid-cidr``.
 
     ``override`` lets an unsupported move through, with a warning for the report.
     """

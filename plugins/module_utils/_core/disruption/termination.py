@@ -32,13 +32,14 @@ class Removal:
     grace_seconds: int | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: the fields, in camelCase."""
         return {"pod": self.pod, "action": self.action, "text": self.text, "graceSeconds": self.grace_seconds}
 
 
 @dataclass(frozen=True)
 class Drain:
-    """``removals`` of one step; the drain is ``done`` when no pod is left to wait for."""
+    """``removals`` of one step; the drain is ``done`` when no pod is left to wait for. ``deadline`` is when it ends by
+    force, an aware instant; None: never."""
 
     removals: tuple[Removal, ...]
     deadline: datetime | None
@@ -76,7 +77,8 @@ def deadline(claim: NodeClaim) -> datetime | None:
 
 def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
     """What is to be done at an aware instant, by the key of the pod: those past their time are deleted, the first tier
-    that has pods is evicted, others wait. Pods that a drain leaves where they are, and stuck ones, are not in it.
+    that has pods is evicted, others wait. Tiers are plain pods, plain daemons, critical pods, critical daemons. Pods
+    that a drain leaves where they are, and stuck ones, are not in it.
 
     A pod is past its time once less is left until the deadline than it asks for; without ``until`` none ever is.
     """

@@ -45,8 +45,8 @@ FOLLOWING = StageRow(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is assumed: how long the upgrade of a member takes, how long after its opening a gate (by id) is approved
-    (None: never), and how far to look."""
+    """What is assumed: how long the upgrade of a member (by name) takes, how long after its opening a gate (by id) is
+    approved (None: never), and the instant up to which to look."""
 
     upgrade: t.Callable[[str], timedelta]
     approval: t.Callable[[str], timedelta] | None
@@ -66,7 +66,7 @@ class Standstill:
 @dataclass
 class Course:
     """A run as it goes. ``held`` is what each member waited for before it started: reason and message; ``standstills``
-    are in order of time.
+    are in order of time; ``views`` are changed as obstacles end.
 
     ``changes_at`` is the next instant at which anything changes without anybody's doing, ``changes_by`` says what does.
     """

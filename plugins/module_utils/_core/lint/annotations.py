@@ -30,7 +30,8 @@ CONTAINERS = ("spec.template.spec.containers", "spec.template.spec.initContainer
 
 
 def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Remarks on a manifest of a kind that is not checked otherwise."""
+    """Remarks on a manifest of a kind that is not checked otherwise: on Karpenter's annotation ``do-not-disrupt``, its
+    feature gate for drift, and the annotation ``gitops.fleet/ignore``."""
     kind = str(document.get("kind"))
     faults = [of_lint(each) for each in lint_do_not_disrupt(document)]
     yield from faults

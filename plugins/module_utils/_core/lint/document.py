@@ -93,7 +93,8 @@ def judge_document(document: t.Any, start: datetime, holes: bool = False, writte
 
 
 def mend(judged: Judged, consent: bool = False) -> t.Any:
-    """A copy of the document with the mended forms in it; None if nothing is mended.
+    """A copy of the document, in the place where it belongs (``judged.whole``), with the mended forms in it; None if
+    nothing is mended.
 
     What disrupts nodes by being applied stays as it was, unless there is consent. A later form for a place that an
     earlier one has made already is left out.

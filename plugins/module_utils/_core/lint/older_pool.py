@@ -24,7 +24,7 @@ _CONSENT = (
 
 
 def as_v1(document: Mapping[str, t.Any]) -> tuple[Mapping[str, t.Any], LintProblem]:
-    """The pool as v1 has it, and the remark that it is to be written so.
+    """The pool as v1 has it, and the remark ``unsupported-version`` that it is to be written so.
 
     Without a mended form where a part has no place in v1: a kubelet block belongs to the node class then.
     """

@@ -53,7 +53,8 @@ def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
 
 
 def selected_elsewhere(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Remarks on selectors of a ResourcePlacement that mean kinds which lie in no namespace."""
+    """Remarks on selectors of a ResourcePlacement that mean kinds which lie in no namespace; kinds that Kubernetes does
+    not have itself are passed over."""
     rows = field(document, "spec.resourceSelectors")
     for index, each in enumerate(rows if isinstance(rows, list) else ()):
         group, kind = (each.get(key) if isinstance(each, Mapping) else None for key in ("group", "kind"))

@@ -21,7 +21,9 @@ _CLUSTER_ID = re.compile(
 
 
 def judge_resource(resource: ServiceResource) -> t.Iterator[LintProblem]:
-    """Remarks with paths of the document. The service takes the fields that our kind of the same name has."""
+    """Remarks with paths of the document on a resource of Azure's JSON (a template, or what ``az`` prints). The service
+    takes the fields that our kind of the same name has. Values that are expressions of a template are not judged; of a
+    member the id of its cluster is, too."""
     manifest = resource.manifest()
     judged = judge(manifest)
     for each in (*map(of_found, judged.problems), *map(of_finding, judged.findings)):

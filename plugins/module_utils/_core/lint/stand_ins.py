@@ -44,7 +44,8 @@ def with_quotes(text: str) -> str:
 
 
 def without_holes(text: str) -> tuple[str, tuple[int, ...]]:
-    """The text without lines that are nothing but ``...``, which stay empty, and their numbers."""
+    """The text without indented lines that are nothing but ``...``, which stay empty, and their numbers, from 1. At the
+    beginning of a line ``...`` ends a document, and stays."""
     numbers: list[int] = []
     line = 1
     before = 0
@@ -56,8 +57,8 @@ def without_holes(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def without_stand_ins(remarks: t.Iterable[LintProblem], document: t.Any, inside: str) -> t.Iterator[LintProblem]:
-    """The remarks, of which errors and warnings about a value that is not there yet become a note, one for each path.
-    ``inside`` as in ``Judged``."""
+    """The remarks, of which errors and warnings about a value that is not there yet (``is_stand_in``) become a note
+    ``stand-in``, one for each path. ``inside`` is what paths of remarks begin with and the document lacks."""
     told: set[str] = set()
     for each in remarks:
         if each.level not in (ERROR, WARNING) or not is_stand_in(

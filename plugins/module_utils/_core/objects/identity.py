@@ -36,7 +36,7 @@ class ObjectId:
 
     @property
     def key(self) -> ObjectKey:
-        """The object over all versions of its API."""
+        """Group, kind, namespace and name: the object over all versions of its API."""
         return self.group, self.kind, self.namespace, self.name
 
     def as_dict(self) -> dict[str, str]:

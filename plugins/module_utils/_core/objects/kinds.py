@@ -105,10 +105,12 @@ class Kind:
 
     @property
     def kind(self) -> str:
+        """The name of the kind, as in manifests."""
         return self.cls.__name__
 
     @property
     def api_versions(self) -> tuple[str, ...]:
+        """Its versions with their group, as in ``apiVersion``: ``gitops.fleet/v1alpha1``."""
         return tuple(f"{self.group}/{version}" for version in self.versions)
 
 

@@ -54,8 +54,8 @@ Secrets = t.Container[tuple[str, str]]
 
 def is_reserved_namespace(name: str) -> bool:
     """Whether no placement may select the namespace: ``default``, ``kube-*`` and ``fleet-*`` exist on each member for
-    its own ends. In ours the hub keeps the key of its digests, leases and often the members' credentials, and members
-    keep what is placed on them."""
+    its own ends. In ``gitops-fleet`` the hub keeps the key of its digests, leases and often the members' credentials,
+    and members keep what is placed on them."""
     return name in ("default", NAMESPACE) or name.startswith(RESERVED_PREFIXES)
 
 
@@ -85,7 +85,7 @@ def refusal(
 
 def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
     """The problems ``malformed-metadata`` of labels and annotations of an object to be placed that no API server reads:
-    they map keys to texts."""
+    they map keys to texts, or to null."""
     for key, found in (("labels", labels_of(manifest)), ("annotations", annotations_of(manifest))):
         where = f"{each} metadata.{key}"
         if not isinstance(metadata_of(manifest).get(key) or {}, t.Mapping):

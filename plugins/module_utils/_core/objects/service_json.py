@@ -71,7 +71,7 @@ class ServiceResource:
 
     @property
     def body(self) -> Mapping[str, t.Any]:
-        """Its fields."""
+        """Its fields: ``properties``, or the resource itself where they are not nested."""
         return self.value["properties"] if self.nested else self.value
 
     @property
@@ -82,7 +82,7 @@ class ServiceResource:
 
     @property
     def owner(self) -> str:
-        """The fleet or the cluster that it belongs to; empty where that is not told."""
+        """The name of the fleet or the cluster that it belongs to; empty where that is not told."""
         found = _ID.search(str(self.value.get("id") or ""))
         name = str(self.value.get("name") or "")
         if found:

@@ -54,7 +54,7 @@ class PoolFreeze:
     clusters: tuple[str, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The freeze as reports have it."""
+        """The freeze as reports have it: ``what``, ``start`` and ``end`` in RFC 3339, ``clusters``."""
         return {
             "what": self.what,
             "start": write_time(self.start, SECONDS),
@@ -106,8 +106,9 @@ class PoolCalendar:
 def pool_calendar(
     document: t.Any, where: str, start: datetime, nodes: int | None, clusters: t.Sequence[str] = ()
 ) -> PoolCalendar:
-    """A year of a pool's manifest from an aware instant on; less where its budgets change all the time. ``nodes`` None:
-    ASSUMED_NODES. A manifest that cannot be read gives a calendar with ``problems``."""
+    """A year of a pool's manifest from ``start``, an aware instant, on; less where its budgets change all the time
+    (``MOST_CHANGES``). ``nodes`` None: ``ASSUMED_NODES``. ``where`` is told back. A manifest that cannot be read gives
+    a calendar with ``problems``, which ends where it starts."""
     examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
     metadata = document.get("metadata") if isinstance(document, t.Mapping) else None
     name = str((metadata or {}).get("name") or "")

@@ -80,7 +80,7 @@ class DriftKnown:
 
     @property
     def as_of(self) -> str:
-        """As of when it is known, or that it is not, as a part of a sentence."""
+        """As of when drift is known in these places, or that it is not, as a part of a sentence."""
         if not self.places:
             return "nothing is placed"
         last = f"not looked since the last apply at {_time(self.applied)}"
@@ -95,7 +95,8 @@ class DriftKnown:
 
     @property
     def words(self) -> str:
-        """What has drifted, and as of when; nothing is counted where nobody looked."""
+        """What has drifted, and as of when, such as ``2 objects drifted, looked at 2026-11-25T10:00:00Z``; nothing is
+        counted where nobody looked."""
         if not self.objects and not self.looked:
             return self.as_of
         found = f"{self.objects} object{'' if self.objects == 1 else 's'} drifted" if self.objects else "no drift"
@@ -116,7 +117,8 @@ class DriftKnown:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetDrift:
-    """Everything that is known: ``clusters`` are those that hold something, by name."""
+    """Everything that is known: ``clusters`` are those where something is placed or was looked at, by name; ``rows``
+    are by placement and cluster."""
 
     rows: tuple[DriftRow, ...] = ()
     clusters: t.Mapping[str, DriftKnown] = field(default_factory=dict)
@@ -127,7 +129,8 @@ def drift_known(
     recorded: t.Iterable[DriftRow], applied: t.Mapping[Place, datetime | None], look: DriftLook | None = None
 ) -> FleetDrift:
     """What is known of every place in ``applied``, which tells when an apply was there last, and of those that the look
-    has seen. Of a place that both know, the newer counts."""
+    has seen. Of a place that both know, the newer counts, of equal instants the look; what the other has found there is
+    left out."""
     places = {**dict.fromkeys(sorted(look.looked) if look else ()), **applied}
     seen = frozenset(each for each in look.looked if _is_newer(look.at, applied.get(each))) if look else frozenset()
     kept = [each for each in recorded if (each.placement, each.cluster) not in seen]
@@ -160,7 +163,8 @@ def applied_at(bindings: t.Iterable[ClusterResourceBinding], status: PlacementSt
 
 
 def drift_rows(placement: str, status: PlacementStatus) -> t.Iterator[DriftRow]:
-    """What is recorded of drift and differences, a row for each field; one without a path where no field is named."""
+    """What is recorded of drift and differences of a placement, which is named ``placement``: a row for each field, by
+    cluster; one without a path where no field is named."""
     for each in status.placement_statuses:
         for one in each.drifted_placements:
             for detail in one.observed_drifts or (PatchDetail(path=""),):

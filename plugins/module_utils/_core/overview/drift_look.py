@@ -61,7 +61,8 @@ def read_look(document: t.Any, where: str, now: datetime) -> DriftLook:
 
 
 def other_records(look: DriftLook | None, place: str) -> tuple[Problem, ...]:
-    """What is to be told of a look that went by other records than those at ``place``."""
+    """A Problem ``other-records`` for a look that went by other records than those at ``place``; empty without a look,
+    or where it does not say."""
     if look is None or not look.place or look.place == place:
         return ()
     message = f"who looked for drift went by the records {look.place}, and not by {place}"

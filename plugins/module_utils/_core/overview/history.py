@@ -24,7 +24,8 @@ _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds
 @dataclass(frozen=True, kw_only=True)
 class HistoryFilter:
     """Which rows are wanted; what is empty, or None, matches all. ``about`` is a kind, a name (``namespace/name`` for
-    one in a namespace), or both as ``kind/name``. Instants are aware."""
+    one in a namespace), or both as ``kind/name``. Instants are aware, and inclusive: what had ended before ``since`` or
+    begun after ``until`` is left out, what goes on is not over."""
 
     since: datetime | None = None
     until: datetime | None = None

@@ -35,7 +35,7 @@ class PartChange:
     words: str
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it."""
+        """As results have it: ``change`` (comes, goes, changes), ``what`` and ``words``."""
         return {"change": MARKS[self.mark], "what": self.what, "words": self.words}
 
 
@@ -53,14 +53,15 @@ class MaintenanceChange:
         return ", ".join(f"{each.what} {MARKS[each.mark]}" for each in self.parts)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: ``name``, ``change`` (comes, goes, changes) and ``parts``."""
         return {"name": self.name, "change": MARKS[self.mark], "parts": [each.as_dict() for each in self.parts]}
 
 
 def maintenance_change(
     name: str, before: FleetMaintenanceSpec | None, after: FleetMaintenanceSpec | None
 ) -> MaintenanceChange:
-    """What becomes other; None: it is not there before, or after. Without parts both say the same."""
+    """What becomes other, windows first, then freezes and budgets; None: it is not there before, or after. Without
+    parts both say the same."""
     old, new = before or FleetMaintenanceSpec(), after or FleetMaintenanceSpec()
     parts = (
         *_parts(old.windows, new.windows, "window", _window_key, _window),

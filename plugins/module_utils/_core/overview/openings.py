@@ -59,7 +59,7 @@ class ClosedSpan:
         return self.span == self.of
 
     def as_dict(self, clock: tzinfo) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: as ``OpenSpan``, with ``whole`` and ``freeze``."""
         return {**self.span.as_dict(clock), "whole": self.whole, "freeze": self.freeze}
 
 
@@ -122,7 +122,8 @@ class ClusterOpenings:
 
 def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission:
     """Whether the work may begin on the member at ``now``, and its openings that meet the span from then to ``until``;
-    those that reach further are told whole."""
+    those that reach further are told whole. UNKNOWN, and without openings, where its windows are not known; HELD where
+    something else than windows and freezes is against it."""
     view = times.view
     blocker, opens = obstacle(view, now), closed_until(view, now)
     held = tuple(each.message for each in view.obstacles if each.until is None)
@@ -145,15 +146,15 @@ def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission
 
 
 def moves(before: Permission, after: Permission) -> bool:
-    """Whether an opening is another one, or the member is in another state."""
+    """Whether the state of a permission, its next opening or its openings are other ones after than before."""
     return (before.state, before.next, before.openings) != (after.state, after.next, after.openings)
 
 
 def entries(
     found: t.Mapping[str, t.Mapping[str, MemberTimes]], now: datetime, until: datetime
 ) -> dict[str, tuple[Appointment, ...]]:
-    """By the work the entries of a calendar, for members by name: openings and freezes that meet the span, one for all
-    members that share it."""
+    """By the work (UPGRADE, NODES) the entries of a calendar, for members by name: openings and freezes that meet the
+    span from ``now`` to ``until``, one for all members that share it, by start; none for what is always open."""
     return {work: tuple(_entries(members, now, until)) for work, members in found.items()}
 
 

@@ -58,8 +58,9 @@ def checked_report(document: t.Any, where: str) -> Report:
 
 
 def changes(old: Report, new: Report) -> t.Iterator[Change]:
-    """What has changed of clusters, placements, runs and drift, each by name; ``old`` is of ``checked_report``. Who
-    holds a placement counts, and not who is to gain it."""
+    """What has changed of clusters, placements, runs and drift, in this order and each by name; ``old`` is of
+    ``checked_report``. Who holds a placement counts, and not who is to gain it. Drift that is not told any more counts
+    as mended only if somebody has looked."""
     for name, before, after in _pairs(old["clusters"], new["clusters"]):
         yield from (Change("cluster", name, text) for text in _cluster(before, after))
     held, holds = _holders(old), _holders(new)

@@ -48,8 +48,9 @@ class Approved:
 def read_approved(document: t.Any, where: str) -> Approved:
     """The plan in ``document``, the parsed JSON of a file that ``write_plan`` made; ``where`` is the file.
 
-    FleetError ``plan-invalid`` with everything that has not its form, ``plan-too-old`` or ``plan-too-new`` for another
-    schema, ``plan-doctored`` when the file shows something else than its digests stand for.
+    FleetError ``plan-invalid`` with everything that has not its form (fields that no digest covers are not looked at),
+    ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` when the file
+    shows something else than its digests stand for, or lists a placement or a cluster of one twice.
     """
     schema = document.get("schema", 1) if isinstance(document, dict) and "digest" in document else None
     if not isinstance(schema, int) or isinstance(schema, bool):

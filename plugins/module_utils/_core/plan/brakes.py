@@ -31,7 +31,8 @@ class BrakeLimits:
 @dataclass(frozen=True, kw_only=True)
 class Brake:
     """``tripped`` says that the limit is exceeded; a tripped brake stops the apply unless it is ``lifted``. ``option``
-    is what would lift it, as it is written (``max_removals: 3``)."""
+    is what would lift it, as it is written (``max_removals: 3``). ``message`` and ``option`` are there whether it has
+    tripped or not."""
 
     name: str
     tripped: bool
@@ -45,7 +46,8 @@ class Brake:
         return self.tripped and not self.lifted
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The brake as plan files and results have it; the option that lifts it is told by the refusal."""
+        """The brake as plan files and results have it: ``name``, ``stops``, ``lifted`` and ``message``; the option that
+        lifts it is told by the refusal."""
         return {"name": self.name, "stops": self.stops, "lifted": self.lifted, "message": self.message}
 
 
@@ -67,14 +69,15 @@ class ObjectLoss:
 
 
 def permitted(limit: int | str, held: int) -> int:
-    """How many of ``held`` may go under ``limit``, a number or a percentage, rounded down; one always may. ValueError
-    for another text."""
+    """How many of ``held`` may go under ``limit``, a number or a percentage such as ``30%``, rounded down; one always
+    may, whatever the limit. ValueError for another text."""
     return max(1, scaled(limit, held, round_up=False))
 
 
 def removals(placement: str, held: int, lost: int, limit: int | str) -> Brake:
     """The brake ``max_removals``: ``lost`` of the ``held`` clusters lose the placement. It trips beyond what the
-    default or ``limit`` permits; a ``limit`` above the default that permits the loss lifts it."""
+    default or ``limit`` permits; a ``limit`` above the default that permits the loss lifts it. ValueError as of
+    ``permitted``."""
     default, allowed = permitted(DEFAULT_REMOVALS, held), permitted(limit, held)
     return Brake(
         name="max_removals",
@@ -98,7 +101,8 @@ def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
 
 def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int | str) -> Brake:
     """The brake ``max_object_removals``, over clusters that keep the placement: trips if one of them loses more objects
-    than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it."""
+    than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The message
+    tells of the cluster that loses the greatest share. ValueError as of ``permitted``."""
     found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]
     stopped = [each for each in found if each.exceeds(limit)]
     worst = max(stopped or found, key=lambda each: each.deleted / max(1, each.held), default=None)
@@ -135,7 +139,7 @@ def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
 
 def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
     """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware. Nothing
-    lifts it but a larger limit."""
+    lifts it but a larger limit; ``option`` names one in seconds, a minute above the age."""
     age = now - captured_at
     return Brake(
         name="max_facts_age",
@@ -147,9 +151,9 @@ def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
 
 
 def older_source(placement: str, revision: str, last: str, older: bool | None, allow: bool, deepen: str = "") -> Brake:
-    """The brake ``allow_older``: trips unless ``older`` is False, for a ``revision`` that does not descend from
-    ``last`` would undo newer work. ``older`` is None if that cannot be told, ``deepen`` the command after which it
-    can."""
+    """The brake ``allow_older``: trips unless ``older`` is False, for a Git ``revision`` that does not descend from
+    ``last``, the one applied last, would undo newer work; ``allow`` lifts it. ``older`` is None if that cannot be told,
+    ``deepen`` the command after which it can."""
     unknown = f"it cannot be told whether revision {revision[:12]} is a descendant of {last[:12]}, applied last"
     known = f"revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last"
     return Brake(

@@ -34,8 +34,8 @@ def plan_digest(
     empty_first: bool = False,
 ) -> str:
     """The digest of one plan: hex SHA-256 over the placement and its spec, clusters gained, kept and lost, every object
-    as each cluster gets it, what is deleted and what is released on each cluster, and the brakes lifted. Not covered:
-    facts, scores, live state, our own version."""
+    as each cluster gets it, what is deleted and what is released on each cluster, the brakes lifted, and
+    ``empty_first``. Not covered: facts, scores, live state, our own version."""
     apart = _rows(renderings)
     return digest_of(
         {
@@ -84,7 +84,7 @@ def plans_digest(digests: t.Mapping[str, str]) -> str:
 
 
 def contents_digest(plan: PlacementPlan) -> str:
-    """The digest of everything that any cluster is to get, whether it has it already or not."""
+    """The digest (hex SHA-256) of everything that any cluster is to get, whether it has it already or not."""
     return digest_of([plan.resource_hash, _rows(plan.renderings)])
 
 

@@ -30,7 +30,8 @@ class Looked:
 
     @property
     def sentence(self) -> str:
-        """All three in one line; empty where there is nothing to tell."""
+        """Where something drifted, where something is due, and who was not looked at and why, in one line; empty where
+        there is nothing to tell. After ``MOST_REASONS`` different reasons only the clusters are named."""
         parts = [f"{_clusters(self.drifted)} drifted ({listed(self.drifted)})"] if self.drifted else []
         if self.due:
             parts.append(f"something is due on {_clusters(self.due)} ({listed(self.due)})")
@@ -45,13 +46,14 @@ class Looked:
 
     @property
     def calm(self) -> str:
-        """That all is as it was placed; empty where something is to be told, or nothing was looked at."""
+        """A sentence that all is as it was placed; empty where something is to be told, or nothing was looked at."""
         where = f"{self.seen} cluster{'' if self.seen == 1 else 's'}"
         return "" if self.sentence or not self.seen else f"nothing has drifted, and nothing is due, on {where}"
 
     @property
     def hints(self) -> list[str]:
-        """How those that were not looked at come into reach again, a line for each way."""
+        """How those that were not looked at come into reach again, a line for each hint, with the clusters that it is
+        for."""
         ways: dict[str, list[str]] = {}
         for name, problem in self.unseen.items():
             if problem.hint:
@@ -59,7 +61,8 @@ class Looked:
         return [f"{listed(names)}: {hint}" for hint, names in ways.items()]
 
     def message(self, problems: t.Iterable[Problem] = ()) -> str:
-        """First the sentence, in one line; then the hints, and what else of the problems has failed."""
+        """Lines: the sentence, then the hints, then those of ``problems`` that the sentence has not told; empty if
+        there is nothing of these."""
         told = {(each.code, each.message) for each in self.unseen.values()}
         others = [str(each) for each in problems if (each.code, each.message) not in told]
         return "\n".join(filter(None, [self.sentence, *self.hints, *others]))
@@ -74,8 +77,9 @@ class Looked:
 def looked_at(
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]], expected: t.Container[tuple[str, str]] = ()
 ) -> Looked:
-    """What the outcomes say, by placement and cluster. Of a placement and a cluster in ``expected`` nobody expects that
-    it can be looked at."""
+    """What ``outcomes``, by placement and cluster, say. An error of a (placement, cluster) in ``expected`` is left out,
+    since nobody expects that it can be looked at. A cluster that could be looked at for one placement and not for
+    another counts as seen, and is told as unseen."""
     drifted: set[str] = set()
     due: set[str] = set()
     unseen: dict[str, Problem] = {}

@@ -83,7 +83,8 @@ class MemberStep:
         return None if self.manifest is None else left_alone(self.manifest, live, MANAGER)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The step as results have it: object and action, and of the rest what there is."""
+        """The step as results have it: ``object`` and ``action``, and of ``reason`` with ``message``, ``missing``,
+        ``drifts``, ``diffs`` and ``changes`` what there is."""
         row: dict[str, t.Any] = {"object": str(self.id), "action": self.action}
         if self.reason:
             row |= {"reason": self.reason, "message": self.message}
@@ -112,7 +113,8 @@ def _in_our_namespace(each: ObjectId) -> bool:
 
 
 def abandons(placement: ClusterResourcePlacement, deleting: bool) -> bool:
-    """Whether everything that leaves is released (``deleteStrategy: Abandon``, which is about the placement's end)."""
+    """Whether everything that leaves is released (``deleteStrategy: Abandon`` of KubeFleet, which is about the
+    placement's end: False unless ``deleting``)."""
     strategy = placement.spec.strategy.delete_strategy
     return deleting and strategy is not None and strategy.propagation_policy == "Abandon"
 
@@ -127,13 +129,13 @@ def decide_member(
     abandon: bool = False,
     shows: bool = False,
 ) -> tuple[MemberStep, ...]:
-    """The steps for each object on one member, in the order in which they are carried out: applies by wave, then
-    removals in reverse.
+    """The steps for each object on one member, in the order in which they are carried out: applies by wave and in a
+    wave by identity, then removals in reverse.
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member. Namespaces and
-    CustomResourceDefinitions that leave are released, not deleted, unless their kind is in ``prune_kinds``.
-    ``abandon`` releases everything that leaves. With ``shows`` updates tell what they change. ``applyset`` is the ID of
-    the placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more.
+    CustomResourceDefinitions that leave are released, not deleted, unless their kind is in ``prune_kinds``. ``abandon``
+    releases everything that leaves. With ``shows`` updates tell what they change. ``applyset`` is the ID of the
+    placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}

@@ -31,7 +31,8 @@ def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[Obj
 
 def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[FieldChange, ...]:
     """What differs between two manifests of ours in their sealed form, at most ``MOST_FIELDS``; reserved labels and
-    annotations that are gone come last. Values of Secrets are masked, labels apart."""
+    annotations that are gone come last. Values of Secrets are masked, labels apart; where their content came from is
+    not compared."""
     new, old = without_source(new), without_source(old)
     rows = [(one.path, one.live, one.desired) for one in differences(new, old, MOST_FIELDS, full=True)]
     for part, of in (("labels", labels_of), ("annotations", annotations_of)):

@@ -70,13 +70,13 @@ class MemberOutcome:
 
     @property
     def account(self) -> str:
-        """What was written, in words."""
+        """The objects that were written, in words, and one of which that is not known; ``nothing`` without any."""
         text = ", ".join(map(str, self.wrote)) or "nothing"
         return f"{text} ({self.doubtful} was on its way)" if self.doubtful else text
 
     @property
     def unremoved(self) -> tuple[ObjectId, ...]:
-        """What should have left the member and is still there."""
+        """What should have left the member and failed to: it is still there."""
         failed = {each.id for each in self.failures}
         return tuple(each.id for each in self.steps if each.id in failed and each.action in (PRUNE, RELEASE))
 
@@ -86,7 +86,8 @@ class MemberOutcome:
         return self.done and self.error is None and not self.failures
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The outcome as results have it: steps that are more than unchanged, the number of the others, what failed."""
+        """The outcome as results have it: ``steps`` that are more than unchanged, ``unchanged`` (the number of the
+        others), ``failures`` if any; and with ``error`` also ``written`` and ``doubtful`` (empty if nothing is)."""
         row: dict[str, t.Any] = {"steps": [each.as_dict() for each in self.steps if each.action != UNCHANGED]}
         row["unchanged"] = sum(1 for each in self.steps if each.action == UNCHANGED)
         if self.failures:

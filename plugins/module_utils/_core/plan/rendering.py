@@ -82,7 +82,8 @@ class _Trouble:
 
 def placed(manifest: Manifest, sealing: Sealing, origin: Origin | None = None) -> Rendered:
     """A manifest as members get it: cleaned, and sealed and hashed for the records. Without a key its hash does not
-    cover what Secrets hold. FleetError ``unnamed-object``, ``not-json``, ``object-too-large``."""
+    cover what Secrets hold. FleetError ``object-too-large``, and ``unnamed-object`` and ``not-json`` as of ``identify``
+    and ``object_hash``."""
     clean = cleaned(manifest)
     large = _too_large(identify(clean), clean)
     if large:
@@ -97,7 +98,9 @@ def by_cluster(
     """What ``overrides`` (the attached ones in their order) make of the objects on each of the clusters.
 
     Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
-    cannot be done, each with cluster, object and place in the override.
+    cannot be done, each with cluster, object and place in the override: the problems of ``overridden``,
+    ``override-identity``, ``malformed-metadata``, ``bad-ignore``, ``object-too-large``, and why an object may never be
+    placed. After the first ``TOLD`` clusters of one problem the others are named together.
     """
     if not overrides:
         return ByCluster()
@@ -216,7 +219,7 @@ def _told(troubles: t.Iterable[_Trouble]) -> t.Iterator[Problem]:
 
 def renderings(objects: Contents, rendered: t.Mapping[str, Contents]) -> tuple[Rendering, ...]:
     """How what clusters get differs from ``objects``; clusters that get the same together, in order of their first
-    name."""
+    name. ``rendered`` is by cluster, and has those alone that get something else."""
     groups: dict[tuple[t.Any, ...], list[str]] = {}
     for cluster, contents in sorted(rendered.items()):
         groups.setdefault(tuple((each.id, each.hash) for each in contents), []).append(cluster)

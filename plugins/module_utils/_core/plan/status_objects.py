@@ -51,8 +51,8 @@ def _selected(each: Rendered) -> ResourceIdentifier:
 def failed_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, generation: int, now: datetime
 ) -> tuple[FailedPlacement, ...]:
-    """What could not be applied or is not gone, at most ``DETAILS`` objects; what had failed in ``old`` keeps the
-    transition time of its condition."""
+    """What could not be applied or is not gone, at most ``DETAILS`` objects in the order of the failures; what had
+    failed in ``old`` keeps the transition time of its condition."""
     before = {_place(each): each.condition for each in (old.failed_placements if old else ())}
     return tuple(
         FailedPlacement(
@@ -91,8 +91,8 @@ def drifted_placements(
 def diffed_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, now: datetime
 ) -> tuple[DiffedPlacement, ...]:
-    """Differences that a takeover or a report found, with the same limits and first observations; a missing object has
-    the path ``/``."""
+    """Differences that a takeover or a report found; at most ``DETAILS`` objects, and as many fields of each. The first
+    observation is that in ``old``, else ``now``. A missing object has the single path ``/``."""
     first = {_place(each): each.first_diffed_observed_time for each in (old.diffed_placements if old else ())}
     rows = []
     for step in outcome.steps:

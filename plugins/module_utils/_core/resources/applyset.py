@@ -60,6 +60,7 @@ class InventoryEntry:
 class ApplySet:
     """The parent's content.
 
+    ``placement`` is named as ``PlacementKey`` writes it; ``uid`` and ``generation`` are the placement's own.
     ``decision`` holds ``affinityScore`` and ``priorityScore`` of the decision that picked the member.
     ``policy_snapshot`` and ``resource_snapshot`` are names, the hashes belong to them.
     """
@@ -100,7 +101,8 @@ def applyset_id(placement: str) -> str:
 
 
 def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
-    """The ConfigMap that records the ApplySet on the member. Nothing is written here."""
+    """The ConfigMap that records the ApplySet on the member; its data are three JSON texts: ``placement``, ``record``,
+    ``inventory``. Nothing is written here."""
     ids = [held.id for held in applyset.inventory]
     kinds = sorted({f"{each.kind}.{each.group}" if each.group else each.kind for each in ids})
     namespaces = sorted({each.namespace for each in ids if each.namespace} - {NAMESPACE})
@@ -139,7 +141,8 @@ def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
 
 
 def too_many(placement: str, objects: t.Sequence[ObjectId]) -> Problem | None:
-    """A Problem ``too-many-objects`` where the parent could not list all that a member is to keep; None else."""
+    """A Problem ``too-many-objects`` where the parent could not list all that a member is to keep (more than
+    ``MOST_INVENTORY`` bytes); None else. ``placement`` is its name."""
     if len(objects) <= _SURELY_FEW:
         return None
     entries = tuple(InventoryEntry(id=each, hash="0" * 64) for each in objects)
@@ -223,7 +226,8 @@ def _is_segment(called: str) -> bool:
 
 
 def part_of(manifest: t.Mapping[str, t.Any], applyset: str) -> dict[str, t.Any]:
-    """The manifest with the label that makes it a member of the ApplySet; the given one is not changed."""
+    """The manifest with the label ``applyset.kubernetes.io/part-of`` that makes it a member of the ApplySet with that
+    ID; the given one is not changed."""
     metadata = dict(manifest.get("metadata") or {})
     metadata["labels"] = {**labels_of(manifest), PART_OF_LABEL: applyset}
     return {**manifest, "metadata": metadata}

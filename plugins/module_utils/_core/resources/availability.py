@@ -51,7 +51,8 @@ def availability(group: str, kind: str, live: Live) -> str:
 
 
 def lacking(group: str, kind: str, live: Live) -> str:
-    """What a live object lacks that is not available yet, as the rest of a sentence about it."""
+    """What a live object lacks that is not available yet, as the rest of a sentence about it, such as ``has 1 of 3
+    replicas available``. Whether it is available is not looked at."""
     try:
         return _lacking(group, kind, live)
     except ValueError:

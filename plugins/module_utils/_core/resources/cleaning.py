@@ -35,7 +35,9 @@ _Object = dict[str, t.Any]
 
 
 def cleaned(manifest: Manifest) -> dict[str, t.Any]:
-    """A deep copy as it is stored, hashed and applied; the input is left alone. Labels and finalizers stay."""
+    """A deep copy as it is stored, hashed and applied: without status, what servers write into metadata, and what one
+    cluster has allotted. The input is left alone. Labels and finalizers stay, but for those that every server sets
+    itself. What is of a wrong shape stays, for the server to refuse."""
     out: _Object = _copied(manifest)
     out.pop("status", None)
     _clean_metadata(_child(out, "metadata"))

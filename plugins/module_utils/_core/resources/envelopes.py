@@ -63,10 +63,12 @@ def is_envelope(manifest: Manifest) -> bool:
 
 
 def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentials: Secrets = ()) -> Unpacked:
-    """What members get of the selected ``objects``; every problem of every envelope at once.
+    """What members get of the selected ``objects``; every problem of every envelope at once, and nothing of an envelope
+    that has one.
 
     A ClusterResourceEnvelope holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object
-    that comes twice, from two envelopes or also by itself, is a problem: KubeFleet refuses the second one too.
+    that comes twice, from two envelopes or also by itself, is a problem ``placed-twice``: KubeFleet refuses the second
+    one too.
     """
     placed: list[PlacedManifest] = []
     problems: list[Problem] = []
@@ -82,8 +84,8 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
     """The selection with what is in its envelopes in their place, in hash order. If an envelope has a problem, or an
-    object comes twice, that is added and the objects stay as they are; ``bad-ignore`` of what is in one is added too,
-    and keeps none closed."""
+    object comes twice, that is added and the objects stay as they are. A ``bad-ignore`` of what is in an envelope is
+    added too, but its envelope is opened all the same."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))

@@ -72,7 +72,8 @@ class SnapshotRow:
     age: float | None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data; objects by their names."""
+        """Plain data; objects by their names, ``created`` empty and ``ageSeconds`` None where nobody knows,
+        ``rolledBackTo`` an index or None."""
         kept = self.step.snapshot
         return {
             "placement": self.placement,

@@ -19,8 +19,9 @@ WORDS = 160
 
 
 def pod_trouble(pods: t.Iterable[Pod]) -> str:
-    """The first trouble of any of the pods, such as ``pod web-1: ImagePullBackOff``; empty if none tells of one. A pod
-    that is malformed is passed over."""
+    """The first trouble of any of the pods, such as ``pod web-1: ImagePullBackOff``, cut at ``WORDS`` characters; empty
+    if none tells of one. Containers, those for the start first, come before what the scheduler says. A pod that is
+    malformed is passed over."""
     for pod in pods:
         try:
             found = _container_trouble(pod) or _unscheduled(pod)

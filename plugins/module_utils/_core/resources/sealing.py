@@ -47,8 +47,8 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
 
 
 def without_values(manifest: Manifest) -> dict[str, t.Any]:
-    """The manifest where no key is kept: values of Secrets are left out, for a hash that anybody can compute would let
-    weak ones be guessed."""
+    """The manifest where no key is kept: values of Secrets (annotations too) are ``LEFT_OUT``, and their source is an
+    empty text; a hash that anybody can compute would let weak ones be guessed. Other objects come back as they are."""
     return _sealed(manifest, lambda _place, _value: LEFT_OUT, "")
 
 

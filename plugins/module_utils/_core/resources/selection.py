@@ -105,13 +105,14 @@ def select(
 ) -> Selected:
     """The union of what the selectors mean among ``objects`` (all manifests of the files, or lists from the hub).
 
-    ``namespace`` is that of a ResourcePlacement, which means namespaced kinds in it and nothing else; it is empty for
-    a ClusterResourcePlacement. ``scopes`` tells by (group, kind) whether a kind is namespaced; see
+    ``namespace`` is that of a ResourcePlacement, which means namespaced kinds in it and nothing else; it is empty for a
+    ClusterResourcePlacement. ``scopes`` tells by (group, kind) whether a kind is namespaced; see
     ``scopes.known_scopes``. ``credentials`` are the Secrets by which members are reached.
 
-    An object that two selectors reach, or that stands twice among the objects, is a problem. So are a kind of the
-    wrong scope, an unknown kind, a reserved namespace and a webhook that could stop a cluster. A name that is not
-    there, an object that is being deleted and one that must never be placed contribute nothing, which is a finding.
+    An object that two selectors reach, or that stands twice among the objects, is a problem. So are a kind of the wrong
+    scope, an unknown kind, a malformed selector, labels, annotation or manifest, a reserved namespace, and a webhook
+    that could stop a cluster. A name that is not there, an object that is being deleted and one that must never be
+    placed contribute nothing, which is a finding.
     """
     catalog, problems, repeated = _catalog(objects)
     picking = _Picking(

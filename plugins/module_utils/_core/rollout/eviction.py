@@ -51,7 +51,8 @@ class Arithmetic:
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionVerdict:
-    """``why`` is a code for programs, ``message`` says it to people. ``arithmetic`` is there where a budget decided."""
+    """``why`` is a code for programs: ``valid``, ``budget``, or a key of ``INVALID`` or ``OUTCOMES``; ``message`` says
+    it to people. ``arithmetic`` is there where a budget decided."""
 
     yes: bool
     why: str
@@ -101,7 +102,8 @@ def evict(
     *,
     upstream: bool = False,
 ) -> Evicted:
-    """Judge one eviction; ``bindings`` are all of the placement. It is tried once, whatever comes of it.
+    """Judge one eviction; ``bindings`` are all of the placement. It is tried once, whatever comes of it: one that is
+    over comes back as it is.
 
     FleetError ``not-a-count`` for a budget, ``number-of-clusters-missing`` for PickN. ``upstream`` brings back
     KubeFleet's arithmetic, and its wider idea of a failed placement.
@@ -137,8 +139,9 @@ def eviction_verdict(
     *,
     upstream: bool = False,
 ) -> EvictionVerdict:
-    """Whether ``binding`` may go, which must be among ``bindings``; a budget counts only under the placement's name.
-    FleetError as of ``evict``."""
+    """Whether ``binding`` may go, which must be among ``bindings``. The first of these decides: ``already-deleting``,
+    ``nothing-placed``, ``placement-failed``, ``no-budget`` (none, or one of another name than the placement's),
+    ``misconfigured-budget``, ``budget``. FleetError as of ``evict``."""
     if binding.metadata.deletion_timestamp is not None:
         return _verdict("already-deleting")
     if not _is_placed(binding):
@@ -161,8 +164,8 @@ def arithmetic(
     *,
     upstream: bool = False,
 ) -> Arithmetic:
-    """How many more bindings the budget lets go; 0 where it sets no limit. Percentages are of the clusters asked for,
-    and round up. Bindings of any state count. FleetError as of ``evict``.
+    """How many more bindings the budget lets go, never less than 0; 0 where it sets no limit. Percentages are of the
+    clusters asked for, and round up. Bindings of any state count. FleetError as of ``evict``.
 
     A cluster that the policy asks for and that has no binding is unavailable: nothing picks another one before the next
     apply. Upstream's scheduler does at once, so that for it a missing binding does not count.

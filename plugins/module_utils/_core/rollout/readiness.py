@@ -63,8 +63,9 @@ def readiness(
 
 
 def failed_condition(binding: ClusterResourceBinding, *, upstream: bool) -> Condition | None:
-    """The condition that says that the binding's present generation has failed on its cluster, None if none does.
-    ``upstream`` also takes clusters that are merely in the middle of it for failed."""
+    """The first condition (of Overridden, WorkSynchronized, Applied, Available) that says that the binding's present
+    generation has failed on its cluster, None if none does. ``upstream`` also takes clusters that are merely in the
+    middle of it for failed."""
     pending = PLACEMENT_PENDING if upstream else PENDING
     for kind in CAN_FAIL:
         found = current(binding.status.conditions, kind, binding.metadata.generation)

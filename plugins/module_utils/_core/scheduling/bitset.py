@@ -12,7 +12,7 @@ _AS_FLAGS = bytes.maketrans(b"01", b"\x00\x01")
 
 
 def of(positions: t.Sequence[int], size: int) -> int:
-    """The set that holds exactly ``positions``, in any order, each below ``size``."""
+    """The set that holds exactly ``positions``, in any order, each from 0 and below ``size``; 0 without any."""
     if len(positions) == 1:
         return 1 << positions[0]
     octets = bytearray(size // 8 + 1)
@@ -22,7 +22,8 @@ def of(positions: t.Sequence[int], size: int) -> int:
 
 
 def flags(bits: int, size: int) -> bytes:
-    """One byte, 0 or 1, for each position: the form in which C loops such as ``compress`` read a set."""
+    """One byte, 0 or 1, for each of ``size`` positions, which has to be enough for ``bits``: the form in which C loops
+    such as ``compress`` read a set."""
     return f"{bits:0{size}b}"[::-1].encode("ascii").translate(_AS_FLAGS) if size else b""
 
 

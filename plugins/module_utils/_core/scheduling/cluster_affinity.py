@@ -31,8 +31,9 @@ NAMES_SHOWN = 5
 
 @dataclass(frozen=True)
 class Requirement:
-    """One property requirement, judged for all clusters: ``bits`` meet it. ``problem`` says why it cannot be judged for
-    any, ``field`` where in the placement that is."""
+    """One property requirement, judged for all clusters: ``bits`` meet it, a bit set by position. ``problem`` says why
+    it cannot be judged for any, ``field`` where in the placement that is. ``column`` None: no such property can be
+    looked up."""
 
     wanted: PropertyRequirement
     column: PropertyColumn | None
@@ -43,7 +44,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Term:
-    """One alternative: ``labelled`` match its label selector, ``bits`` match it altogether."""
+    """One alternative: ``labelled`` match its label selector, ``bits`` match it altogether; bit sets by position."""
 
     label_selector: LabelSelector | None
     labelled: int
@@ -53,7 +54,8 @@ class Term:
 
 @dataclass(frozen=True)
 class ClusterAffinityFilter:
-    """Terms are alternatives; no term at all refuses nobody."""
+    """Terms are alternatives; no term at all refuses nobody. ``passing`` are the clusters that match one of them, as a
+    bit set by position; ``findings`` are what could not be judged."""
 
     index: FleetIndex
     terms: tuple[Term, ...]
@@ -63,7 +65,8 @@ class ClusterAffinityFilter:
 
     @classmethod
     def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinityFilter:
-        """Judge all clusters. What cannot be judged does not match and is a finding; with ``upstream`` that is a
+        """Judge all clusters. What cannot be judged does not match and is a finding, ``malformed-requirement`` or
+        ``malformed-property``, if a cluster is left of which it decides; with ``upstream`` all findings are a
         FleetError."""
         judged = tuple(_judge(index, number, term, upstream) for number, term in enumerate(terms))
         matched, findings = 0, []
@@ -78,14 +81,16 @@ class ClusterAffinityFilter:
         return cls(index, judged, matched if terms else index.everyone, tuple(dict.fromkeys(findings)))
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """One refusal, with what the cluster lacks first of each term; None if it matches one of them."""
+        """One refusal, ``no-term-matches``, whose parts are what the cluster lacks first of each term; None if it
+        matches one of them."""
         if bitset.has(self.passing, position):
             return None
         parts = tuple(next(_mismatches(self.index, *each, position)) for each in enumerate(self.terms, 1))
         return ClusterBlocker(NAME, "no-term-matches", parts=parts)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """One refusal, with all that the cluster lacks of every term."""
+        """One refusal, ``no-term-matches``, whose parts are all that the cluster lacks, term by term; nothing if it
+        matches one of them."""
         if bitset.has(self.passing, position):
             return
         parts = (part for each in enumerate(self.terms, 1) for part in _mismatches(self.index, *each, position))
@@ -139,7 +144,8 @@ def _findings(index: FleetIndex, requirement: Requirement, reached: int) -> list
 
 
 def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> list[Problem]:
-    """At most one finding: the clusters of ``among`` whose value of a property is no quantity."""
+    """At most one finding, ``malformed-property``: the clusters of ``among`` (a bit set by position) whose value of a
+    property is no quantity."""
     bad = bitset.positions(column.malformed & among)
     if not bad:
         return []

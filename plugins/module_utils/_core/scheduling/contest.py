@@ -34,9 +34,10 @@ BY = {
 
 @dataclass(frozen=True, kw_only=True)
 class Contest:
-    """``known`` says where the scores are from. ``rival`` is the best cluster that was not picked, empty where no other
-    passed; ``rule`` is what decided between the two: spread, affinity, name or held, empty where today's scores would
-    not let it win again, or there is no rival. ``terms`` are pairs, of the cluster and its rival, by today's facts."""
+    """``known`` says where the scores are from: ``decided`` now, ``recorded``, or of a decision made afresh (``now``).
+    ``rival`` is the best cluster that was not picked, empty where no other passed; ``rule`` is what decided between the
+    two: spread, affinity, name or held, empty where today's scores would not let it win again, or there is no rival.
+    ``terms`` are pairs, of the cluster and its rival, by today's facts."""
 
     cluster: str
     known: str
@@ -48,7 +49,8 @@ class Contest:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The same in sentences."""
+        """The contest in sentences: both scores and where they are from, what decided, then one for each preferred
+        term."""
         has = f"it has {_words(self.score)}"
         if not self.rival or self.rival_score is None:
             return (f"{has}, and no other cluster passes, {FROM[self.known]}.", *self._term_lines)
@@ -65,7 +67,8 @@ class Contest:
         return lines
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data; ``rival`` and what is of it None where there is none."""
+        """Plain data; ``rival`` and what is of it None where there is none. Of ``terms`` only those of the rival are
+        told."""
         return {
             "known": self.known,
             "score": _plain(self.score),
@@ -85,7 +88,7 @@ class Contests:
 
     @cached_property
     def afresh(self) -> Scheduled:
-        """The placement as it would be decided now if no cluster held it."""
+        """The placement as it would be decided now if no cluster held it; without KubeFleet's accidents."""
         asked = self.outcome.asked
         return schedule(asked.placement, asked.snapshot, asked.index, ())
 

@@ -70,7 +70,7 @@ class Scheduled:
 
     @property
     def condition_reason(self) -> str:
-        """Reason of the condition Scheduled."""
+        """Reason of the condition Scheduled: ``SchedulingPolicyFulfilled`` or ``SchedulingPolicyUnfulfilled``."""
         return "SchedulingPolicyFulfilled" if self.fulfilled else "SchedulingPolicyUnfulfilled"
 
     @cached_property
@@ -116,7 +116,9 @@ class Scheduled:
         return found
 
     def judge(self, position: int) -> PickDecision:
-        """Why the cluster at a position, which holds nothing, was not picked; for PickAll and PickN only."""
+        """Why the cluster at a position, which holds nothing, was not picked: another had a better score (``scored``,
+        with its own), a filter or a spread constraint refuses it (``filtered``), or N clusters hold the placement
+        already (``not-needed``); for PickAll and PickN only."""
         name = self.asked.index.names[position]
         score = self._left_scores.get(name)
         if score:

@@ -24,7 +24,7 @@ from .properties import PropertyColumn, property_column
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """One label key of all clusters: who carries it, and who carries which value."""
+    """One label key of all clusters: who carries it, and who carries which value, as bit sets by position."""
 
     present: int
     values: t.Mapping[str, int]
@@ -66,7 +66,8 @@ class FleetIndex:
         self._topologies: dict[tuple[str, ...], Topology] = {}
 
     def label(self, key: str) -> LabelColumn:
-        """Who carries the label key, and with which value."""
+        """Who carries the label key, and with which value, as bit sets by position; a key that nobody carries has
+        none."""
         column = self._labels.get(key)
         if column is None:
             values = self._sets(cluster.metadata.labels.get(key) for cluster in self.clusters)
@@ -93,7 +94,8 @@ class FleetIndex:
         return bits
 
     def topology(self, keys: tuple[str, ...]) -> Topology:
-        """The clusters grouped by their values of these label keys."""
+        """The clusters grouped by their values of these label keys, groups numbered in the order of the clusters;
+        without keys all are one group."""
         found = self._topologies.get(keys)
         if found is None:
             numbers: dict[tuple[str | None, ...], int] = {}

@@ -29,8 +29,8 @@ FIELD = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDu
 
 @dataclass(frozen=True)
 class PreferredTerm:
-    """One preference, numbered from 0, read against the index: clusters in ``labelled`` match its label selector;
-    ``column`` is None without a usable sorter."""
+    """One preference, numbered from 0, read against the index: clusters in ``labelled``, a bit set by position, match
+    its label selector; ``column`` is None without a usable sorter."""
 
     number: int
     weight: int
@@ -92,8 +92,9 @@ class PreferredAffinity:
     def of(
         cls, index: FleetIndex, preferences: tuple[PreferredClusterSelector, ...], *, upstream: bool
     ) -> PreferredAffinity:
-        """Read the terms. A malformed sorter, and a malformed value anywhere in the fleet, is a finding; with
-        ``upstream`` that is a FleetError."""
+        """Read the terms. A sorter whose property cannot be looked up (``malformed-sorter``), and a malformed value
+        anywhere in the fleet (``malformed-property``), is a finding; with ``upstream`` all findings are a
+        FleetError."""
         terms, findings = [], []
         for number, preferred in enumerate(preferences):
             sorter, column = preferred.preference.property_sorter, None
@@ -143,7 +144,7 @@ class PreferredAffinity:
         return totals
 
     def explained(self, position: int) -> tuple[TermScore, ...]:
-        """Each term's part in the score of one cluster."""
+        """Each term's part in the score of the cluster at a position, in the order of the terms."""
         return tuple(self._explained(term, position) for term in self.terms)
 
     def _explained(self, term: PreferredTerm, position: int) -> TermScore:

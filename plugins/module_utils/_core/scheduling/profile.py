@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The filters that look at one cluster alone (affinity, eligibility, namespace, taints), one after another in
-upstream's order."""
+"""The filters that look at one cluster alone (affinity, eligibility, namespace, taints), one after another in the order
+of KubeFleet's scheduler."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cluster properties as MemberClusters report them: looked up by name, and one property of all clusters sorted for
-thresholds."""
+"""Cluster properties as MemberClusters report them (KubeFleet): looked up by name, and one property of all clusters
+sorted for thresholds."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def observed(cluster: MemberCluster, name: str) -> str | None:
 class PropertyColumn:
     """One property of all clusters.
 
-    ``texts`` and ``floats`` are by position. ``ranked`` are the positions with a quantity by value, then by name;
-    ``nanos`` their exact values. ``lowest`` and ``highest`` are the first clusters, by name, with the extreme value
-    (-1 if nobody has one). ``first_blocks[i]`` is the set of the first ``i * BLOCK`` of ``ranked``. ``scores`` caches
-    for ``property_sorter``.
+    ``texts`` and ``floats`` are by position, ``reported`` and ``malformed`` (no quantity) bit sets by position.
+    ``ranked`` are the positions with a quantity by value, then by name; ``nanos`` their exact values, in 10^-9, in that
+    order. ``lowest`` and ``highest`` are the first clusters, by name, with the extreme value (-1 if nobody has one).
+    ``first_blocks[i]`` is the set of the first ``i * BLOCK`` of ``ranked``. ``scores`` caches for ``property_sorter``.
     """
 
     name: str
@@ -93,7 +93,9 @@ class PropertyColumn:
         return bool(self.nanos) and self.nanos[0] != self.nanos[-1]
 
     def meeting(self, operator: str, wanted: int) -> int:
-        """Clusters whose value stands in that relation to ``wanted`` (in nano units); KeyError if it is unknown."""
+        """Clusters whose value stands in that relation (a key of ``COMPARISONS``) to ``wanted``, in nano units, as a
+        bit set by position; one without a quantity stands in none, not even ``Ne``. KeyError for an unknown
+        relation."""
         return COMPARISONS[operator](
             self, bisect.bisect_left(self.nanos, wanted), bisect.bisect_right(self.nanos, wanted)
         )

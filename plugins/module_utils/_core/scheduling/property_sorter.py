@@ -25,10 +25,11 @@ def rounded(value: float) -> int:
 
 
 def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
-    """The share of the weight in [0, 1] of a cluster with a value, in a column with at least two different values.
+    """The share of the weight in [0, 1] of a cluster with a value, in a column with at least two different values; 0 if
+    these are one as floats.
 
-    Descending gives the highest value all of the weight and the lowest nothing, Ascending the other way round. Lowest
-    and highest are those of the whole fleet, clusters that cannot be picked included.
+    Descending gives the highest value all of the weight and the lowest nothing, Ascending, or any other text, the other
+    way round. Lowest and highest are those of the whole fleet, clusters that cannot be picked included.
     """
     low, high, value = (_bounded(column.floats[each]) for each in (column.lowest, column.highest, position))
     if low == high:
@@ -44,8 +45,8 @@ def _bounded(value: float) -> float:
 
 
 def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple[int, ...]:
-    """The score of every cluster by position, cached in the column: 0 without a value, and 0 for all if there are not
-    two different values."""
+    """The score of every cluster by position, its ``fraction`` of the weight, ``rounded``, cached in the column: 0
+    without a value, and 0 for all if there are not two different values."""
     key = (sorter.sort_order, weight)
     found = column.scores.get(key)
     if found is None:
@@ -54,7 +55,8 @@ def scores(column: PropertyColumn, sorter: PropertySorter, weight: int) -> tuple
 
 
 def beyond_extremes(column: PropertyColumn) -> list[int]:
-    """Positions whose float lies outside of the extremes' floats, where upstream gives up."""
+    """Positions whose float lies outside of the extremes' floats, where upstream gives up, by value; empty if there are
+    not two different values."""
     if not column.spread_out:
         return []
     low, high = column.floats[column.lowest], column.floats[column.highest]

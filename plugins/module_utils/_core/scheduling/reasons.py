@@ -30,7 +30,8 @@ class ClusterBlocker:
 
     @property
     def sentence(self) -> str:
-        """The reason in words, without a full stop, about a cluster that is called "it"."""
+        """The reason in words, without a full stop, about a cluster that is called "it". KeyError for a code that is
+        not in ``SENTENCES``, or without its details."""
         text = SENTENCES[self.code].format(**self.details)
         return text + ": " + "; ".join(part.sentence for part in self.parts) if self.parts else text
 

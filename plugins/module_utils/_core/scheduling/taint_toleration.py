@@ -39,7 +39,8 @@ class TaintToleration:
         return next(self.blockers(position), None)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """Each taint of the cluster at a position that is not tolerated, in its order."""
+        """Each taint of the cluster at a position that is not tolerated (``taint-not-tolerated``), in the cluster's
+        order."""
         for taint in untolerated(self.index.clusters[position].taints, self.tolerations):
             text = f"{taint.key}={taint.value}" if taint.value else taint.key
             yield ClusterBlocker(NAME, "taint-not-tolerated", {"taint": f"{text}:{taint.effect}"})

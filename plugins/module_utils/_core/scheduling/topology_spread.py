@@ -39,7 +39,8 @@ class DomainCensus:
         return cls(counts, ordered[0], ordered[min(1, len(ordered) - 1)], ordered[-1])
 
     def effect(self, count: int, max_skew: int) -> tuple[int, bool]:
-        """What one more cluster in a domain of ``count`` does to the skew, and whether that violates ``max_skew``.
+        """What one more cluster in a domain of ``count`` does to the skew (1, 0 or -1), and whether that violates
+        ``max_skew``.
 
         As upstream has it, a skew beyond ``max_skew`` + 1 counts as violated even where the cluster would lessen it.
         """
@@ -93,7 +94,8 @@ class TopologySpread:
 
     @classmethod
     def of(cls, index: FleetIndex, constraints: tuple[TopologySpreadConstraint, ...], held: int) -> TopologySpread:
-        """What one more cluster is worth where the clusters in ``held`` (a bit set) hold the placement."""
+        """What one more cluster is worth where the clusters in ``held`` (a bit set by position) hold the placement. A
+        cluster without the key is worth 0; a violation is forbidden by DoNotSchedule, and costs 1000 otherwise."""
         keys = tuple(one.topology_key for one in constraints)
         topology = index.topology(keys)
         censuses = tuple(
@@ -111,7 +113,7 @@ class TopologySpread:
         return next(self.blockers(position), None)
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """Every constraint that forbids the cluster's domain."""
+        """Every constraint that forbids the domain of the cluster at a position, ``skew-too-large``, in their order."""
         for worth, one in zip(self.worth, self.domains(position), strict=True):
             if worth[one.domain] == REFUSED:
                 yield ClusterBlocker(NAME, "skew-too-large", one.as_dict())

@@ -43,7 +43,7 @@ def decode(cls: type[T], document: t.Any) -> T:
     Unknown fields are ignored, ``null`` is absent, defaults are filled in, and required fields that are missing are
     empty. Leaves stay as they are written: nothing is judged here, and a number where text is wanted becomes text.
     Instants become aware UTC; those that cannot be read are absent. ValueError where the structure is another (an
-    object where a list is wanted).
+    object where a list is wanted), and for a whole number that cannot be read.
     """
     kind: type = cls
     return t.cast(T, _decoder(kind)(document))
@@ -65,9 +65,10 @@ def encode(obj: t.Any) -> dict[str, t.Any]:
 
 
 def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """What an API server stores for a checked manifest: the defaults of the class where a field is absent.
+    """What an API server stores for a manifest that ``check_object`` has returned: a copy with the defaults of the
+    class where a field is absent, in its parts too.
 
-    Of a part that is wrong, what ``check_object`` left of it is completed; fields that the class does not name stay.
+    A field that was left out as wrong gets its default as well; fields that the class does not name stay.
     """
     out = dict(document)
     for field in fields_of(cls):
@@ -82,7 +83,7 @@ def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def default_of(field: Field) -> t.Any:
     """What an API server fills in, which is what ``encode`` writes for an object in which the field was left out; None
-    if that is nothing."""
+    if that is nothing, as for required fields, ``apiVersion`` and ``kind``."""
     if field.required or is_empty(field.default) or field.json in ("apiVersion", "kind"):
         return None
     if field.shape.form == INTEGER and field.default == 0:

@@ -64,7 +64,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Field:
-    """One field: ``attr`` in Python, ``json`` in manifests. ``default`` is REQUIRED where there is none."""
+    """One field: ``attr`` in Python, ``json`` in manifests. ``default`` is REQUIRED where there is none; ``optional``:
+    its type allows None."""
 
     attr: str
     json: str

@@ -63,8 +63,8 @@ def find_condition(conditions: t.Iterable[Condition], kind: str) -> Condition | 
 def next_condition(
     old: Condition | None, kind: str, row: tuple[str, str, str], now: datetime, generation: int = 0
 ) -> Condition:
-    """The condition with its new ``row`` of status, reason and message; its transition time changes only with the
-    status."""
+    """The condition of type ``kind`` with its new ``row`` of status, reason and message; its transition time is ``now``
+    where there is no ``old`` one or that has another status, and else the old one's."""
     status, reason, message = row
     since = old.last_transition_time if old and old.status == status else now
     return Condition(

@@ -36,9 +36,13 @@ def check_reference(name: str, path: str) -> t.Iterator[Found]:
 def check_metadata(
     metadata: ObjectMeta, name_limit: int | None, pattern: str = "", form: str = "", namespaced: bool = False
 ) -> t.Iterator[Found]:
-    """What is wrong with the metadata of an object: name, namespace, labels and annotation keys. ``name_limit`` is the
-    number of characters that the kind allows, None for no limit of its own; names are also of the form ``pattern``, in
-    words ``form``, where the kind has one."""
+    """What is wrong with the metadata of an object: ``invalid-name``, ``name-too-long``, ``invalid-label`` (of labels
+    and annotation keys), and, by whether its kind is ``namespaced``, ``unexpected-namespace``, or ``namespace-missing``
+    and ``invalid-namespace``.
+
+    ``name_limit`` is the number of characters that the kind allows, None for no limit of its own; names are also of the
+    form ``pattern``, in words ``form``, where the kind has one.
+    """
     problem = name_problem(metadata.name)
     if not problem and pattern and not re.fullmatch(pattern, metadata.name):
         problem = f"{metadata.name!r} is not {form}"

@@ -49,7 +49,8 @@ _LEAVES: dict[str, Schema] = {
 
 
 def schema_of(cls: type) -> Schema:
-    """The schema of an object of this class. What limits the values of a list or a map stands with its items."""
+    """The structural schema (OpenAPI v3) of an object of this class. What limits the values of a list or a map stands
+    with its items."""
     fields = fields_of(cls)
     out: Schema = {"type": "object", "properties": {each.json: _field_schema(each) for each in fields}}
     required = [each.json for each in fields if each.required]

@@ -23,5 +23,5 @@ def size_of(part: t.Any) -> int:
 
 
 def size_of_json(document: t.Any) -> int:
-    """Bytes of what is encoded already, as canonical JSON."""
+    """Bytes of what is encoded already, as canonical JSON. FleetError as of ``canonical_json``."""
     return len(canonical_json(document))

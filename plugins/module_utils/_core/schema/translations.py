@@ -62,12 +62,13 @@ _ENGLISH_FIELD = {word: known for known, words in _FIELDS.items() for word in wo
 
 
 def english(word: str, known: t.Collection[str]) -> str:
-    """A hint with the known word that a French or Spanish one stands for, or an empty text."""
+    """A hint with the English word that a French or Spanish one stands for, if it is one of ``known``; else an empty
+    text."""
     return _hint(_ENGLISH.get(_plain(word), ""), known)
 
 
 def english_field(word: str, fields: t.Iterable[str]) -> str:
-    """A hint with the name of the field that a word of another language stands for, if it is one of ``fields``; else an
+    """A hint with the name of the field that a French or Spanish word stands for, if it is one of ``fields``; else an
     empty text."""
     return _hint(_ENGLISH_FIELD.get(_plain(word), ""), tuple(fields))
 

@@ -10,10 +10,12 @@ from .run import StageRow
 
 
 def batches(stage: StageRow) -> tuple[tuple[str, ...], ...]:
-    """Names that go at once, batch after batch; groups go side by side, as in an update run.
+    """Names that go at once, batch after batch, empty for a stage without members; groups go side by side, as in an
+    update run.
 
-    A batch has at most ``max_concurrency`` members of each group and of the stage. An update run does not wait for the
-    slowest of a batch, so that this is never faster than one.
+    A batch has at most ``max_concurrency`` members of each group and of the stage, of which the first groups take
+    theirs first; a limit of 0 counts as 1. An update run does not wait for the slowest of a batch, so that this is
+    never faster than one.
     """
     waiting = [[member.name for member in group.members] for group in stage.groups]
     out = []

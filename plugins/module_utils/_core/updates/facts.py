@@ -68,7 +68,9 @@ def tally(members: t.Sequence[MemberRow]) -> Tally:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupFacts:
-    """``user_skipped`` itself or with its stage. ``breached``: more failures than allowed, now or latched earlier."""
+    """What is asked about a group. ``count`` are its members; ``user_skipped``: itself or with its stage; ``breached``:
+    more failures than allowed, now or latched earlier; ``stop``: the run was told to. Of its gates one before or after
+    it is Pending (``..._pending``), or one after it NotStarted (``after_unopened``)."""
 
     count: Tally
     user_skipped: bool
@@ -84,7 +86,9 @@ class GroupFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StageFacts:
-    """``groups`` are derived states, ``breached_groups`` says of each whether its own limit is breached."""
+    """What is asked about a stage. ``groups`` are derived states, ``breached_groups`` says of each whether its own
+    limit is breached; ``new`` and ``stop`` are of the run: never started, told to stop. The rest is as of a group; the
+    wait after it is Running (``wait_running``) or NotStarted (``wait_unopened``)."""
 
     new: bool
     stop: bool

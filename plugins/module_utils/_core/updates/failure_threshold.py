@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``maxAllowedFailures`` of a group and of a stage: whether more have failed."""
+"""``maxAllowedFailures`` of a group and of a stage: whether more have failed (Azure Fleet Manager's update
+strategies)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gates and waits of an update run: where they stand, opened, completed by people or by the clock, closed with what is
-skipped."""
+"""Gates and waits of an update run (Azure Fleet Manager's): where they stand, opened, completed by people or by the
+clock, closed with what is skipped."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class GateContext:
 
 
 def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
-    """When a scheduled gate that opens at ``after`` completes itself: the first such day and time later than that, in
-    its zone; at most a week away."""
+    """When a scheduled gate that opens at an aware instant completes itself: the first such day and time later than
+    that, by its offset from UTC, at most a week away; in the time zone of ``after``."""
     hour, minute = schedule.time.split(":")
     local = after.astimezone(clock_of(schedule.utc_offset, ""))
     days = (DAYS.index(schedule.day) - local.weekday()) % 7

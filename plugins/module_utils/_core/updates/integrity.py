@@ -53,7 +53,8 @@ def recorded_digest(run: UpdateRun) -> str:
 
 
 def is_recorded_strategy(run: UpdateRun) -> bool:
-    """Whether the strategy in the status of the run is the one that was laid out, by its digest."""
+    """Whether the strategy in the status of the run is the one that was laid out, by its digest; also where there is
+    neither."""
     return run.metadata.annotations.get(STRATEGY, "") == strategy_digest(run.status.strategy)
 
 

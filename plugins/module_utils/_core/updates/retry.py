@@ -42,7 +42,7 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     were fixed then, its failed and skipped members.
 
     FleetError ``conflict-state`` unless the first is finished (a Stopped or Failed run is started again),
-    ``nothing-to-retry`` if it left nobody behind, ``strategy-unproven``.
+    ``nothing-to-retry`` if it left nobody behind, ``strategy-unproven`` if no digest proves the strategy in its status.
     """
     where, state = f"UpdateRun/{before.name}", derive(run_of(before)).state
     if state not in DONE:
@@ -80,7 +80,8 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
 
 
 def retry_name(before: UpdateRun) -> str:
-    """What the follow-up run is called: ``web``, ``web-retry``, ``web-retry-2`` and so on, cut to fit."""
+    """What the follow-up run is called: that of ``web`` is ``web-retry``, that of this ``web-retry-2`` and so on, cut
+    to 50 characters."""
     stem, number = before.name, 1
     if before.spec.retry_of and (found := _RETRY.fullmatch(before.name)):
         stem, number = found[1], int(found[2] or 1) + 1

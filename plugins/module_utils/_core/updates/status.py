@@ -94,11 +94,9 @@ RUN_TABLE: Table[RunFacts] = (
 
 @dataclass(frozen=True, kw_only=True)
 class GroupStatus:
-    """``message`` is the summary error of a Failed group, else what it waits for, else empty.
-
-    ``started`` is the first dispatch below the node, ``completed`` the instant at which it became terminal; an empty
-    group has neither.
-    """
+    """``message`` is the summary error of a Failed group, else what it waits for, else empty. ``started`` is the first
+    dispatch of one of its members, None without any, ``completed`` the last end of its members and gates once it is
+    Completed, Skipped or Failed."""
 
     state: str = NOT_STARTED
     failure_count: int = 0

@@ -55,7 +55,8 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """``uncovered`` are members that no group takes: they are not updated. ``warnings`` tell of them too."""
+    """``uncovered`` are members that no group takes: they are not updated. ``warnings`` tell of them too: codes are
+    ``uncovered-members``, ``empty-group``, ``concurrency-cut`` and ``group-limit-stricter``."""
 
     stages: tuple[StageRow, ...]
     uncovered: tuple[str, ...] = ()

@@ -28,8 +28,9 @@ def canonical_json(value: t.Any) -> bytes:
 
 
 def strict_json(text: str | bytes, pairs: t.Callable[[list[tuple[str, t.Any]]], t.Any] | None = None) -> t.Any:
-    """The value of a JSON text, as ``json.loads``, ``pairs`` being its ``object_pairs_hook``. ValueError for NaN,
-    Infinity and numbers without end such as 1e999 too, which the standard does not have; RecursionError."""
+    """The value of a JSON text, as ``json.loads`` reads it, ``pairs`` being its ``object_pairs_hook``. ValueError for
+    anything else, and for NaN, Infinity and numbers without end such as 1e999, which the standard does not have;
+    RecursionError for what is too deep."""
     return json.loads(text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=pairs)
 
 

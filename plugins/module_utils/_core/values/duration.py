@@ -99,8 +99,8 @@ def _decimal(size: int, unit: int) -> str:
 
 
 def span_words(span: timedelta) -> str:
-    """A span for people: ``4 s``, ``3 min 20 s``, ``2 h 5 min``. Another machine's clock may be ahead: never below
-    zero."""
+    """A span for people, cut to whole seconds, from an hour on to minutes: ``4 s``, ``3 min 20 s``, ``2 h 5 min``. A
+    negative one is ``0 s``, for another machine's clock may be ahead."""
     seconds = max(int(span.total_seconds()), 0)
     minutes, hours = seconds // 60, seconds // 3600
     if hours:

@@ -22,7 +22,7 @@ _NAME = re.compile(r"(?P<key>[^.\[]+)")
 
 
 def below(path: str, key: t.Any) -> str:
-    """The path of a field of the object at ``path``, which is empty for the whole document."""
+    """The path of the field ``key`` of the object at ``path``, which is empty for the whole document."""
     return f"{path}.{key}" if path else str(key)
 
 
@@ -74,7 +74,7 @@ def _rest(path: str, end: int) -> str:
 
 
 def value_at(document: t.Any, path: str) -> t.Any:
-    """What stands at ``path``; None if it is not there."""
+    """What stands at ``path``, which is the document for an empty one; None if it is not there."""
     while path:
         found = step(document, path)
         if found is None:

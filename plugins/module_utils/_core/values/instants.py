@@ -25,7 +25,7 @@ def parse_time(text: str) -> datetime:
 
 def parse_present(text: str) -> datetime:
     """An instant that is to stand for the present, from which it is looked years ahead and back: as of ``parse_time``,
-    of the years 1000 to 8999."""
+    and ValueError outside the years 1000 to 8999 too."""
     instant = parse_time(text)
     if not 1000 <= instant.year < 9000:
         raise ValueError(f"{text!r} is too far away")
@@ -33,7 +33,7 @@ def parse_present(text: str) -> datetime:
 
 
 def later(instant: datetime, span: timedelta) -> datetime | None:
-    """The instant so much later; None where no calendar has it, beyond the year 9999."""
+    """The instant so much later, in its time zone; None where no calendar has it, outside the years 1 to 9999."""
     try:
         return instant + span
     except OverflowError:
@@ -41,13 +41,13 @@ def later(instant: datetime, span: timedelta) -> datetime | None:
 
 
 def write_time(instant: datetime, precision: str = "auto") -> str:
-    """An aware instant: microseconds only where there are any, or cut to whole SECONDS (``metav1.Time``), or always
-    with MICROSECONDS (``metav1.MicroTime``)."""
+    """An aware instant in RFC 3339, in UTC with a ``Z``: with microseconds only where there are any, or cut to whole
+    SECONDS (``metav1.Time``), or always with MICROSECONDS (``metav1.MicroTime``)."""
     return instant.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 def write_compact(instant: datetime) -> str:
-    """An aware instant for names, to the second: ``20261125t201258z``."""
+    """An aware instant for names, in UTC and to the second: ``20261125t201258z``."""
     return instant.astimezone(UTC).strftime("%Y%m%dt%H%M%Sz")
 
 

@@ -77,8 +77,8 @@ def _rank(suffix: str) -> _Rank:
 
 
 def pieces_in_order(text: str, number: int, word: int) -> t.Iterator[tuple[int, int, str]]:
-    """The numbers and words of a text as a sort key, each behind the rank of its kind. Numbers go by their size,
-    however many digits they have, and zeros in front do not count."""
+    """The numbers and words of a text as a sort key: (``number``, digits, text) and (``word``, 0, text), what is
+    between them left out. Numbers go by their size, however many digits they have, and zeros in front do not count."""
     for piece in _PIECES.findall(text):
         digits = piece.lstrip("0")
         yield (number, len(digits), digits) if piece.isdigit() else (word, 0, piece)

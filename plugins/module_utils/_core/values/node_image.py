@@ -13,7 +13,7 @@ ImageOrder = tuple[tuple[int, int, str], ...]
 
 
 def image_order(version: str) -> ImageOrder:
-    """A key under which newer images come later: numbers as numbers, then words."""
+    """A key of versions under which newer images come later: piece by piece, numbers by their size and behind words."""
     return tuple(pieces_in_order(version, number=1, word=0))
 
 
@@ -25,8 +25,8 @@ def split_image(name: str) -> tuple[str, str]:
 
 
 def oldest_image(images: t.Iterable[str]) -> str:
-    """The one image of all, or the oldest if they are versions of one family; empty for none, and for images of
-    several."""
+    """The one image of all, or the oldest if they are versions of one family; empty for none, for images of several
+    families, and where one of several has no version."""
     found = set(images)
     if len(found) == 1:
         return found.pop()

@@ -51,13 +51,13 @@ class NodeSelector:
 
 
 def node_selector(manifest: t.Mapping[str, t.Any]) -> NodeSelector:
-    """The selector of a manifest whose types are right already."""
+    """The selector of a manifest whose types are right already; what it says is judged by ``check_node_selector``."""
     return NodeSelector(tuple(_term(each or {}) for each in manifest.get("nodeSelectorTerms") or ()))
 
 
 def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSelectorRequirement, ...]:
-    """The expressions of a node selector in a manifest, such as ``matchExpressions`` or a NodePool's
-    ``requirements``."""
+    """The expressions of a node selector in a manifest, such as ``matchExpressions`` or a NodePool's ``requirements``;
+    types are right already, and None stands for no expressions."""
     return tuple(
         NodeSelectorRequirement(each.get("key", ""), each.get("operator", ""), tuple(each.get("values") or ()))
         for each in rows or ()
@@ -75,7 +75,8 @@ def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
 
 
 def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
-    """Whether any term matches the node. ValueError if none does and one of them is malformed.
+    """Whether any term matches the node of these labels and this ``metadata.name``, which none does where there are
+    none. ValueError if none does and one of them is malformed.
 
     Terms behind the first that matches are not looked at, malformed or not.
     """

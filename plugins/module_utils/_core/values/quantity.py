@@ -105,7 +105,8 @@ class Quantity:
 
 @lru_cache(maxsize=16384)
 def parse_quantity(text: str) -> Quantity:
-    """Read one quantity exactly as ``resource.ParseQuantity`` does; ValueError names the text."""
+    """Reads one quantity exactly as ``resource.ParseQuantity`` does; ValueError, which names the text, where that
+    refuses it, and for more than 999 digits or an exponent beyond 999."""
     found = _NUMBER.match(text)
     if not text or found is None:
         raise ValueError(f"{text!r:.60} is not a quantity")

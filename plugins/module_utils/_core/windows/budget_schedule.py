@@ -34,15 +34,17 @@ class Window:
     duration: timedelta
 
     def active(self, now: datetime) -> bool:
-        """Whether the budget counts now: the first hit after ``now`` - ``duration`` is not in the future.
+        """Whether the budget counts at a naive instant in UTC: the first hit after ``now`` - ``duration`` is not in the
+        future.
 
-        As upstream has it, a search that finds no hit counts as active, whatever the duration.
+        As Karpenter has it, a search that finds no hit counts as active, whatever the duration.
         """
         hit = self.schedule.next_utc(_less(now, self.duration))
         return hit is None or hit <= now
 
     def spans(self, start: datetime, end: datetime) -> list[Span]:
-        """The active spans that meet [start, end), cut to it, in order and merged."""
+        """The active spans that meet [start, end), cut to it, in order and merged; all are naive instants in UTC.
+        ``@every`` is active in all of it or in nothing."""
         if isinstance(self.schedule, Every):
             return [(start, end)] if self.active(start) else []
         found = self._after_hits(self.schedule, start, end)
@@ -52,7 +54,7 @@ class Window:
 
     @property
     def fires(self) -> bool:
-        """Whether it ever does; if not, the budget is active for ever."""
+        """Whether its schedule ever comes; if not, the budget is active for ever."""
         return isinstance(self.schedule, Every) or self.schedule.next_utc(datetime(2000, 1, 1)) is not None
 
     @cached_property

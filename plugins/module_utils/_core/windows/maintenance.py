@@ -30,11 +30,9 @@ LONG_AGO = date(1970, 1, 1)
 
 
 def openings(window: MaintenanceWindow, start: datetime, end: datetime, created: date | None = None) -> Spans:
-    """Every span in which it is open that begins before ``end`` and closes after ``start``; spans are not cut to those.
-
-    ``created`` counts as the first day where there is no ``startDate``. ValueError for a zone or a date that there is
-    not.
-    """
+    """Every span in which it is open that begins before ``end`` and closes after ``start``, whole, in order and in UTC;
+    its ``notAllowedDates`` are cut out. Where there is no ``startDate``, ``created`` counts as the first day, else
+    1970. ValueError for a zone or a date that there is not."""
     clock = clock_of(window.utc_offset, window.time_zone)
     anchor = date.fromisoformat(window.start_date) if window.start_date else created or LONG_AGO
     hour, minute = window.start_time.split(":")
@@ -52,7 +50,7 @@ def window_openings(
     each: MaintenanceConfiguration, start: datetime, end: datetime, created: date | None = None
 ) -> Spans:
     """Every span in which a maintenance configuration is open, as of ``openings``, for either form of a window: the
-    older one has hours of weekdays in UTC."""
+    older one has hours of weekdays in UTC, from which its ``notAllowedTime`` is cut out."""
     if each.maintenance_window is not None:
         return openings(each.maintenance_window, start, end, created)
     return _in_week(each, start, end)

@@ -34,9 +34,9 @@ class Compiled:
 def as_utc_budgets(window: OurWindow, nodes: str, now: datetime) -> Compiled:
     """Budgets that permit ``nodes`` inside a window and nothing outside, right for the zone's present offset from UTC.
 
-    What was opened by the clocks of before a change keeps its end. Until that is over, budgets only say whether the
-    window is open, and are valid until it is otherwise. FleetError ``not-weekly`` if the window is not the same every
-    week, which budgets cannot say.
+    Where the clocks changed a moment ago, what was opened by the old ones keeps its end: until that is over, the
+    budgets only say whether the window is open at ``now``, and are valid until that changes. FleetError ``not-weekly``
+    if the window is not the same every week, which budgets cannot say.
     """
     budget = Budget(nodes, window.written, duration_text(window.duration // MINUTE))
     week = None if window.nth else weekly_spans([budget])

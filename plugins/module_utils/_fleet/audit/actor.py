@@ -13,7 +13,8 @@ from ..session import Session
 
 
 def user(session: Session) -> str:
-    """Who we are, as the hub sees us; without a hub whoever the environment says, or the account of this process."""
+    """Who we are, as the hub sees us; without a hub whoever the environment says, or the account of this process.
+    FleetError if a hub does not answer."""
     if session.hub is not None:
         return who_am_i(session.hub).name
     return session.environ.get("USER") or session.environ.get("LOGNAME") or _account()

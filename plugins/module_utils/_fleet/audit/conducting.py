@@ -30,21 +30,27 @@ class AttestedTelling(t.Generic[S]):
     _first: S | None = field(default=None, init=False)
 
     def say(self, text: str, /) -> None:
+        """As of ``Telling``; there is no evidence of it."""
         self.telling.say(text)
 
     def begin(self, state: S, now: datetime) -> None:
+        """As of ``Telling``; no evidence yet, for it may come to nothing but waiting."""
         self._first = state
         self.telling.begin(state, now)
 
     def stored(self, state: S, now: datetime) -> None:
+        """As of ``Telling``; the first time that acts are in flight, the entry of the beginning is written."""
         if self.acts(state):
             self._begin(state)
         self.telling.stored(state, now)
 
     def waiting(self, state: S, until: datetime | None, now: datetime) -> None:
+        """As of ``Telling``; there is no evidence of it."""
         self.telling.waiting(state, until, now)
 
     def end(self, state: S, why: str, now: datetime) -> None:
+        """As of ``Telling``; then the entry of the end, if one of the beginning was written: what a settled state came
+        to, or WAITING and ``why``. One that settled without acts, and changed, has both entries written now."""
         self.telling.end(state, why, now)
         outcome, message = self.outcome(state) if why == "settled" else (WAITING, why)
         if why == "settled" and state != self._first:

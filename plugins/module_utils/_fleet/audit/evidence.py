@@ -41,9 +41,10 @@ _DIGEST, _REVISION = re.compile(DIGEST), re.compile(REVISION)
 
 @dataclass(frozen=True, kw_only=True)
 class Deed:
-    """What is done, to what. ``name`` is the object's as records have it, ``namespace/name`` for one in a namespace;
-    empty where ``members`` name several. ``approved`` is the digest that had been approved, ``reason`` what people
-    said, ``revision`` the commit that it came from; each is empty where there is none."""
+    """What is done (``action``, a word of the history), to what. ``name`` is the object's as records have it,
+    ``namespace/name`` for one in a namespace; empty where ``members`` name several. ``digest`` is that of the plan or
+    run which is carried out, ``approved`` the digest that had been approved, ``reason`` what people said, ``revision``
+    the commit that it came from, ``message`` a sentence for people; each is empty where there is none."""
 
     action: str
     kind: str = ""
@@ -57,14 +58,15 @@ class Deed:
 
 
 def testify(session: Session, deed: Deed, outcome: str = DONE) -> None:
-    """Writes the entry of an act of a single write, which has been done."""
+    """Writes the entry of an act of a single write, which has been done. An entry that cannot be written is told once
+    in a session, and raises nothing."""
     _written(session, deed, outcome=outcome)
 
 
 @dataclass
 class Testimony:
-    """The evidence of one act by steps: ``begin`` before it begins, ``end`` when it has ended. Each is written once;
-    without a beginning there is no end. ``deed`` may be made more exact until then."""
+    """The evidence of one act by steps: ``begin`` before it begins, ``end`` when it has ended. Each is written once, if
+    it can be, as of ``testify``; without a beginning there is no end. ``deed`` may be made more exact until then."""
 
     session: Session
     deed: Deed
@@ -73,14 +75,14 @@ class Testimony:
     _ended: bool = field(default=False, init=False)
 
     def begin(self) -> None:
-        """Says that it begins."""
+        """Writes the entry that it begins; nothing if it has begun."""
         if not self.begun:
             self.begun = True
             self._entry = _written(self.session, self.deed, phase=BEGUN)
 
     def end(self, outcome: str = DONE, message: str = "", members: t.Sequence[str] | None = None) -> None:
-        """Says that it has ended, and what it came to; ``members`` are those that it was done on in the end, where that
-        is known better than before."""
+        """Writes the entry that it has ended, and what it came to; nothing if it has not begun, or has ended.
+        ``members`` are those that it was done on in the end; None: those of the deed."""
         if self.begun and not self._ended:
             self._ended = True
             deed = replace(self.deed, message=message, members=self.deed.members if members is None else members)

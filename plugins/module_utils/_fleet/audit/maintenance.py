@@ -53,7 +53,8 @@ def told(
 
 
 def spec_of(document: Record | None, problems: list[Problem]) -> FleetMaintenanceSpec | None:
-    """What is recorded; one that cannot be read says nothing, of which the ``problems`` tell."""
+    """The spec in the document, None without a document. One that cannot be read counts as an empty spec, and what is
+    wrong with it is added to ``problems``."""
     if document is None:
         return None
     try:

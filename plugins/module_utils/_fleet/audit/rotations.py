@@ -18,14 +18,15 @@ from .evidence import Deed, Testimony, testify
 
 
 def commanded(session: Session, action: str, name: str, changed: bool) -> bool:
-    """Whether something changed, of which there is evidence then."""
+    """Gives ``changed`` back; where it is true, writes the entry that ``action`` was done to the rotation."""
     if changed:
         testify(session, Deed(action=action, kind=KIND, name=name))
     return changed
 
 
 def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
-    """Whether the rotation is gone now, of which there is evidence then."""
+    """Gives ``gone`` back; where it is true, and this was to ``write``, writes the entry that the rotation was
+    deleted."""
     return commanded(session, ROTATION_DELETED, name, gone) if write else gone
 
 

@@ -29,7 +29,8 @@ _TOLD = {RUN: RUN_STARTED, STOP: RUN_STOPPED}
 
 
 def commanded(run: ClusterStagedUpdateRun, new: bool, approved: str) -> Deed:
-    """What was done by recording the run: it is new, or told to run or to stop."""
+    """The deed of recording the run, for the caller to testify: RUN_DEFINED if it is ``new`` or told neither to run nor
+    to stop, else RUN_STARTED or RUN_STOPPED."""
     return Deed(
         action=RUN_DEFINED if new else _TOLD.get(run.spec.state, RUN_DEFINED),
         kind=run.key.kinds.run,
@@ -40,7 +41,7 @@ def commanded(run: ClusterStagedUpdateRun, new: bool, approved: str) -> Deed:
 
 
 def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
-    """Whether the run is gone now, of which there is evidence then."""
+    """Gives ``gone`` back; where it is true, and this was to ``write``, writes the entry that the run was deleted."""
     if gone and write:
         testify(session, Deed(action=RUN_DELETED, kind=RunKey.of(name).kinds.run, name=name))
     return gone

@@ -77,7 +77,8 @@ class Executor:
         """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
 
         With ``only_follow`` it is not begun, even if nothing but the intent is there. It is Blocked where this machine
-        starts no thread more.
+        starts no thread more. Whatever goes wrong later is an event, too: without a driver for its subject, or by an
+        error of the driver, it is Ended as failed.
 
         Nothing happens if this very operation is being followed already, or after ``close``.
         """

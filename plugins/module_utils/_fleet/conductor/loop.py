@@ -91,7 +91,7 @@ class RecordSteering(Steering[S, X, A], t.Protocol[S, X, A]):
 
     @property
     def book(self) -> Book[S]:
-        """How it stands there."""
+        """How the state stands in its record."""
 
 
 class Keeping(t.Protocol[S]):
@@ -101,7 +101,7 @@ class Keeping(t.Protocol[S]):
     lease: Lease
 
     def load(self) -> None:
-        """Reads it again."""
+        """Reads the state again, and makes changes that were noted anew on it."""
 
     def note(self, change: Change[S]) -> None:
         """Makes a change now, which is stored with the next state."""
@@ -171,8 +171,8 @@ def conduct(
     """Takes the lease of that name and conducts the machine until it is settled, waits for longer than allowed, or is
     out of time; then closes the steering and gives the lease back.
 
-    FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), and those of its book.
-    What is in flight goes on in every case.
+    FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), those of its book, and
+    that of the records if they cannot be reached for LEASE_SECONDS. What is in flight goes on in every case.
     """
     held = acquire(records, lease, limits.holder, LEASE_SECONDS)
     conductor = None

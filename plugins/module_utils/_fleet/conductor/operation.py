@@ -26,9 +26,8 @@ from ..drivers.contract import (
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """Seconds: between two looks; for a subject to show what its driver says is done; until what is not seen is lost.
-
-    The last one also bounds for how long a driver may fail to tell how an operation stands.
+    """Seconds: ``interval`` between two looks; ``settle`` for a subject to show what its driver says is done;
+    ``lost_after`` until what is not seen is lost, and for how long a driver may fail to tell how an operation stands.
     """
 
     interval: float = 2.0
@@ -56,7 +55,8 @@ class Said:
 @dataclass(frozen=True, kw_only=True)
 class Ended:
     """``result`` is Completed, Failed or Skipped; ``reason`` is one of ``_core.values.update_states``, or empty;
-    ``parts_after`` says what parts of the subject were at then, where they were looked at."""
+    versions are those of the subject, empty where not known; ``parts_after`` says what parts of the subject were at
+    then, where they were looked at."""
 
     operation: str
     result: str
@@ -180,7 +180,8 @@ class Teller:
         self.recorded = False
 
     def begins_at(self, version: str) -> None:
-        """Keeps what the subject is at before the first of what makes the attempt."""
+        """Keeps the version of the subject as ``version_before``: the first one that is told, and none if it was
+        taken up."""
         if not self.recorded:
             self.version_before = self.version_before or version
 
@@ -229,14 +230,15 @@ class Operation:
 
     @property
     def version_before(self) -> str:
-        """As of ``Followed``."""
+        """The version of the subject when it was begun; empty if it was taken up, or has not been looked at."""
         return self.teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
-        """Begins it and follows it to its end. FleetError of ``begin``, and whatever else a driver raises.
+        """Begins it and follows it to its end. FleetError of ``Driver.begin``, but for those that say it is busy.
 
-        ``resumed``: its intent was recorded earlier. It is begun then only where it would be seen if it had been, and
-        never with ``only_follow``.
+        A subject that does not answer or is busy gives Blocked; one with nothing to do is Skipped, one that must not
+        make this step Failed. ``resumed``: its intent was recorded earlier. It is begun then only where it would be
+        seen if it had been, and never with ``only_follow``.
         """
         self._pause(0)
         return (self.take_up(only_follow) if resumed else None) or self._start()

@@ -28,7 +28,8 @@ def options_of(given: Options, member: FleetMember) -> Options:
 
 
 def split_problems(given: Options, where: str) -> t.Iterator[Problem]:
-    """What is wrong with the split itself, not with the options of a provider."""
+    """``bad-option`` for what is wrong with the split itself, not with the options of a provider. ``given`` has
+    ``providers``."""
     for name, value in given.items():
         if name != PROVIDERS and value is not None:
             yield Problem("bad-option", f"this goes into the options of one of the {PROVIDERS}", f"{where}.{name}")
@@ -42,7 +43,8 @@ def split_problems(given: Options, where: str) -> t.Iterator[Problem]:
 
 
 def command_problems(given: Options, members: t.Sequence[FleetMember], where: str) -> t.Iterator[Problem]:
-    """Members that no options are for, and settings that are missing; of options that are good by themselves."""
+    """Members that no options are for, ``driver-without-options``, and settings that are missing, as of
+    ``missing_settings``; of options that are good by themselves."""
     by_provider = given.get(PROVIDERS)
     if not by_provider:
         if given.get("definition"):

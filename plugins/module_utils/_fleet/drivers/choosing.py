@@ -31,13 +31,14 @@ Options = t.Mapping[str, t.Any]
 
 
 def unsupported(driver: str, where: str) -> Problem:
-    """The problem of a driver that FleetMembers may name, and nobody can carry out yet."""
+    """``driver-not-supported``: the problem of a driver that FleetMembers may name, and nobody can carry out yet."""
     hint = f"use one of {', '.join(SUPPORTED)}"
     return Problem("driver-not-supported", f"the driver {driver} cannot be used yet", where, hint)
 
 
 def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
-    """What is wrong with a ``definition`` that is a text and its ``settings``, whoever they are for."""
+    """``bad-option`` for what is wrong with a ``definition``, its ``settings`` and those by member; a definition that
+    is no text is for others to tell."""
     own = [name for name in ("begin", "observe", "poll", "begin_pool") if given.get(name)]
     name = given.get("definition")
     if not name:
@@ -63,7 +64,8 @@ def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
 
 
 def missing_settings(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """Settings that a member of a good definition would need, or that cannot be put on a command line."""
+    """``bad-option`` for settings that a member of a good definition would need, and for those that cannot be put on a
+    command line."""
     lacking: dict[str, list[str]] = {}
     for member in members:
         for name, value in _filled(given, member).items():
@@ -81,7 +83,8 @@ def missing_settings(given: Options, members: t.Iterable[FleetMember], where: st
 
 
 def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """Options ``namespace`` and ``name`` that, filled in for a member, are no name that an object can have."""
+    """``bad-option`` for options ``namespace`` and ``name`` that, filled in for a member, are no name that an object
+    can have; one that is not given is fine."""
     for member in members:
         for name in ("namespace", "name"):
             found = filled_in(given.get(name) or "x", member)
@@ -91,7 +94,7 @@ def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) ->
 
 
 def member_settings(given: Options, member: FleetMember) -> dict[str, str]:
-    """All settings of the definition for that member, for options without problems."""
+    """All settings of the definition for that member, for options without problems; empty where nothing is said."""
     return {name: value or "" for name, value in _filled(given, member).items()}
 
 

@@ -64,7 +64,8 @@ POOLS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterApiDriver:
-    """The member is the Cluster ``namespace/name`` of the management cluster that the kubeconfig leads to."""
+    """The member is the Cluster ``namespace/name`` of the management cluster that the kubeconfig leads to. ``clients``
+    are those of members; ``timeout`` is in seconds."""
 
     clients: Clients
     kubeconfig: str

@@ -60,8 +60,9 @@ _LONGEST_VERSION = 100
 
 @dataclass(frozen=True, kw_only=True)
 class CommandDriver:
-    """``environ`` is ours, of which ``environment`` adds names to those that are passed on; ``timeout`` (seconds) is
-    for ``observe`` and ``poll``. Relative paths are below ``cwd``. Without ``by_exit_code`` a ``poll`` that prints no
+    """The commands are lists of arguments, empty where there is none. ``environ`` is ours, of which ``environment``
+    adds names to those that are passed on; ``timeout`` (seconds) is for ``observe`` and ``poll``; ``operations`` has a
+    folder for each operation. Relative paths are below ``cwd``. Without ``by_exit_code`` a ``poll`` that prints no
     state tells nothing."""
 
     clients: Clients
@@ -78,7 +79,7 @@ class CommandDriver:
 
     def observe(self, member: str) -> Observation:
         """What the command prints; without a command the member's own ``/version``. FleetError ``observe-failed``, also
-        for what is no version, or what reading ``/version`` raises."""
+        for what is no version, ``unsafe-argument``, or what reading ``/version`` raises."""
         if not self.observe_argv:
             return Observation(version=version(self.clients.get(member)))
         known = {"member": member}
@@ -106,7 +107,7 @@ class CommandDriver:
 
     def poll(self, work: Work) -> OperationProgress:
         """How the process of ``begin`` stands; once it has ended with 0, what the command ``poll`` tells, except of a
-        pool. FleetError ``poll-failed`` if that tells nothing."""
+        pool. FleetError ``poll-failed`` if that tells nothing, ``unsafe-argument``, and as of ``detached.look``."""
         if work.reference.startswith(PLATFORM) and not work.pool_step:
             return self._poll_platform(work, work.reference)
         folder = self._folder(work)

@@ -73,7 +73,8 @@ class Driver(t.Protocol):
     def begin(self, work: Work) -> str:
         """Starts the operation unless it was started already; gives a reference to find it again.
 
-        Returns soon: the operation goes on without this process, and outlives it.
+        Returns soon: the operation goes on without this process, and outlives it. FleetError ``busy`` or
+        ``operation-in-progress``: nothing was begun, and it is worth trying again later.
         """
 
     def poll(self, work: Work) -> OperationProgress:

@@ -81,9 +81,10 @@ def folder_of(operations: Path, operation: str) -> Path:
 def start(folder: Path, request: Request) -> str:
     """Runs it detached, unless that was done before; the reference that finds it again.
 
-    It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``cannot-start``,
-    ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine is at work on the
-    member, ``operation-unreadable`` if one may be; ``begun-before`` if this one was, and its folder was deleted.
+    It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``linux-only``,
+    ``cannot-start``, ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine
+    is at work on the member, ``operation-unreadable`` if one may be; ``begun-before`` if this one was, and its folder
+    was deleted.
     """
     if not sys.platform.startswith("linux"):
         raise FleetError("linux-only", "operations that outlive their beginner run on Linux only")
@@ -109,8 +110,9 @@ def start(folder: Path, request: Request) -> str:
 
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
-    """How it stands. Starts nothing; but if its process is gone without a result, what that left behind is ended. From
-    now on an end counts as told. FleetError ``operation-unreadable``, ``cannot-stop``."""
+    """How it stands: NOT_BEGUN where this machine and folder would show it, UNKNOWN where it may have been begun
+    elsewhere. Starts nothing; but if its process is gone without a result, what that left behind is ended, and it has
+    FAILED. From now on an end counts as told. FleetError ``operation-unreadable``, ``cannot-stop``."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then

@@ -45,8 +45,9 @@ class LocalDriver:
     timeout: float = TIMEOUT
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``. If an upgrade was cut off while it was down, the version it comes from, and
-        its pools as they were read last: nodes cannot be asked before it is finished."""
+        """The member's own ``/version``. If it does not answer, and an upgrade was cut off while it was down, the
+        version it comes from, and its pools as they were read last: nodes cannot be asked before it is finished. Else
+        FleetError as of asking it."""
         try:
             return Observation(version=version(self.clients.get(member)))
         except FleetError:
@@ -57,8 +58,9 @@ class LocalDriver:
             return Observation(version=cut_off.before, pools=known.status.node_pools if known else ())
 
     def begin(self, work: Work) -> str:
-        """FleetError as of ``cluster_of``, ``unknown-version``, ``missing-binary``, ``downgrade-refused``,
-        ``minor-skipped``, and those of ``detached.start``."""
+        """Upgrades the member's local cluster in a detached process; its reference. FleetError as of ``cluster_of``,
+        ``unknown-version``, ``missing-binary``, ``downgrade-refused``, ``minor-skipped``, and those of
+        ``detached.start``."""
         name = self.cluster_of(work.member)
         state = states.load(self.root / name)
         newer = find(("kube-apiserver",), work.target, self.binaries_dir, build=False)["kube-apiserver"].version

@@ -23,7 +23,8 @@ _GOING = ".going-"
 
 
 def remove_old(operations: Path) -> None:
-    """Each goes as a whole, so that nobody who looks at it sees a part. What cannot be removed is in nobody's way."""
+    """Removes the folders of operations that ended, and of which somebody was told so more than KEPT seconds ago; at
+    most 100 at once, each renamed first, so that nobody sees a part of it. What cannot be removed is left."""
     before = time.time() - KEPT
     with contextlib.suppress(OSError):
         old = (each for each in operations.iterdir() if _told_before(each, before))

@@ -17,7 +17,8 @@ WANTED_SECONDS = f"a number of seconds above 0 is wanted, {MOST_SECONDS} at most
 
 
 def wrong(kind: str, value: t.Any) -> str:
-    """Why ``value`` is not of that kind; empty if it is."""
+    """Why ``value`` is not of that kind; empty if it is. Kinds: settings (anything), path, name, seconds, flag, mapping
+    (of what JSON knows), argv (a program and its arguments), texts (a list)."""
     if kind == "settings":
         return ""
     if kind in ("path", "name"):

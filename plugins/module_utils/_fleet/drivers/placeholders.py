@@ -22,8 +22,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.:/@+=,%-]*")
 
 
 def values(work: Work, reference: str) -> dict[str, str]:
-    """What stands for each name. FleetError ``unsafe-argument`` for a control character: programs end lines, and the
-    kernel ends arguments, at some of them."""
+    """What stands for each of ``NAMES``, by name. FleetError ``unsafe-argument`` for a control character: programs end
+    lines, and the kernel ends arguments, at some of them."""
     found = {
         "member": work.member,
         "target": work.target,
@@ -75,6 +75,6 @@ def _filled(argument: str, known: t.Mapping[str, str]) -> str:
 
 
 def unknown(argv: t.Iterable[str], known: t.Collection[str] = NAMES) -> tuple[str, ...]:
-    """Placeholders that nothing stands for, in the order they are used."""
+    """Names of placeholders that nothing stands for, each once, in the order they are used."""
     used = (name for each in argv for name in _PLACEHOLDER.findall(each))
     return tuple(dict.fromkeys(name for name in used if name not in known))

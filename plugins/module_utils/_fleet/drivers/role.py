@@ -134,7 +134,7 @@ def inventory(member: str, shared: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def playbook(work: Work, role: str) -> list[dict[str, t.Any]]:
-    """The one play: the role on the member."""
+    """The playbook as Ansible reads it: its one play runs the role on the member, the only host of GROUP."""
     play = {
         "name": f"Upgrade {work.member} to {work.target}",
         # Not the member's name: that could also be the name of a group in the user's inventory.

@@ -23,7 +23,8 @@ class ExistingTold:
 
 
 def ask_existing(kubeconfig: str, context: str) -> ExistingTold:
-    """Reads only; an empty ``context`` is the current one, and without rights on nodes there are no labels. FleetError
-    as of ``connection_from_kubeconfig``, ApiError as of ``version``."""
+    """What the cluster behind a kubeconfig (a path) tells of itself; nothing is written. An empty ``context`` is the
+    current one, and without rights on nodes there are no labels. FleetError as of ``connection_from_kubeconfig``,
+    ApiError as of ``version``."""
     with KubeClient(connection_from_kubeconfig(kubeconfig, context)) as client:
         return ExistingTold(version=version(client).removeprefix("v"), labels=told_labels(client))

@@ -38,8 +38,9 @@ class LocalFleet:
 
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     """Makes the clusters present, stopped or absent, with ``check`` only told; and all others of the ``fleet``, stopped
-    or absent, if one is named. FleetError ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``,
-    ``cluster-of-others``, or the problems of all that failed, each with its cluster."""
+    or absent, if one is named. ``options`` are those of the verb ``local_cluster``. FleetError ``duplicate-cluster``,
+    ``bad-port-range``, ``nothing-asked``, ``cluster-of-others``, or the problems of all that failed, each with its
+    cluster."""
     root = Path(options["root"]) if options["root"] else None
     fleet = options.get("fleet") or ""
     options = _with_fleet(options, root, fleet)

@@ -33,7 +33,8 @@ def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
 
 
 def mark(root: Path, name: str, fleet: str) -> None:
-    """Says so of a cluster that is about to be made. FleetError ``bad-name``, ``unwritable-folder``."""
+    """Writes into the folder of a cluster that is about to be made that it is for the fleet. FleetError ``bad-name``,
+    ``unwritable-folder``."""
     folder = make_folder(states.cluster_dir(root, name), 0o700)
     with writing(folder):
         write_private(folder / _MARK, f"{fleet}\n".encode())

@@ -44,7 +44,7 @@ class Account:
 
     @property
     def user(self) -> str:
-        """What an API server calls it."""
+        """The user name by which an API server knows the account."""
         return f"system:serviceaccount:{self.namespace}:{self.name}"
 
 
@@ -79,8 +79,8 @@ def make_login(account: Account, path: Path, name: str, life: timedelta) -> date
 
 
 def login_problem(account: Account, path: Path, life: timedelta, now: datetime) -> str:
-    """Why the file has to be made again, as when less than a third of ``life`` is left; empty if it is good, or if the
-    API server does not answer."""
+    """Why the file has to be made again, as when less than a third of ``life`` is left; empty if it is good, and if
+    that cannot be told, for the API server does not answer or the administrator's kubeconfig cannot be read."""
     try:
         connection = connection_from_kubeconfig(path)
     except FleetError as error:

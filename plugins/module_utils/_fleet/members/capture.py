@@ -45,7 +45,7 @@ class Captured:
 
     @property
     def text(self) -> str:
-        """The content of the file."""
+        """The snapshot as it is written to a file: JSON in lines."""
         return json_by_lines(self.document)
 
 

@@ -44,7 +44,7 @@ class Evacuation:
 
     @property
     def lines(self) -> list[str]:
-        """What becomes of the marks, for people."""
+        """What becomes of the marks, for people: whose are set, whose are taken off, as far as that is news."""
         told = {"evacuated, until they are readmitted": self.evacuated, "readmitted": self.readmitted}
         return [f"{word}: {', '.join(sorted(names & self.news))}" for word, names in told.items() if names & self.news]
 
@@ -53,9 +53,8 @@ def evacuation(
     evacuate: str, readmit: str, clusters: t.Collection[MemberCluster], empty_first: bool = False
 ) -> Evacuation:
     """Who is meant by two label selectors or lists of names as texts, either may be empty; ``empty_first`` as of
-    ``Evacuation``. FleetError ``bad-option``
-    for a text that is none, ``nothing-selected`` for one that selects nobody, ``nothing-left`` where no cluster would
-    be left over."""
+    ``Evacuation``. FleetError ``bad-option`` for a text that is none, and for a cluster that both name;
+    ``nothing-selected`` for one that selects nobody, ``nothing-left`` where no cluster would be left over."""
     evacuated, readmitted = _selected(evacuate, "evacuate", clusters), _selected(readmit, "readmit", clusters)
     if evacuated & readmitted:
         names = ", ".join(sorted(evacuated & readmitted))

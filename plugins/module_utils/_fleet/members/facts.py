@@ -59,7 +59,7 @@ class FleetReading:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Every member, and every part of one, that could not be read."""
+        """A problem for every member, and then for every part of one, that could not be read."""
         whole = (replace(error.problems[0], where=name) for name, error in self.failed.items())
         return (*whole, *self.snapshot.partly_read)
 
@@ -126,7 +126,8 @@ def _why(problem: Problem) -> dict[str, str]:
 
 
 def needs_pods(specs: t.Iterable[PlacementSpec]) -> bool:
-    """Whether a property in use can only be known from the members' pods."""
+    """Whether a policy names an available amount, KubeFleet's ``resources.kubernetes-fleet.io/available-*``, which can
+    only be known from the members' pods."""
     return any(AVAILABLE in str(encode(spec.policy)) for spec in specs if spec.policy)
 
 

@@ -44,7 +44,8 @@ def at_home(client: KubeClient, work: t.Callable[[], T]) -> T:
 
 def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] | None:
     """The namespace if it goes with the placements that end, given by name: we made it, and of every kind that the
-    server lists it holds nothing but their parents. Else None, also where something cannot be listed.
+    server lists it holds nothing but their parents, events, our lease and what every namespace has. Else None, also
+    where something cannot be listed.
     """
     ignored = NOBODYS | {("ConfigMap", parent_name(placement)) for placement in ending}
     try:

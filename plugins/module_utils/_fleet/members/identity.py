@@ -31,7 +31,7 @@ _RIGHT = "{apiGroups: [''], resources: [namespaces], resourceNames: [kube-system
 
 
 def cluster_uid(client: KubeClient) -> str:
-    """As ``cluster_words``, the UID alone."""
+    """Asks the cluster for the UID of its namespace ``kube-system``. FleetError as of ``cluster_words``."""
     return cluster_words(client)[0]
 
 
@@ -142,7 +142,8 @@ def _other_cluster(name: str, recorded: str, uid: str) -> FleetError:
 
 
 def doubles(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
-    """One problem for each cluster that has several names; ``uids`` by member, empty where none is known."""
+    """A problem ``double-member`` for each cluster that has several names; ``uids`` by member, empty where none is
+    known."""
     hint = "keep one of them: member_cluster with state absent forgets the other, and touches nothing on the cluster"
     return tuple(
         Problem(
@@ -165,7 +166,7 @@ def several_names(uids: t.Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
 
 
 def recorded_uids(members: t.Mapping[str, FleetMember]) -> dict[str, str]:
-    """By name; empty where a member joined before they were kept."""
+    """The recorded UIDs of clusters by member; empty where a member joined before they were kept."""
     return {name: member.spec.cluster_uid for name, member in members.items()}
 
 

@@ -48,8 +48,8 @@ Document = dict[str, t.Any]
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSpec:
-    """What is wanted of one member. None leaves what is recorded as it is. ``rebuilt``: its cluster may be another one
-    than the one that joined.
+    """What is wanted of one member. None leaves what is recorded as it is. ``connection`` and ``fields`` go into the
+    spec of its FleetMember, named as there; ``rebuilt``: its cluster may be another one than the one that joined.
     """
 
     name: str
@@ -72,7 +72,8 @@ class _Told:
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Names by what happened, or would happen; ``versions`` are those that the members told."""
+    """Names by what happened, or would happen; ``versions`` are those that members told, of those that were asked;
+    ``diff`` has ``before`` and ``after`` of each record, as Ansible shows differences."""
 
     joined: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -263,7 +264,8 @@ def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:
 
 
 def told_labels(client: KubeClient) -> dict[str, str]:
-    """Labels that the first nodes tell; none where nodes cannot be read, which a member need not permit to join."""
+    """Labels for the cluster (region, provider and so on) that its first nodes tell, at most 100 of them; none where
+    nodes cannot be read, which a member need not permit to join."""
     try:
         nodes = next(list_pages(client, "/api/v1/nodes", limit=NODES_ASKED, kind="Node"), [])
         return {key: value for key, value in cloud_labels(nodes).items() if client.hide(value) == value}

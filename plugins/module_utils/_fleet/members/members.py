@@ -70,7 +70,7 @@ def no_members(records: Records, hint: str = "join some with member_cluster") ->
 
 def identified_members(session: Session, write: bool) -> dict[str, Member]:
     """All joined members with the UIDs of their clusters, which are asked for (and recorded, with ``write``) where a
-    member joined before they were kept. Members that do not answer stay without.
+    member joined before they were kept. Members that do not answer stay without. FleetError ``record-damaged``.
     """
     members = recorded_members(session.records)
     unknown = {name: each.fleet for name, each in members.items() if not each.fleet.spec.cluster_uid}

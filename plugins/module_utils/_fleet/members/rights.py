@@ -56,7 +56,7 @@ def rights(
 
 
 def as_yaml(manifests: t.Iterable[t.Mapping[str, t.Any]]) -> str:
-    """The manifests as kubectl reads them."""
+    """The manifests as YAML documents, as kubectl reads them."""
     return write_yaml(manifests)
 
 

@@ -53,7 +53,7 @@ class BudgetReport:
 
     @property
     def file(self) -> str:
-        """The content of ``nodes.json``."""
+        """What was read as the text of a file ``nodes.json``, which ``nodes_file`` reads."""
         return json_by_lines(write_nodes(self.snapshot))
 
 

@@ -32,8 +32,8 @@ class ChangeQuestion:
 
     @classmethod
     def of(cls, options: t.Mapping[str, t.Any]) -> ChangeQuestion:
-        """As the options of the verb have it. FleetError as of reading manifests, ``no-changes``, ``network-missing``,
-        ``network-invalid``."""
+        """As the options of the verb have it. FleetError as of reading manifests, ``bad-option``, ``no-changes``,
+        ``network-missing``, ``network-invalid``."""
         refuse_empty(options, "changes")
         paths, network = options["changes"], options["network"]
         documents = tuple(each.document for each in read_manifests(paths) if each.document.get("kind") in KINDS)

@@ -53,7 +53,7 @@ class NodeWork:
 
     @property
     def path(self) -> str:
-        """Of the Node on its API server."""
+        """The path of the Node on its API server."""
         return f"{NODES}/{self.node}"
 
     @property

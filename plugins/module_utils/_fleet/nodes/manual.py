@@ -68,8 +68,9 @@ NO_PACE = NodeRotation(metadata=ObjectMeta(name=OPERATION), spec=NodeRotationSpe
 
 @dataclass(frozen=True, kw_only=True)
 class ManualWish:
-    """``confirmed`` is the number of nodes that somebody has seen and means; ``consent``: nodes that drift by a patch
-    may be replaced. ``timeout`` is for one node, in seconds. ``network`` is what a new subnet is judged by,
+    """``state`` is one of the words above (DELETED to UNPROTECTED), ``names``, ``selector`` and ``pool`` say what is
+    meant. ``confirmed`` is the number of nodes that somebody has seen and means; ``consent``: nodes that drift by a
+    patch may be replaced. ``timeout`` is for one node, in seconds. ``network`` is what a new subnet is judged by,
     ``subnet_move``: a good one may be left for another, ``routes``: somebody has seen that nodes of it are reached."""
 
     member: str

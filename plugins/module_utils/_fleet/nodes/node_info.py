@@ -65,7 +65,7 @@ class NodeReport:
 
     @property
     def tables(self) -> dict[str, tuple[SafeguardRow, ...]]:
-        """For pools that Karpenter runs, and for our own rotations."""
+        """The safeguards, for pools that Karpenter runs (``karpenter``) and for our own rotations (``rotation``)."""
         return {name: safeguard_rows(name) for name in RUN_BY}
 
 
@@ -78,8 +78,9 @@ def node_report(
     edits: ChangeQuestion | None = None,
     pause: t.Callable[[float], None] = time.sleep,
 ) -> NodeReport:
-    """The answers, from members or, with ``snapshot``, from a file. FleetError ``bad-option`` where a file is to be
-    looked at again, and those of ``read_all``, or of ``nodes_file`` and ``members_in_file``."""
+    """The answers, from members or, with ``snapshot``, from a file; nothing is written. What could not be read or
+    planned (``plan-unknown``) is among the problems. FleetError ``bad-option`` where a file is to be looked at again,
+    and those of ``read_all``, or of ``nodes_file`` and ``members_in_file``."""
     if snapshot and asked is not None and asked.look_again:
         raise FleetError("bad-option", "a file does not change", "look_again", "leave it out, or ask the members")
     reading = replace(reading, daemons=asked is not None)

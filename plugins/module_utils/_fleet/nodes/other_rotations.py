@@ -47,7 +47,8 @@ class OtherRotations:
         return self._lease is not None
 
     def take_turn(self) -> bool:
-        """Whether it is our turn now; waited for a few seconds."""
+        """Takes the turn, and waits a few seconds for it; whether we have it. FleetErrors of the records, but
+        ``lease-held``."""
         end = time.monotonic() + WAIT
         while self._lease is None:
             try:
@@ -61,7 +62,7 @@ class OtherRotations:
         return True
 
     def end_turn(self) -> None:
-        """Lets others; what cannot be given back runs out."""
+        """Gives the turn to others, if we have it; what cannot be given back runs out."""
         lease, self._lease = self._lease, None
         if lease is not None:
             with contextlib.suppress(FleetError):

@@ -54,7 +54,7 @@ Seen = t.Union[t.Callable[[MemberNodes], MemberNodes], None]  # noqa: UP007  # p
 @dataclass(frozen=True, kw_only=True)
 class ReadingWish:
     """What is to be read: ``pods`` too, or not, and ``daemons``, the DaemonSets, for which pods are needed; ``keep``:
-    manifests for a file; ``names``: only these members."""
+    manifests for a file; ``names``: only these members, all if empty. ``timeout`` is seconds to connect."""
 
     pods: bool = True
     daemons: bool = False
@@ -100,7 +100,8 @@ def read_all(session: Session, wish: ReadingWish, seen: Seen = None) -> NodesSna
 
 
 def wanted_members(session: Session, names: t.Sequence[str]) -> dict[str, Member]:
-    """The joined members of these names, or all. FleetError ``no-members``, ``no-such-member``."""
+    """The joined members of these names, in their order, or all, by name. FleetError ``no-members``,
+    ``no-such-member``, ``record-damaged``."""
     members = recorded_members(session.records)
     if not members:
         raise no_members(session.records)

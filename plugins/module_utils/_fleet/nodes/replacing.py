@@ -49,8 +49,8 @@ _LOOK = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class ReplacementWish:
-    """``driver`` empty: found out for each node. ``command`` is a list of arguments, ``environment`` names variables
-    that it gets besides the usual ones."""
+    """``driver`` empty: found out for each node. ``command`` is a list of arguments, which ends within ``timeout``
+    seconds; ``environment`` names variables that it gets besides the usual ones."""
 
     driver: str = ""
     command: tuple[str, ...] = ()
@@ -73,8 +73,9 @@ def driver_of(node: StateNode, wish: ReplacementWish) -> str:
 def driver_problems(
     members: t.Iterable[MemberNodes], names: t.Container[str], rotation: NodeRotation, wish: ReplacementWish
 ) -> t.Iterator[Problem]:
-    """Those of the nodes ``names`` (``member/node``) that cannot be replaced in the way that is asked for, and what is
-    wrong with the command."""
+    """Those of the nodes ``names`` (``member/node``) that cannot be replaced in the way that is asked for:
+    ``no-driver``, ``no-node-claim``, ``not-simulated``, ``no-node-before``; before them what is wrong with the command,
+    ``bad-option``."""
     if wish.driver == COMMAND and not wish.command:
         yield Problem("bad-option", "driver command needs a command", "command", "such as [delete-machine, '{node}']")
     for name in unknown(wish.command, PLACEHOLDERS):
@@ -110,8 +111,10 @@ class NodeReplacer:
         retried_while_passing(hands, lambda: self._make(hands.client(), work))
 
     def replace(self, work: NodeWork, hands: Hands) -> None:
-        """Empties the node, replaces it as its driver does, and deletes it. Of Karpenter's, only the NodeClaim is
-        deleted: the node is emptied and goes later. FleetError for what does not pass by itself."""
+        """Empties the node, replaces it as its driver does, and deletes it; nothing if it is gone. Of Karpenter's, only
+        the NodeClaim is deleted: the node is emptied and goes later. FleetError for what does not pass by itself:
+        ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``, ``unsafe-argument``, and refusals
+        of the member."""
         found = retried_while_passing(hands, lambda: present(hands.client(), work))
         if found is None:
             return

@@ -145,13 +145,13 @@ class NodeWorkers:
         self._start_waiting()
 
     def halt(self, node: str) -> None:
-        """Lets what is done with the node end, and waits for nothing."""
+        """Tells the work on the node, under way or still to begin, to end; waits for nothing. It tells of no end."""
         for found in (self._threads.get(node), self._waiting.get(node)):
             if found is not None:
                 found[1].set()
 
     def ended(self) -> tuple[WorkEnd, ...]:
-        """What has ended since the last call."""
+        """How acts have ended since the last call, oldest first; those that were told to end are not among them."""
         with self._news:
             found = tuple(self._ends)
             self._ends.clear()
@@ -164,8 +164,8 @@ class NodeWorkers:
             self._news.wait_for(lambda: bool(self._ends), timeout=max(0.0, seconds))
 
     def close(self, timeout: float = 2.0) -> None:
-        """Begins nothing any more, waits a moment for requests under way, and lets go of all members; leases on those
-        that do not answer in time run out."""
+        """Begins nothing any more, waits at most ``timeout`` seconds for requests under way, and lets go of all
+        members; leases on those that do not answer in time run out."""
         self._closing.set()
         _joined((thread for thread, _stop in self._threads.values()), timeout)
         _joined(self.holds.keep_only(()), RELEASE_SECONDS)

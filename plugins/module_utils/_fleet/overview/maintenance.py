@@ -65,7 +65,8 @@ def record_maintenance(
 
 
 def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) -> MaintenanceReport:
-    """Deletes those FleetMaintenances that are there, with ``write``; else it is told what that would change."""
+    """Deletes those FleetMaintenances that are there, with ``write``; else it is told what that would change. Names of
+    others are in ``same``."""
     stored, problems = _stored(session), list[Problem]()
     there = [name for name in sorted(set(names)) if name in stored]
     changes = tuple(maintenance_change(name, spec_of(stored[name], problems), None) for name in there)

@@ -42,8 +42,8 @@ _Times = dict[str, dict[str, MemberTimes]]
 
 @dataclass(frozen=True, kw_only=True)
 class OpeningsQuestion:
-    """``names`` of members, all if empty. What is ``supposed`` stands for what is recorded under the same name.
-    ``snapshot`` is a file with nodes, for the budgets of their pools."""
+    """``names`` of members, all if empty; ``days`` that are looked ahead. What is ``supposed`` stands for what is
+    recorded under the same name. ``snapshot`` is a file with nodes, for the budgets of their pools."""
 
     names: tuple[str, ...] = ()
     days: int = 30
@@ -107,7 +107,7 @@ def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport
 
 
 def nothing_given() -> FleetError:
-    """What is said where windows and freezes are asked for, and none are given."""
+    """``no-maintenance-given``, to be raised where windows and freezes are asked for, and none are given."""
     hint = "give files and folders with FleetMaintenances"
     return FleetError("no-maintenance-given", "no FleetMaintenance is in what was given", "src", hint)
 

@@ -21,7 +21,7 @@ def refuse_to_begin(came: str) -> None:
 
 
 def not_begun(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
-    """One problem that names all that were not begun; none where there are none."""
+    """One problem ``not-begun`` that names all these plans; none where there are none."""
     names = ", ".join(each.name for each in plans)
     return [Problem("not-begun", "these placements were not begun", names, "run again")] if plans else []
 

@@ -69,8 +69,8 @@ class Ground:
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
     """For each placement one explanation, as results have it, of each cluster asked for, ``*`` being all of them; of
     what a plan would decide. ``won`` is the contest that gave the placement to the cluster, with its ``lines``; None
-    where ``Contests.of`` knows of none.
-    FleetError ``no-such-placement``, and ``unknown-cluster`` for a name that nobody knows."""
+    where ``Contests.of`` knows of none. FleetError ``no-such-placement``, and ``unknown-cluster`` for a name that
+    nobody knows."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
@@ -89,8 +89,8 @@ def suppositions(
     session: Session, question: Question, supposed: t.Mapping[str, t.Any]
 ) -> tuple[tuple[Supposed, ...], tuple[Problem, ...]]:
     """What would become of each placement, but for those that end, if the fleet were as ``supposed``
-    (``read_overlay``); and what to tell of the facts. FleetError ``no-such-placement``, or all that is wrong with
-    ``supposed``."""
+    (``read_overlay``); and what to tell of the facts. FleetError ``no-such-placement``, ``bad-option`` for a number of
+    clusters that is supposed of several placements, or all that is wrong with ``supposed``."""
     ground = _ground(session, question)
     overlay = read_overlay(supposed, ground.index.positions, "what_if")
     if overlay.number_of_clusters is not None and len(ground.known) > 1:
@@ -111,7 +111,8 @@ def suppositions(
 
 
 def ground_of(session: Session, question: Question) -> Ground:
-    """What is decided on. Where no member is recorded, a facts snapshot says also what is placed."""
+    """What is decided on. Where no member is recorded, a facts snapshot says also what is placed; of a name that nobody
+    knows nothing is in it. FleetError as of reading manifests, ``recorded_members`` and ``recorded_placement``."""
     recorded = {name: each.cluster for name, each in recorded_members(session.records).items()}
     facts, told = question.facts, tuple[Problem, ...]()
     held = facts.held if facts is not None and not recorded else None
@@ -158,7 +159,7 @@ def _ground(session: Session, question: Question) -> Ground:
 
 
 def recorded_index(members: tuple[MemberCluster, ...], session: Session) -> FleetIndex:
-    """The recorded members, judged at the last instant that any of them was heard of."""
+    """The recorded members, judged at the last instant that any of them was heard of; at present, if none was."""
     beats = [
         agent.last_received_heartbeat
         for member in members

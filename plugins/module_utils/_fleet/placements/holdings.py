@@ -25,7 +25,7 @@ NOTHING = RecordedPlacement(
 
 
 def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
-    """What the records hold of all placements, each kind listed once."""
+    """What the records hold of all placements, each kind listed once. FleetError as of ``gathered``."""
     documents = {str(PlacementKey.of_record(each)): each for each in all_placements(records)}
     bindings = _by_parent(records, [each.binding for each in PLACEMENT_KINDS])
     policies = _by_parent(records, [each.policy_snapshot for each in PLACEMENT_KINDS])
@@ -40,7 +40,8 @@ def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
 
 
 def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
-    """What ``recorded_placement`` would find, as far as plans read it: nothing can be written back from it."""
+    """What ``recorded_placement`` would find, as far as plans read it: nothing can be written back from it. NOTHING for
+    a name that is not held."""
     held = holdings.placements.get(name)
     if held is None:
         return NOTHING

@@ -93,7 +93,7 @@ class MemberRunners:
 
 
 def in_threads(threads: int, told: t.Callable[[], str] = str) -> MemberRunners:
-    """So many threads of this process; ``told`` as in ``WorkPool``."""
+    """Runners that are so many threads of this process; ``told`` as in ``WorkPool``."""
     return MemberRunners(pool=WorkPool(threads, told), threads=threads)
 
 

@@ -88,6 +88,7 @@ class PlacementRequest:
 
     ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
     ``render`` is a cluster of which all that it gets is told; ``evacuate`` and what follows is of ``evacuation``.
+    ``absent``: the placements of these ``names`` are to end. ``timeout`` is seconds to connect.
     """
 
     src: tuple[str, ...] = ()
@@ -206,8 +207,9 @@ def removal_limit(text: str, option: str) -> int | str:
 
 def run(session: Session, asked: PlacementRequest) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it.
-    FleetError ``no-members``, those of ``make_plans``, of brakes and digest; what fails on a member is in the
-    report."""
+    FleetError ``no-members``, and as of ``wanted_placements``, ``facts_of``, ``evacuation``, ``make_plans``; if it
+    writes of ``members_to_write``, ``check_digest``, ``check_brakes``, ``check_still_eligible``, ``record_marks`` and
+    ``carry_out``. What fails on a member is in the report."""
     now = session.clock()
     placements, beside, told = _wanted(session, asked)
     members = members_to_write(session) if asked.write else recorded_members(session.records)
@@ -332,7 +334,8 @@ def plan_request(
     now: datetime,
 ) -> PlanRequest:
     """What ``make_plans`` needs, with the source's revision and the key that seals Secrets, which is made if it is to
-    write. ``beside`` are manifests among which the placements were found, as overrides may be there too."""
+    write. ``beside`` are manifests among which the placements were found, as overrides may be there too. FleetError as
+    of ``read_manifests``, ``overrides_in`` and ``overrides_on``."""
     src = asked.src if asked.roll_back is None else ()  # what is rolled back came from elsewhere
     folder = src[0] if src else ""
     revision = source_revision(folder, session.environ) if folder else ""

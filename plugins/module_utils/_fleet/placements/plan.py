@@ -100,7 +100,8 @@ class PlanRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetPlan:
-    """Plans by name, with the records that each was made from. ``findings`` are about all of them."""
+    """Plans in the order of their names, with the records (``recorded``) and the manifests (``wanted``) by name that
+    each was made from. ``findings`` are about all of them."""
 
     plans: tuple[PlacementPlan, ...]
     recorded: t.Mapping[str, RecordedPlacement]
@@ -110,12 +111,12 @@ class FleetPlan:
 
     @property
     def facts_digest(self) -> str:
-        """Of the snapshot that was decided on."""
+        """The digest of the facts snapshot that was decided on."""
         return self.facts.digest
 
     @property
     def digest(self) -> str:
-        """Of all plans together: what an approval is bound to."""
+        """The digest of all plans together, which an approval is bound to."""
         return plans_digest({each.name: each.digest for each in self.plans})
 
     def rendered_on(self, cluster: str) -> list[dict[str, t.Any]]:

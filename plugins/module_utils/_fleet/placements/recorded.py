@@ -46,7 +46,8 @@ Document = dict[str, t.Any]
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedPlacement:
-    """Raw records, to be written back, beside what decisions are made from. ``placement`` is None if it is new."""
+    """Raw records, to be written back, beside what decisions are made from (``known``). ``document`` is that of the
+    placement, None if it is new; ``bindings`` are by name, snapshots in the order of their indices."""
 
     document: Document | None
     bindings: t.Mapping[str, Document]
@@ -61,7 +62,7 @@ class RecordedPlacement:
 
     @property
     def uid(self) -> str:
-        """Of the record; empty if there is none."""
+        """The uid of the placement's record; empty if there is none."""
         return str(self.document["metadata"]["uid"]) if self.document else ""
 
 

@@ -64,7 +64,7 @@ class Renewal:
 
     @property
     def operation(self) -> str:
-        """Its name."""
+        """The name of the operation, unique among those of the placement."""
         return f"{self.binding}.renewal"
 
 
@@ -173,7 +173,8 @@ class RolloutSteering:
         )
 
     def acts_in_flight(self, state: RolloutState) -> tuple[MemberAct, ...]:
-        """Clusters whose answer is not there yet."""
+        """Clusters whose answer is not there yet: renewals that are queued, then what the state says was begun, without
+        those out of reach."""
         renewed = tuple(
             Renewal(each.name, each.cluster)
             for each in state.bindings
@@ -185,11 +186,11 @@ class RolloutSteering:
     def clear(
         self, decision: Decision[RolloutState, MemberAct], seen: RolloutSeen, now: datetime
     ) -> RolloutSeen | None:
-        """Members are held one by one, when they are written."""
+        """None: all of it may begin, for members are held one by one, when they are written."""
         return None
 
     def before_store(self, decision: Decision[RolloutState, MemberAct]) -> RolloutState:
-        """Nothing that could not be found out later."""
+        """The state as decided; nothing is added to it."""
         return decision.state
 
     def stored(self, state: RolloutState, lease: Lease) -> None:
@@ -204,7 +205,7 @@ class RolloutSteering:
             self._queue[act.cluster] = act
 
     def release(self, state: RolloutState) -> None:
-        """Members are let go as soon as they are written."""
+        """Does nothing: members are let go as soon as they are written."""
 
     def record(self, state: RolloutState, now: datetime) -> t.Iterator[RolloutChange]:
         """One change for all that clusters have answered since the last call."""
@@ -217,8 +218,8 @@ class RolloutSteering:
             yield partial(with_changes, changes=changes)
 
     def keep(self, state: RolloutState, now: datetime) -> None:
-        """Looks again at clusters that others wait for, and now and then at all; what failed there is tried again. That
-        nothing comes of it is no work: the wait has its end."""
+        """Has the next ``wait`` look again at clusters that others wait for, every 2 s, and at all every 30 s; what
+        failed there is written again every 10 s. Nothing where nobody waits for a cluster."""
         if not self._waits_for_members:
             self._look_at = None
             return
@@ -245,7 +246,7 @@ class RolloutSteering:
         return (state.report.outcome == DONE or bool(lost) and not rest) and not self._late
 
     def next_look(self) -> datetime | None:
-        """When the clusters that others wait for are looked at again."""
+        """When the clusters that others wait for are looked at again; None where nobody waits for any."""
         return self._look_at
 
     def wait(self, seconds: float) -> None:
@@ -266,10 +267,11 @@ class RolloutSteering:
             wait_unless(self._told, seconds)
 
     def close(self) -> None:
-        """Nothing is left open."""
+        """Does nothing: nothing is left open."""
 
     def not_begun(self, state: RolloutState) -> dict[str, NotBegun]:
-        """Clusters to which the rollout has not come, by name."""
+        """Clusters to which the rollout has not come, by name, each with the snapshot that it holds and why; none of a
+        placement that ends."""
         why = {each.cluster: each.message for each in self.waits}
         return {
             each.cluster: NotBegun(each.binding.held_snapshot, why.get(each.cluster, "it is not its turn yet"))

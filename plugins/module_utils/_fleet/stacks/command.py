@@ -47,8 +47,9 @@ class Commands:
     grace: float = 30.0
 
     def told(self, *arguments: str, given: str = "") -> str:
-        """Runs a command that runs no program, and gives what it prints; ``given`` is its input. FleetError if it
-        fails, ``stack-timeout``, ``stack-unreadable`` for more than 200 MB."""
+        """Runs a command that runs no program, and gives what it prints; ``given`` is its input. FleetError
+        ``stack-failed``, ``stack-locked``, ``no-such-stack``, ``stack-timeout``, ``stack-unreadable``, also for more
+        than 200 MB."""
         done = self._run([*arguments, "--stack", self.stack], self.workspace, given, None)
         if done.code != 0:
             raise self._failure(done.said, Story())
@@ -60,7 +61,7 @@ class Commands:
         return self._document(arguments, self.told(*arguments), empty)
 
     def known(self) -> bool:
-        """Whether the backend has the stack."""
+        """Whether the backend has the stack. FleetError as of ``told``."""
         words = ("stack", "ls", "--json")
         done = self._run(words, self.workspace, "", None)
         if done.code != 0:
@@ -71,8 +72,8 @@ class Commands:
         return any(str(each.get("name")).rpartition("/")[2] == self.stack for each in stacks)
 
     def story(self, *arguments: str) -> Story:
-        """Runs a command that runs the program, and gives what it told; FleetError with all that the engine says went
-        wrong, ``stack-timeout``, ``stack-unreadable`` if not all of what it told is understood."""
+        """Runs a command that runs the program, and gives what it told; FleetError as of ``told``, ``stack-failed``
+        with all that the engine says went wrong, ``stack-unreadable`` if not all of what it told is understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
         story = Story()

@@ -32,23 +32,24 @@ class StackStep:
 
     @property
     def name(self) -> str:
-        """The last part of the URN."""
+        """The name of the resource, which is the last part of its URN."""
         return self.urn.rpartition("::")[2]
 
     @property
     def type(self) -> str:
-        """Empty if the URN does not tell."""
+        """The type of the resource as its URN has it, such as ``kubernetes:core/v1:Namespace``; empty if the URN does
+        not tell."""
         return "".join(self.urn.split("::")[2:3]).rpartition("$")[2]
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it, without what differs."""
+        """``op``, ``type``, ``name`` and ``urn``, as results have them; without what differs."""
         return {"op": self.op, "type": self.type, "name": self.name, "urn": self.urn}
 
 
 @dataclass
 class Story:
-    """A run as far as it is known; ``counts`` are resources by operation, known at its end, ``unreadable`` counts
-    events that were not understood."""
+    """A run as far as it is known; ``errors`` are pairs of a resource's name, or an empty text, and what is wrong;
+    ``counts`` are resources by operation, known at its end; ``unreadable`` counts events that were not understood."""
 
     steps: list[StackStep] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)

@@ -33,7 +33,8 @@ _STACK = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 @dataclass(frozen=True, kw_only=True)
 class StackPlace:
-    """``backend`` is a URL; ``python`` has the packages of the program; paths are absolute."""
+    """``project`` is the folder of the program, ``backend`` a URL; ``home`` is where the engine has its plugins;
+    ``python`` has the packages of the program; paths are absolute."""
 
     project: Path
     stack: str
@@ -44,7 +45,7 @@ class StackPlace:
 
     @property
     def folder(self) -> Path | None:
-        """That of a state in files; None for another backend."""
+        """The folder of a state in files; None for another backend."""
         parts = urlsplit(self.backend)
         return Path(parts.path).expanduser() if parts.scheme == "file" else None
 
@@ -121,8 +122,8 @@ def _whole_files(backend: str) -> tuple[str, str]:
 
 
 def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str]) -> dict[str, str]:
-    """The variables of the engine and of all that it starts: those of ``environ``, without ``PULUMI_*`` but for a few,
-    and ours over them. The passphrase is named by its file, never by itself."""
+    """The variables of the engine and of all that it starts: those of ``environ``, of ``PULUMI_*`` none but
+    ``PULUMI_ACCESS_TOKEN``, and ours over them. The passphrase is named by its file, never by itself."""
     kept = {name: value for name, value in environ.items() if not name.startswith("PULUMI_") or name in _KEPT}
     passphrase = str(where.passphrase_file) if where.passphrase_file else ""
     return {
@@ -141,7 +142,8 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
 def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
     """A folder with the project's file and the stack's settings: those of the project, and over them ``config``.
 
-    The engine writes into it what it would write into the project, which stays as it is.
+    The engine writes into it what it would write into the project, which stays as it is; it is gone afterwards.
+    FleetError ``bad-config``, ``unreadable-file``, ``no-project``, and those of YAML that cannot be parsed.
     """
     with tempfile.TemporaryDirectory(prefix="gitops-fleet-stack-") as folder:
         made = Path(folder)
@@ -158,7 +160,8 @@ def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
 
 
 def as_json(value: t.Any, where: str) -> bytes:
-    """FleetError ``bad-config`` for what JSON has no form for, such as a date; it tells nothing of the value."""
+    """The value as JSON. FleetError ``bad-config`` at ``where`` for what JSON has no form for, such as a date; it tells
+    nothing of the value."""
     try:
         return json.dumps(value).encode()
     except (TypeError, ValueError, RecursionError):
@@ -167,7 +170,7 @@ def as_json(value: t.Any, where: str) -> bytes:
 
 
 def project_name(where: StackPlace) -> str:
-    """As ``Pulumi.yaml`` says; FleetError ``no-project``."""
+    """The name of the project, as ``Pulumi.yaml`` says. FleetError ``no-project``, ``unreadable-file``."""
     name = _document(where.project / "Pulumi.yaml").get("name")
     if not isinstance(name, str) or not name:
         raise FleetError("no-project", "Pulumi.yaml has no name", str(where.project))
@@ -175,7 +178,8 @@ def project_name(where: StackPlace) -> str:
 
 
 def ready_folder(where: StackPlace) -> None:
-    """Makes the folder of a state in files, if it is not there."""
+    """Makes the folder of a state in files, if it is not there; nothing for another backend. FleetError
+    ``unwritable-folder``."""
     if where.folder is not None:
         make_folder(where.folder, 0o700)
 

@@ -50,9 +50,9 @@ class StackReport:
 
 
 def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
-    """Carries out the state that is asked for; with ``check`` only looks. FleetError: ``stack-failed`` with what the
-    engine says, ``stack-locked``, ``deletions``, ``no-such-stack``, ``stack-timeout``, ``bad-config``, and those of
-    ``place`` and ``find_engine``."""
+    """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks.
+    FleetError: ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``deletions``,
+    ``no-such-stack``, ``stack-timeout``, and those of ``place``, ``workspace`` and ``find_engine``."""
     where = place(options)
     with opened_stack(where, options, environ, say) as commands:
         if options.get("force_unlock") and not check and commands.known():
@@ -85,7 +85,8 @@ def opened_stack(
 
 
 def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
-    """By name; secrets are masked by the engine. FleetError ``stack-unreadable``."""
+    """The outputs of the stack by name; the engine writes ``[secret]`` for secret ones. FleetError
+    ``stack-unreadable``, and as of ``Commands.told``."""
     found = commands.asked("stack", "output", "--json", empty={})
     if not isinstance(found, dict):
         raise FleetError(UNREADABLE, "the engine tells no mapping of outputs", f"stack {commands.stack}")

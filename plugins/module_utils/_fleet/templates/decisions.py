@@ -19,9 +19,11 @@ from ..._core.scheduling.index import FleetIndex
 
 
 def decisions(placement: t.Any, facts: t.Any, holes: bool = False) -> list[dict[str, t.Any]]:
-    """One row for every cluster, by name: whether it is picked, its score, and the rule and reason if not.
+    """One row for every cluster, by name, as KubeFleet's scheduler would pick: ``cluster``, ``picked``,
+    ``affinityScore`` (None without one), and the ``rule`` and ``reason`` if it is not picked.
 
-    ``holes`` lets a literal ``...`` pass outside the policy.
+    ``holes`` lets a literal ``...`` pass outside the policy. FleetError ``not-a-placement``, and those of manifests and
+    snapshots that cannot be read.
     """
     outcome = _scheduled(placement, facts, holes)
     rows = [
@@ -33,8 +35,8 @@ def decisions(placement: t.Any, facts: t.Any, holes: bool = False) -> list[dict[
 
 
 def explanation(placement: t.Any, facts: t.Any, cluster: str) -> dict[str, t.Any]:
-    """One sentence and the data behind it for one cluster. FleetError for one that neither the facts nor the
-    placement know."""
+    """Why the cluster is picked or not, with the data behind it, as results have it. FleetError ``unknown-cluster`` for
+    one that neither the facts nor the placement know, and as of ``decisions``."""
     return explain_outcome(_scheduled(placement, facts), cluster).as_dict()
 
 

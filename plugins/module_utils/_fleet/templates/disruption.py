@@ -50,7 +50,8 @@ def allowed_disruptions(
     """A row for each pool and reason: what may be disrupted now, the arithmetic, and the next change within a year.
 
     ``nodes`` is a number of nodes that count, or their manifests; then those that are leaving or not Ready are
-    subtracted. Without ``node_claims`` each node with the label of a pool counts as having one.
+    subtracted. Without ``node_claims`` each node with the label of a pool counts as having one. ``reason`` None: all
+    of them. FleetError ``bad-argument``, ``invalid-time``, and with all problems of pools.
     """
     at, rows = given_instant(now), []
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
@@ -68,7 +69,7 @@ def disruption_openings(
     pools: t.Any, nodes: t.Any, reason: str | None = None, days: t.Any = 7, now: t.Any = None
 ) -> list[Row]:
     """A row for each span of the next ``days`` (1 to 3660, from ``now`` on) in which a pool may lose nodes, for the
-    reason or for each. FleetError with all problems of pools."""
+    reason or for each. FleetError ``bad-argument``, ``invalid-time``, and with all problems of pools."""
     begin, rows = given_instant(now), []
     until = begin + timedelta(days=whole_number(days, "days", 1, 3660))
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
@@ -83,7 +84,8 @@ def disruption_openings(
 def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definition: t.Any = None) -> list[Row]:
     """A row for each finding about each pool; ``nodes`` is the size of the pool where it is known.
 
-    ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has.
+    ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has. What is wrong
+    with a pool is a finding; FleetError ``bad-argument`` and ``invalid-time`` are for the arguments.
     """
     size = None if nodes is None else whole_number(nodes, "nodes")
     at = given_instant(now)
@@ -105,8 +107,7 @@ def is_disruptable(
     now: t.Any = None,
 ) -> bool:
     """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it: a Node that does not say its
-    instance type yet is none to it.
-    ``now`` as of ``given_instant``.
+    instance type yet is none to it. ``now`` as of ``given_instant``.
 
     Pods, PodDisruptionBudgets and NodeClaims are looked at for a Node, ``nodes`` and ``reason`` (None: every one) for a
     NodePool, which is refused without ``nodes``. Without NodeClaims a Node counts as managed. FleetError

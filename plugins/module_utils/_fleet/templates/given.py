@@ -14,7 +14,8 @@ from ..._core.schema.checking import did_you_mean
 
 
 def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:
-    """The objects, in the order given. FleetError ``bad-argument`` for something else; ``name`` is the argument's."""
+    """The objects in one object, a list of them, a List as of ``is_list`` or the result of ``k8s_info``, in the order
+    given; none in an empty one. FleetError ``bad-argument`` for something else; ``name`` is the argument's."""
     if isinstance(value, Mapping) and isinstance(value.get("resources"), list):
         value = value["resources"]
     elif is_list(value):
@@ -28,7 +29,7 @@ def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:
 
 
 def is_list(value: t.Any) -> bool:
-    """Whether this is a List of objects."""
+    """Whether this is a List of Kubernetes objects: its kind ends in ``List``, and its ``items`` are a list."""
     if not isinstance(value, Mapping) or not isinstance(value.get("items"), list):
         return False
     kind = value.get("kind")

@@ -29,7 +29,8 @@ def selected_by(cluster: t.Any, selector: t.Any) -> bool:
 
     ``selector`` is a text as for ``kubectl -l``, a label selector, ``{byLabel: text}`` of an update group, a term of a
     placement, a list of terms or ``{clusterSelectorTerms: terms}``, of which one is enough. A property that cannot be
-    judged does not match. FleetError for a selector that is none.
+    judged does not match. FleetError ``bad-argument``, ``wrong-type``, ``invalid-label-selector``,
+    ``sorter-in-required``, ``undecodable``, ``malformed-requirement``, and as of the rules for terms.
     """
     (document, *more) = objects(cluster, "input") or [{}]
     if more:

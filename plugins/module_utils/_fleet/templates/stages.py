@@ -25,16 +25,17 @@ Row = dict[str, t.Any]
 
 
 def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Found, ...]]:
-    """A row for each stage of an UpdateStrategy, an UpdateRun or a service's JSON of one (None: one by one), and
-    what is worth a word: members that no group takes, groups without members. ``members`` as for ``candidates``.
-    FleetError ``not-a-strategy``, and what is wrong with either."""
+    """A row for each stage of an UpdateStrategy, an UpdateRun or a service's JSON of one (None: one by one), with the
+    keys that the filter ``update_stages`` documents, and what is worth a word: members that no group takes, groups
+    without members. ``members`` as for ``candidates``. FleetError ``not-a-strategy``, and what is wrong with either."""
     resolved = resolve(_strategy(strategy), candidates(members), "")
     return [_row(each) for each in resolved.stages], resolved.warnings
 
 
 def candidates(members: t.Any) -> tuple[Candidate, ...]:
     """Members by name, in the order given. Groups come from FleetMembers, labels from MemberClusters of the same name;
-    rows of ``name``, ``group`` and ``labels`` have both. FleetError with the problems of all rows."""
+    rows of ``name``, ``group`` and ``labels`` have both. FleetError with the problems of all rows: ``bad-argument``,
+    ``missing-field``, ``wrong-type``."""
     found: dict[str, Candidate] = {}
     problems: list[Problem] = []
     for index, row in enumerate(objects(members, "members")):

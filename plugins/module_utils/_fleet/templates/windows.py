@@ -32,8 +32,9 @@ def within_window(at: t.Any, windows: t.Any, governs: str = KUBERNETES) -> bool:
 
     A window has ``schedule`` and ``duration`` as budgets have them, with ``timeZone`` and ``nth`` if wanted; or it is a
     maintenance window (``schedule.weekly`` and the like, ``startTime``, ``durationHours``), alone or in its named
-    configuration; or a FleetMaintenance, of which those windows count that govern ``kubernetes`` or ``nodeImage``, and
-    its freezes. FleetError with all problems of a window that cannot be read.
+    configuration; or a FleetMaintenance, of which those windows count that govern ``kubernetes`` or ``nodeImage``
+    (without one it is any time), and its freezes. FleetError ``bad-argument`` without any window, ``invalid-time``, or
+    with all problems of a window that cannot be read, although the instant is in another.
     """
     now = given_instant(at, "input")
     kind = GOVERNED[one_of(governs, tuple(GOVERNED), "governs")]

@@ -37,12 +37,13 @@ def _texts() -> tuple[str, ...]:
 
 
 def path_of(policy: Policy) -> str:
-    """Where it stands on an API server."""
+    """The path of the policy on an API server."""
     return object_path(BUILT_IN[policy["apiVersion"], policy["kind"]], policy)
 
 
 def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
-    """Whether the hub has just this: a condition or an exception more would let others through."""
+    """Whether ``live``, the policy on the hub, has just this spec and is not being deleted: a condition or an exception
+    more would let others through."""
     return live is not None and live.get("spec") == policy["spec"] and not live["metadata"].get("deletionTimestamp")
 
 

@@ -74,7 +74,8 @@ def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[
 
 
 def operation_in_flight(records: Records, document: Record) -> str:
-    """That of one FleetMember, or nothing."""
+    """The operation in flight on one FleetMember, given by its record; empty if there is none. FleetErrors are those of
+    the records."""
     return next(iter(operations_in_flight(records, (document,)).values()), "")
 
 
@@ -107,7 +108,7 @@ def lease_name(member: str) -> str:
 
 
 def mark_of(document: Record) -> str:
-    """The operation that a FleetMember is marked with, or nothing."""
+    """The operation that a FleetMember's record is marked with; empty if it bears no mark."""
     status = document.get("status")
     return str(status.get("operation", "")) if isinstance(status, dict) else ""
 

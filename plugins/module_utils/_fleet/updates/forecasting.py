@@ -40,7 +40,8 @@ class Outlook:
     read: datetime | None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The forecast as results have it, and what it stands on."""
+        """The forecast as results have it, and what it stands on: ``durations`` in seconds, ``members_read`` as text or
+        None."""
         usual = self.durations.others
         return self.forecast.as_dict() | {
             "durations": {"p50": _seconds(usual.p50), "p90": _seconds(usual.p90), "runs": self.runs_before},
@@ -76,7 +77,7 @@ class FleetSight:
         )
 
     def of_run(self, state: RunState) -> tuple[Record, ...]:
-        """The documents of its members that are in the fleet."""
+        """The FleetMembers, as they are recorded, of those members of the run that are in the fleet."""
         return tuple(self.documents[row.name] for row in state.members if row.name in self.documents)
 
     def views(self, run: UpdateRun, state: RunState, now: datetime) -> dict[str, MemberView]:
@@ -91,11 +92,11 @@ class FleetSight:
         }
 
     def permits(self, run: UpdateRun) -> StartConstraints:
-        """What has to be kept to when members of the run begin."""
+        """Windows, freezes and releases that hold for members of the run."""
         return StartConstraints(self.records, run.spec.managed_cluster_update.upgrade.type, run.target, self.given)
 
     def durations(self, run: UpdateRun) -> Durations:
-        """How long upgrades of the run's type last, by the other runs."""
+        """How long upgrades of the run's type last, learned from the other runs; assumed where these tell nothing."""
         return learned(
             [each for each in self.runs if each.name != run.name], run.spec.managed_cluster_update.upgrade.type
         )

@@ -111,7 +111,8 @@ class UpgradeLeases:
         self.claim(member)
 
     def release(self, member: str) -> None:
-        """Gives the member's lease up, if it is held."""
+        """Gives the member's lease up, if it is held; one that was inherited and could not be had is asked for once
+        more before."""
         if member in self._inherited and member not in self._kept:
             self.claim(member, again=True)
         self._inherited.discard(member)
@@ -169,7 +170,8 @@ class LeasedDriver:
         return self.driver.observe(member)
 
     def begin(self, work: Work) -> str:
-        """FleetError ``busy`` while the member cannot be held."""
+        """Begins as the driver does, once the member is held. FleetError ``busy`` while it cannot be, and where others
+        have brought it to the target just before; else those of the driver."""
         found = self.leases.claim(work.member)
         if found is not None:
             raise FleetError("busy", found.message, work.member, "it is tried again")

@@ -47,7 +47,7 @@ Pools = tuple[NodePoolStatus, ...]
 
 
 def no_pools(_member: str, _seen: Observation) -> Pools:
-    """Nothing is known of nodes."""
+    """No pools: nothing is known of nodes."""
     return ()
 
 

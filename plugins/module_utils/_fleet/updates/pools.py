@@ -131,8 +131,9 @@ def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, .
 
 
 def skew_problems(records: Records, run: UpdateRun, known: Releases, now: datetime) -> list[Problem]:
-    """Members whose kubelets, as they were read last, would be too old for the target. In a run that a profile made
-    these fail when their turn comes, alone."""
+    """A problem ``kubelet-skew`` for each unfinished member whose kubelets, as they were read last, would be too old
+    for the target. None in a run that a profile made, where these fail when their turn comes, alone; nor for members
+    that cannot be read."""
     if run.spec.auto_upgrade_profile_id or not run.target:
         return []
     names = run_of(run).unfinished

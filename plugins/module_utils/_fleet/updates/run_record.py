@@ -34,12 +34,13 @@ class RunBook:
         self.name = name
 
     def read(self, document: Record) -> RunState:
-        """FleetError as of ``proven``."""
+        """The state in the document, whose run is remembered. FleetError as of ``proven``."""
         self.run = proven(document)
         return run_of(self.run)
 
     def written(self, document: Record, state: RunState, epoch: int) -> Record:
-        """The document with this state. It counts once it is ``kept``."""
+        """The document with this state; one that would be larger than LIMIT is ``trimmed``. It counts once it is
+        ``kept``."""
         status = replace(status_of(state, derive(state), self.run.status), epoch=epoch)
         encoded = encode(status)
         if size_of_json(encoded) > LIMIT:

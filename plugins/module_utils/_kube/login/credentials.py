@@ -45,13 +45,13 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True)
 class Basic:
-    """User name and password."""
+    """User name and password, as a source of credentials."""
 
     username: str
     password: str = field(repr=False)
 
     def get(self) -> Credential:
-        """The header ``Basic``."""
+        """The credential with the header ``Basic``."""
         pair = base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
         return Credential(authorization=f"Basic {pair}")
 
@@ -81,8 +81,8 @@ def connection_from_document(document: t.Any, context: str = "", where: str = ""
 
     Whoever can write that Secret must not be able to run a command here or to read a file of this machine, so a
     document that names either is refused (FleetError ``kubeconfig-invalid``); so are servers that are not https, and
-    addresses that no server of a cluster has. ``context-missing`` and ``credentials-invalid`` as above. ``where`` is
-    for messages.
+    addresses that no server of a cluster has. ``context-missing`` and ``credentials-invalid`` as of
+    ``connection_from_kubeconfig``. ``where`` is for messages.
     """
     return _connection(kubeconfig_from_document(document, where or "kubeconfig"), context, trusted=False)
 
@@ -313,7 +313,8 @@ def _header_key(key: str) -> str:
 
 
 def proxy_for(server: str, environ: t.Mapping[str, str]) -> str:
-    """URL of the proxy by HTTPS_PROXY, HTTP_PROXY and NO_PROXY; empty for none, and always for the local host."""
+    """URL of the proxy by HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in capitals or not; ``http://`` stands before one
+    without a scheme. Empty for none, always for the local host, and for a server that is no URL."""
     try:
         url = urlsplit(server)
         host, port = url.hostname or "", url.port

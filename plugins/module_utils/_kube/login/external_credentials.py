@@ -83,7 +83,9 @@ class ExecPlugin:
 
     @classmethod
     def of(cls, config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any], folder: Path, place: str) -> ExecPlugin:
-        """``config`` is the user's ``exec``, ``cluster`` the cluster's entry; ``folder`` is that of the kubeconfig."""
+        """``config`` is the user's ``exec``, which names its ``command`` and ``apiVersion``; ``cluster`` is the
+        cluster's entry, which the plugin is told only if it wants to be; ``folder`` is that of the kubeconfig. Nothing
+        is run yet."""
         told = cluster if config.get("provideClusterInfo") else {}
         return cls(json.dumps(_started(config, folder)), json.dumps(as_json(told)), folder, place)
 
@@ -93,11 +95,13 @@ class ExecPlugin:
         return str(json.loads(self.config)["command"])
 
     def get(self) -> Credential:
-        """What the plugin printed last, while that is good; else it is run."""
+        """What the plugin printed last, while that is good; else it is run, for at most ``PLUGIN_SECONDS``. FleetError
+        ``credentials-plugin``, ``credentials-invalid`` for a token that is none."""
         return _from_slot(self._key, self._run)
 
     def renew(self, refused: Credential) -> Credential | None:
-        """Runs the plugin again, unless that was done since; None if it gives the refused one."""
+        """Runs the plugin again, unless that was done since; None if it gives the refused one. FleetError as of
+        ``get``."""
         fresh = _from_slot(self._key, self._run, refused)
         return None if fresh == refused else fresh
 
@@ -194,7 +198,7 @@ class AuthProvider:
 
     def get(self) -> Credential:
         """The token that is kept, while it is good; else the package is asked. FleetError ``credentials-plugin``,
-        ``credentials-expired``."""
+        ``credentials-expired``, ``missing-library``."""
         return _from_slot(self.key, self._load)
 
     def renew(self, refused: Credential) -> Credential | None:

@@ -61,8 +61,9 @@ class Kubeconfig:
 
 
 def local_path(text: str, environ: t.Mapping[str, str]) -> str:
-    """The path with its ``~`` expanded, and the variables that say where things are. All others stay as they are
-    written: who may write paths does not read the runner's secrets out of them."""
+    """The path with its ``~`` expanded, and the variables that say where things are (``HOME``, ``GITHUB_WORKSPACE`` and
+    the like). All others stay as they are written: who may write paths does not read the runner's secrets out of
+    them."""
 
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[2]
@@ -79,9 +80,11 @@ def usual_path(given: str, environ: t.Mapping[str, str]) -> str:
 
 
 def read_kubeconfig(path: str | Path) -> Kubeconfig:
-    """One file, or several joined by ``:`` as in KUBECONFIG, of which those that are missing are passed over.
+    """One file, or several joined by ``:`` as in KUBECONFIG, of which those that are missing are passed over, and the
+    first that has a name wins.
 
-    FleetError ``kubeconfig-missing`` if there is none or one cannot be read, ``kubeconfig-invalid``.
+    FleetError ``kubeconfig-missing`` if there is none or one cannot be read, ``kubeconfig-invalid``,
+    ``missing-library``.
     """
     text = with_home(str(path), os.environ)
     names = [text] if os.path.exists(text) else [part for part in text.split(os.pathsep) if part]
@@ -125,8 +128,8 @@ def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -
 
 
 def parse_yaml(text: str | bytes, where: str) -> t.Any:
-    """The document; FleetError ``kubeconfig-invalid`` with the line, and nothing of the text. What aliases stand for is
-    in it again and again, within ``MAX_UNFOLDED`` characters."""
+    """The document; FleetError ``kubeconfig-invalid`` with the line, and nothing of the text, or ``missing-library``.
+    What aliases stand for is in it again and again, within ``MAX_UNFOLDED`` characters."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
     try:
@@ -143,7 +146,7 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
 
 
 def as_json(value: t.Any) -> t.Any:
-    """A value of such a document as JSON has it: keys are texts, and so are days."""
+    """A value of such a document as JSON has it: keys are texts, and so are days; sets and tuples are lists."""
     if isinstance(value, dict):
         return {str(key): as_json(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set)):

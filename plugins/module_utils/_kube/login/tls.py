@@ -16,7 +16,8 @@ from .connection import Connection
 
 
 def tls_context(connection: Connection, cert: bytes = b"", key: bytes = b"") -> ssl.SSLContext:
-    """A context that trusts the cluster's authorities only.
+    """A context that trusts the cluster's authorities only, for TLS 1.2 and newer; an ``insecure`` connection checks
+    nothing. ``cert`` and ``key`` are PEM; without ``key`` it is taken to be in ``cert``.
 
     The system's authorities are read only where the connection names none: loading them costs a hundred times as much
     as one cluster CA. Raises FleetError ``kubeconfig-invalid`` for a CA, certificate or key that cannot be loaded.

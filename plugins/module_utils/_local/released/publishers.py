@@ -46,7 +46,8 @@ class ReleaseFile:
 
 
 def release_files(one: Recipe, machine: str) -> tuple[ReleaseFile, ...]:
-    """Those of a recipe for a ``machine`` (``x86_64``, ``aarch64``); none where it has to be built in any case."""
+    """The release files of a recipe for a ``machine`` (``x86_64``, ``aarch64``); none where it has to be built in any
+    case."""
     arch = _MACHINES.get(machine.lower(), "")
     if not arch:
         return ()

@@ -18,7 +18,8 @@ Variables = t.Mapping[str, t.Any]
 
 
 def playbook_command(playbook: str, variables: Variables) -> str:
-    """The command that starts the playbook; empty where a value, which others may have named, would be a template."""
+    """The command that starts the playbook of our collection, quoted for a shell; empty where a value, which others may
+    have named, would be a template."""
     words = ["ansible-playbook", f"gitops.fleet.{playbook}"]
     for name, value in variables.items():
         if _TEMPLATE.search(json.dumps(value)):

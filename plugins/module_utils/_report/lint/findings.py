@@ -54,7 +54,7 @@ def findings_summary(
 ) -> str:
     """One sentence: findings by level, in how many documents, how many of which are of kinds that have rules.
 
-    Then how many files hold no manifest, and how many findings a comment silences, if there are any.
+    Then how many findings comments silence, and how many files hold no manifest, if there are any.
     """
     found = ", ".join(
         f"{number} {level}{'' if number == 1 else 's'}" for level, number in level_counts(remarks).items()

@@ -21,7 +21,8 @@ OBSERVED = (
 
 
 def consolidation_text(plans: t.Sequence[MemberPlan]) -> list[str]:
-    """A table for each member with Karpenter; what its next pass does comes first."""
+    """A sentence and a table of nodes for each member; what its next pass does comes first. A single sentence where no
+    member has Karpenter."""
     lines: list[str] = []
     for each in plans:
         lines += folded(_headline(each))

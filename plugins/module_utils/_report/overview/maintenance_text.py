@@ -24,8 +24,9 @@ def maintenance_text(
     before: t.Sequence[ClusterOpenings],
     after: t.Sequence[ClusterOpenings],
 ) -> list[str]:
-    """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do, and how many
-    are the ``same``; then the clusters whose openings move, the worst first."""
+    """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do, and the names
+    of those that stay the ``same``; then the clusters whose openings move, the worst first. ``before`` and ``after``
+    are of the same clusters, in the same order."""
     lines = [line for each in changes for line in _change(each)]
     if same:
         lines += folded(f"no change of FleetMaintenance {listed(same, NAMES)}")

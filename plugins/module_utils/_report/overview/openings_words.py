@@ -27,7 +27,8 @@ DAY = timedelta(days=1)
 
 
 def opens(each: Permission) -> str:
-    """When it opens next, in UTC."""
+    """When it opens next, in UTC, such as ``Sat 2026-11-28 21:00``; else in words: now, not known, none, or when what
+    holds it is over."""
     if each.state == IS_OPEN:
         return "now"
     if each.state == UNKNOWN:
@@ -40,19 +41,19 @@ def opens(each: Permission) -> str:
 
 
 def closes(each: Permission) -> str:
-    """When what is open now, or opens next, closes, in UTC."""
+    """When what is open now, or opens next, closes, in UTC; ``-`` where nothing opens."""
     if each.next is None:
         return "-"
     return minute(each.next.end) if each.next.end else "no end is known"
 
 
 def minute(at: datetime) -> str:
-    """In UTC, ``Sat 2026-11-28 21:00``."""
+    """The instant in UTC, to the minute and without the zone: ``Sat 2026-11-28 21:00``."""
     return write_local(at, UTC).removesuffix(" UTC")
 
 
 def others(names: t.Sequence[str]) -> str:
-    """How many more than the first there are."""
+    """How many more names than the first there are, in words."""
     return f"and {len(names) - 1} more with the same answer"
 
 
@@ -131,8 +132,10 @@ def moved_lines(
     most: int = SHOWN,
     hint: str = "; ask for them by name",
 ) -> list[str]:
-    """Before and after side by side, of those clusters that are other then, the worst first: unknown, without any
-    opening, then by how much later the next one is. ``hint`` ends the line that counts those beyond ``most`` rows."""
+    """A table of before and after side by side, of those clusters whose openings for the ``work`` move, the worst
+    first: unknown, without any opening, then by how much later the next one is; no lines if none does. Both sequences
+    are of the same clusters. ``heads`` are the titles of the columns, ``hint`` ends the line that counts those beyond
+    ``most`` rows."""
     rows: dict[tuple[str, str], list[str]] = {}
     for old, new in sorted(zip(before, found, strict=True), key=lambda pair: _badness(pair, work)):
         one, other = old.permissions[work], new.permissions[work]

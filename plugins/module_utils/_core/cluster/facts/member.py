@@ -93,8 +93,8 @@ def _namespaces(previous: MemberClusterStatus, reading: MemberReading) -> dict[s
 
 
 def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str) -> MemberClusterStatus:
-    """The member's status after a read that failed: everything known stays, health becomes False. One that has never
-    been read stays as it is."""
+    """The member's status after a read at ``at`` that failed with an error of that ``code`` and ``message``: everything
+    known stays, the time of its last answer too, health becomes False. One that has never been read stays as it is."""
     last = next((each.last_received_heartbeat for each in previous.agent_status if each.type == AGENT), None)
     if last is None:
         return previous
@@ -214,5 +214,6 @@ def _costs(nodes: t.Sequence[NodeFacts], prices: t.Mapping[str, float]) -> dict[
 
 
 def health_reason(code: str) -> str:
-    """The code of an error as the reason of a condition: ``credentials-expired`` is ``CredentialsExpired``."""
+    """The code of an error as the reason of a condition: ``credentials-expired`` is ``CredentialsExpired``, an empty
+    one ``Unreachable``."""
     return "".join(part.capitalize() for part in code.split("-")) or "Unreachable"

@@ -40,7 +40,8 @@ IMAGE_LABEL, MODE_LABEL = "kubernetes.azure.com/node-image-version", "kubernetes
 
 @dataclass(frozen=True, kw_only=True)
 class NodeFacts:
-    """One node. ``pool`` comes from the first of the well-known pool labels, ``version`` is the kubelet's."""
+    """One node. ``pool`` comes from the first of the well-known pool labels, ``version`` is the kubelet's, ``mode`` is
+    Azure's (``System``, ``User``); texts are empty where the node does not tell. Amounts are quantities as texts."""
 
     name: str
     pool: str = ""
@@ -56,9 +57,11 @@ class NodeFacts:
 
 
 def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> NodeFacts:
-    """The facts of a core/v1 Node manifest. A simulated node is older than its object by its annotation's age.
+    """The facts of a core/v1 Node manifest. A simulated node is older than ``created_at`` (None: not known) by its
+    annotation's age.
 
-    ValueError for a node whose parts are of other types than an API server's.
+    ValueError for a node whose parts are of other types than an API server's, or longer than any that Kubernetes
+    writes.
     """
     metadata, status = mapping(node, "metadata"), mapping(node, "status")
     labels, info = texts(metadata, "labels"), mapping(status, "nodeInfo")
@@ -84,7 +87,7 @@ def pool_label(labels: t.Mapping[str, str]) -> str:
 
 
 def image_of(labels: t.Mapping[str, str], os_image: str) -> str:
-    """The name of a node's image, as a platform tells it, or else the system itself."""
+    """The name of a node's image, as its platform tells it by label, or else the system itself, ``os_image``."""
     return labels.get(IMAGE_LABEL) or os_image
 
 
@@ -132,7 +135,8 @@ def _is_told(condition: t.Mapping[str, t.Any]) -> bool:
 
 
 def simulated_age(annotations: t.Mapping[str, str]) -> timedelta:
-    """The age that a node of a local cluster pretends to have, such as ``30d`` or ``12h30m``; none if unreadable."""
+    """The age that a node of a local cluster pretends to have by its annotation, such as ``30d`` or ``12h30m``; zero if
+    it has none, or one that cannot be read; at most ``timedelta.max``."""
     told = annotations.get(AGE, "")
     if not re.fullmatch(r"([0-9]{1,6}[dhms])+", told):
         return timedelta()

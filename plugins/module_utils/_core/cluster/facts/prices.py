@@ -32,12 +32,12 @@ class PriceSource:
     period: str = PERIOD
 
     def as_dict(self) -> dict[str, str]:
-        """As results and snapshots have it."""
+        """As results and snapshots have it: ``source``, ``version``, ``currency`` and ``period``."""
         return dict(vars(self))
 
     @property
     def text(self) -> str:
-        """Source and version in words."""
+        """Source and version in words, ``a list without a name`` where there is no source."""
         return (self.source or "a list without a name") + (f", version {self.version}" if self.version else "")
 
 
@@ -66,7 +66,8 @@ class Cost:
         return UNITS[self.name]
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it; texts are empty where the origin is not known."""
+        """As results have it: ``property``, ``value``, ``unit``, and those of ``PriceSource``, of which source and
+        version are empty where the origin is not known."""
         origin = self.origin or PriceSource()
         return {"property": self.name, "value": self.value, "unit": self.unit, **origin.as_dict()}
 
@@ -93,7 +94,8 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
 
 
 def merged_prices(lists: t.Sequence[PriceList]) -> PriceList:
-    """All the lists as one; where two have a price for the same type, the later one counts."""
+    """All the lists as one; where two have a price for the same type, the later one counts. Its source and version are
+    those of all, each once, with commas between them."""
     prices = {key: price for each in lists for key, price in each.prices.items()}
     sources = (each.origin.source for each in lists if each.origin.source)
     versions = (each.origin.version for each in lists if each.origin.version)

@@ -58,7 +58,7 @@ class FactsSnapshot:
 
     @property
     def partly_read(self) -> tuple[Problem, ...]:
-        """Every part of a member that could not be read."""
+        """A Problem ``partly-read`` for every part of a member that could not be read, by member and part."""
         return tuple(
             Problem(PARTLY_READ, f"{part} were not read: {why['message']} [{why['code']}]", f"{name} {part}", OLDER)
             for name, parts in sorted(self.missing.items())

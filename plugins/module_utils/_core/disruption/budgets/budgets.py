@@ -32,7 +32,8 @@ class Amount:
     percent: bool
 
     def of(self, total: int) -> int:
-        """How many of ``total`` nodes that is; the number itself, negative ones too, if it is no percentage."""
+        """How many of ``total`` nodes that is, a percentage rounded up; the number itself, negative or above ``total``
+        too, if it is none."""
         # 64-bit floats as upstream; exact while percentage x total stays below 2^53.
         return math.ceil(float(self.number) * float(total) / 100) if self.percent else self.number
 
@@ -68,7 +69,8 @@ class BudgetRule:
 
 @dataclass(frozen=True)
 class BudgetAnswer:
-    """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is for any reason."""
+    """What one budget says, and why. ``active`` is None if its schedule cannot be read; ``value`` is how many nodes may
+    go by this budget alone, whatever the reason, ``UNLIMITED`` where it is not active."""
 
     budget: Budget
     active: bool | None
@@ -78,7 +80,7 @@ class BudgetAnswer:
     arithmetic: str
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it; ``value`` is None for no limit."""
+        """As results have it: the fields, ``budget`` as in a manifest; ``value`` is None for no limit."""
         return {
             "budget": self.budget.as_dict(),
             "active": self.active,
@@ -126,7 +128,8 @@ class Allowed:
         return max(self.limit - disrupting, 0)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it; ``limit`` is None for no limit."""
+        """As results have it: the fields without ``rules`` and ``active``, with ``binding`` and ``budgets``; ``limit``
+        is None for no limit."""
         return {
             "reason": self.reason,
             "total": self.total,

@@ -18,7 +18,8 @@ from .budgets import Allowed, allowed, limit_or_none
 
 @dataclass(frozen=True)
 class NodeCensus:
-    """A pool's nodes by name: those that count, those of them that consume the budget, those left out; with causes."""
+    """A pool's nodes by name: those that are ``counted``; of these, those that are ``disrupting`` and consume the
+    budget, each with why; those that are ``excluded``, each with why."""
 
     counted: tuple[str, ...] = ()
     disrupting: t.Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -44,12 +45,14 @@ class PoolAllowance:
 
     @property
     def blocked_event(self) -> bool:
-        """Whether upstream says so in an event: only where the limit is 0, not where it is used up or negative."""
+        """Whether upstream writes an event that the pool may lose nothing: only where the limit is 0 and nodes count,
+        not where it is used up or negative."""
         return self.answer.limit == 0 and self.census.total > 0
 
     @property
     def text(self) -> str:
-        """The sum in words: total, rounding, subtraction, result."""
+        """The sum in words: total, rounding, subtraction, result; without a limit only the total, and that there is
+        none."""
         limit = limit_or_none(self.answer.limit)
         how = "; ".join(text for index in self.answer.binding if (text := self.answer.budgets[index].arithmetic))
         told = ", ".join(f"{name} {why}" for name, why in self.census.disrupting.items())
@@ -59,7 +62,8 @@ class PoolAllowance:
         return f"{self.census.total} nodes count, limit {limit}{f' ({how})' if how else ''}{less} = {self.allowed}"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it; ``allowed`` is None where nothing limits."""
+        """As results have it: ``Allowed.as_dict`` with ``allowed``, None where nothing limits, ``disrupting`` and
+        ``excluded``, why by name of the node, and ``text``."""
         return self.answer.as_dict() | {
             "allowed": None if limit_or_none(self.answer.limit) is None else self.allowed,
             "disrupting": dict(self.census.disrupting),
@@ -71,7 +75,8 @@ class PoolAllowance:
 def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
     """The census of each pool that has nodes, by its name, nodes in the order given; those of no pool are under "".
 
-    Nodes that are deleted or not Ready stay in the total and are subtracted from what is allowed, each once.
+    Nodes that are deleted, marked or not Ready stay in the total and are subtracted from what is allowed, each once.
+    Left out are those without a NodeClaim or Node, not initialized, or with an instance that is terminating.
     """
     counted: dict[str, list[str]] = {}
     disrupting: dict[str, dict[str, str]] = {}

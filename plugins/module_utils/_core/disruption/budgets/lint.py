@@ -32,9 +32,11 @@ SPANS_SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Lint:
-    """One finding. ``mended`` maps field paths to what should stand there (None: nothing); empty if we cannot tell.
+    """One finding, of level ``error``, ``warning`` or ``note``, at a field's ``path``. ``mended`` maps field paths to
+    what should stand there (None: nothing); empty if we cannot tell.
 
-    ``spans`` are the first few it speaks of. ``consent`` says what the mended form disrupts when it is applied.
+    ``reasons`` and ``spans`` (the first few) are those that it speaks of. ``consent`` says what the mended form
+    disrupts when it is applied.
     """
 
     code: str

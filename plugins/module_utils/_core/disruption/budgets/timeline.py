@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When the limit that its budgets set a pool changes over a span of time: all instants, the next one, and the openings
-between them.
+"""When the limit that its Karpenter budgets set a pool changes over a span of time: all instants, the next one, and the
+openings between them.
 
 Between two changes the limit depends on the number of nodes alone. Budgets' windows open and close on full minutes, so
 nothing is missed between the instants given here.
@@ -115,7 +115,8 @@ def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
 
 
 def closed_in(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
-    """The same limits, but 0 in spans of aware instants, in any order."""
+    """The same timeline with a limit of 0 in ``closed``, spans of aware instants in any order, their ends not in
+    them."""
     spans = cut(joined(closed), found.start, found.end)
     instants = sorted({*(each.at for each in found.changes), *(at for span in spans for at in span if at < found.end)})
     changes: list[LimitChange] = []

@@ -29,9 +29,10 @@ A_WEEK, A_YEAR = timedelta(days=7), timedelta(days=366)
 
 @dataclass(frozen=True, kw_only=True)
 class PoolAnswer:
-    """One pool and one reason. ``held`` is what keeps our own verbs back besides the budgets, in words; ``week`` are
-    the limits of the coming seven days by the budgets, all that Karpenter knows, and ``closures`` when windows and
-    freezes of the fleet close them to our own verbs."""
+    """One pool and one reason. ``change`` is the next one of the limit; None if none comes in a year. ``held`` is what
+    keeps our own verbs back besides the budgets, in words; ``week`` are the limits of the coming seven days by the
+    budgets, all that Karpenter knows, and ``closures`` when windows and freezes of the fleet close them to our own
+    verbs."""
 
     pool: BudgetedPool
     reason: str
@@ -58,7 +59,8 @@ class PoolAnswer:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """Why nothing may be disrupted now, in words; empty if something may."""
+        """Why budgets let nothing be disrupted now, in words: those that decide, counted from 1, then nodes that are
+        disrupted already; empty if something may. Windows and freezes are not told here."""
         if self.allowed is None or self.allowed > 0:
             return ()
         answer, census = self.allowance.answer, self.allowance.census
@@ -73,7 +75,9 @@ class PoolAnswer:
         return tuple(found)
 
     def as_dict(self, zone: tzinfo) -> dict[str, t.Any]:
-        """As results have it; instants in UTC, and in words of the zone."""
+        """As results have it: the allowance with member, pool and kind; ``binding_budgets`` counted from 1;
+        ``openings`` for our verbs and ``budget_openings`` by budgets alone. Instants are in UTC, and beside it in words
+        of the zone."""
         change = self.change
         told = {key: each for key, each in self.allowance.as_dict().items() if key != "binding"}
         return {
@@ -102,8 +106,9 @@ def budget_answers(
     reasons: t.Sequence[str] = REASONS,
     fleet: FleetLabels = EMPTY,
 ) -> tuple[PoolAnswer, ...]:
-    """The answers of all pools of all members, in their order; ``fleet`` as of ``fleet_limits``. FleetError
-    ``no-such-maintenance``."""
+    """The answers at an aware instant, in the order of ``members``, then of pools as of ``budgeted_pools``, then of
+    ``reasons``; ``fleet`` as of ``fleet_limits``. FleetError ``no-such-maintenance``, ValueError for a selector that is
+    none."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
     times, limits = calendar(windows), fleet_limits(windows, given, fleet)

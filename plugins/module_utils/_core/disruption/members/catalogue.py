@@ -48,7 +48,7 @@ class Catalogue:
 
     def put_into(self, state: ClusterState) -> ClusterState:
         """The same cluster, every pool of which makes nodes of these types, or without a list of those as of
-        ``observed_types``."""
+        ``observed_types``. On-demand offers without a price get that of ``prices``."""
         types = tuple(map(self._priced, observed_types(state) if self.types is None else self.types))
         pools = {name: dataclasses.replace(each, instance_types=types) for name, each in state.pools.items()}
         return dataclasses.replace(state, pools=pools)

@@ -51,7 +51,8 @@ class ClassChange:
         return all(each.code != ROUTES for each in self.findings)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: ``changed`` as class by path, findings without their paths; with ``refused``, whether
+        anything speaks against it, and ``confirmed``."""
         return {
             "member": self.member,
             "kind": self.kind,
@@ -69,9 +70,9 @@ class ClassChange:
 def class_changes(
     members: t.Iterable[MemberNodes], wanted: t.Iterable[Document], network: Network, override: bool = False
 ) -> tuple[ClassChange, ...]:
-    """What each document does to its object on each member that has it. A field that a document leaves out stays as it
-    is, one that is null goes; ``override`` as of ``check_subnet_change``. FleetError ``no-such-object`` if no member
-    has one, ``wrong-type``, ``unknown-kind``, ``undecodable``."""
+    """What each document does to its object on each member that has it, document by document, members in their order. A
+    field that a document leaves out stays as it is, one that is null goes; ``override`` as of ``check_subnet_change``.
+    FleetError ``no-such-object`` if no member has one, ``wrong-type``, ``unknown-kind``, ``undecodable``."""
     given, documents = tuple(members), tuple(wanted)
     _refuse_misshapen(documents)
     found = [each for document in documents for each in _everywhere(given, document, network, override)]

@@ -43,7 +43,8 @@ OPEN = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class NodePlan:
-    """``decision`` with the ``reason`` that budgets know, empty for a node that is kept; ``code`` and ``text`` say why.
+    """``decision`` (``keep``, ``delete`` or ``replace``) with the ``reason`` that budgets know, empty for a node that
+    is kept; ``code`` and ``text`` say why.
 
     ``next``: the next pass does it, together with the nodes in ``together``. ``moves`` are where its own pods go.
     ``saving`` is per hour and that of the whole command, None where a price is not known. ``held`` is what lets it wait
@@ -65,7 +66,8 @@ class NodePlan:
     needs_catalogue: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: the fields by their names, but ``moves`` as ``pods``, the new home of each pod by its
+        key."""
         simple = ("node", "pool", "decision", "reason", "code", "text", "next", "saving", "held", "needs_catalogue")
         return {name: getattr(self, name) for name in simple} | {
             "together": list(self.together),
@@ -87,7 +89,7 @@ class MemberPlan:
     again: tuple[Checked, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: ``given`` as ``catalogue`` (``given`` or ``observed``), ``commands`` as ``next``."""
         return {
             "member": self.member,
             "catalogue": "given" if self.given else "observed",
@@ -113,7 +115,8 @@ def consolidation_plans(
 def looked_again(
     plan: MemberPlan, member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings = DEFAULTS
 ) -> MemberPlan:
-    """The same plan, each of whose commands is held against the member as it is at a later instant."""
+    """The same plan, each of whose commands is held against the member as it is at a later instant; where that could
+    not be read, with ``unknown`` instead."""
     unknown = _unknown(member)
     if unknown:
         return replace(plan, unknown=unknown)

@@ -65,8 +65,10 @@ def amount(text: str, total: int) -> int:
 def fleet_limits(
     objects: t.Iterable[FleetMaintenance], members: t.Iterable[MemberNodes], fleet: FleetLabels = EMPTY
 ) -> tuple[FleetLimit, ...]:
-    """Every budget of these objects, by name of the object, with the members that it is over: those that were read, and
-    of ``fleet``, the labels of all that are recorded, the others too. ValueError for a selector that is none."""
+    """Every budget of these objects, by name of the object and then as written there, with the members that it is over:
+    all that its selector holds for, without one all, of those that were read (``members``) and of those that are
+    recorded (``fleet``, labels by name), the labels that were read going first. ValueError for a selector that is
+    none."""
     labels = {**fleet, **{each.name: each.labels for each in members}}
     found = []
     for each in sorted(objects, key=lambda one: one.name):

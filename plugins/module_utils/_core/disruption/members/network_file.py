@@ -21,8 +21,9 @@ _FIELDS = ("subnets", "dockerBridgeCIDR", _REACHED, *_LISTS, *_NUMBERS)
 
 
 def read_network(document: t.Any, where: str) -> Network:
-    """The network that a document of the form above describes, which ``where`` names; ``subnets`` is None if it has
-    none: nobody looked. FleetError ``network-invalid`` with all problems."""
+    """The network that a document of the form in ``FORM`` describes, which ``where`` names; ``subnets`` is None if it
+    has none: nobody looked. ``dockerBridgeCIDR`` and ``reached`` may stand there too, other fields not. FleetError
+    ``network-invalid`` with all problems."""
     if not isinstance(document, Mapping):
         raise FleetError("network-invalid", "this describes no network", where, FORM)
     wrong = [f"there is no field {key!r:.60}" for key in document if key not in _FIELDS]

@@ -26,7 +26,7 @@ Holds = t.Callable[[Mapping[str, str]], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetedPool:
-    """A pool of one member. ``kind`` says whose budgets these are."""
+    """A pool of one member. ``kind`` says whose budgets these are: ``NodePool`` or ``NodeRotation``."""
 
     member: str
     name: str
@@ -42,7 +42,7 @@ class BudgetedPool:
 
 def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> tuple[BudgetedPool, ...]:
     """What has budgets on the member: its NodePools by name, then those of the ``rotations`` that take the member, by
-    name; those without nodes, too."""
+    name; those without nodes, too. ValueError for a selector that is none."""
     census = take_census(each.counted() for each in member.state.nodes)
     ours = (each for each in sorted(rotations, key=lambda one: one.name) if takes(each, member.name, member.labels))
     return (
@@ -70,7 +70,8 @@ def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> 
 
 
 def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
-    """The nodes that a rotation selects, as the budgets count them: each Node is one, whoever made it."""
+    """The nodes that a rotation selects, as the budgets count them: each Node is one, whoever made it. ValueError for a
+    selector that is none."""
     return member_census(member, selects_node(rotation))
 
 

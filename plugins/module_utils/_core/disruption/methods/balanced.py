@@ -21,33 +21,37 @@ THRESHOLD = 1.0 / K
 
 @dataclass(frozen=True)
 class Score:
-    """Shares of what the pool costs an hour, and of what it would cost to disrupt all of it."""
+    """``saved`` is the share of what the pool costs an hour, ``disrupted`` that of what it would cost to disrupt all of
+    it."""
 
     saved: float
     disrupted: float
 
     @property
     def value(self) -> float:
-        """The share saved for the share disrupted; 0 if nothing is saved."""
+        """The share saved for the share disrupted; 0 if nothing is saved, infinite if something is and nothing is
+        disrupted."""
         if self.saved <= 0:
             return 0.0
         return self.saved / self.disrupted if self.disrupted else math.inf
 
     @property
     def approved(self) -> bool:
-        """Whether the move saves enough."""
+        """Whether the move saves enough: its value is 0.5 or more."""
         return self.value >= THRESHOLD
 
     @property
     def text(self) -> str:
-        """As upstream writes it."""
+        """As upstream writes it, also of a move that does not save enough: ``score 0.40 >= threshold 0.50 (k: 2,
+        savings 10.0%, disruption 25.0%)``."""
         value = "+Inf" if math.isinf(self.value) else f"{self.value:.2f}"
         shares = f"savings {self.saved * 100:.1f}%, disruption {self.disrupted * 100:.1f}%"
         return f"score {value} >= threshold {THRESHOLD:.2f} (k: {K}, {shares})"
 
 
 class Balance:
-    """By pool: what its NodeClaims cost, and what it would cost to disrupt all its nodes, candidates or not."""
+    """By name of the pool: what its NodeClaims cost an hour, and what it would cost to disrupt all its nodes,
+    candidates or not. Empty where no pool has the policy."""
 
     def __init__(self, look: MethodInput) -> None:
         self.prices: dict[str, float] = {}
@@ -67,7 +71,8 @@ class Balance:
 
     def scores(self, nodes: t.Sequence[NodeCandidate], saving: float) -> dict[str, Score]:
         """The score of a move in each pool with the policy, by the pool's name and in this order; ``saving`` is per
-        hour. What a move over several pools saves is split by what their nodes cost."""
+        hour. What a move over several pools saves is split by what their nodes cost. The score is 0 in a pool without a
+        known price."""
         by_pool: dict[str, list[NodeCandidate]] = {}
         for each in nodes:
             by_pool.setdefault(each.pool.name, []).append(each)
@@ -83,7 +88,7 @@ class Balance:
         return found
 
     def can_pass(self, one: NodeCandidate) -> bool:
-        """Whether deleting the node without replacement would save enough, and nothing else saves more; True for other
+        """Whether deleting the node without replacement, the most that it can save, would save enough; True for other
         policies, and where the pool has no known price."""
         if one.pool.pool.disruption.consolidation_policy != BALANCED or self.prices.get(one.pool.name, 0.0) <= 0:
             return True

@@ -33,7 +33,8 @@ MULTI_NODE, SINGLE_NODE = "MultiNodeConsolidation", "SingleNodeConsolidation"
 
 @dataclass(frozen=True)
 class Method:
-    """``reason`` is the one that budgets know; ``kind`` says whether pods are always respected."""
+    """``reason`` is the one that budgets know; ``kind`` says whether pods are always respected (``graceful``), or not
+    where the NodeClaim has a terminationGracePeriod (``eventual``)."""
 
     name: str
     reason: str
@@ -81,7 +82,7 @@ class NodeCandidate:
 
     @property
     def name(self) -> str:
-        """As of ``StateNode.name``."""
+        """Name of the node, as of ``StateNode.name``."""
         return self.node.name
 
     @property
@@ -96,7 +97,7 @@ class NodeCandidate:
 
     @property
     def ratio(self) -> float:
-        """What going saves for what it costs; who has more is tried first."""
+        """What going saves an hour, divided by what it costs, as of ``savings_ratio``; who has more is tried first."""
         return savings_ratio(self.known_price, self.cost)
 
 
@@ -118,7 +119,7 @@ class CandidateVerdict:
         return not self.blockers
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: the fields, and ``candidate``."""
         return {
             "node": self.node,
             "candidate": self.candidate,
@@ -142,7 +143,7 @@ class NodeVerdict:
         return self.graceful.node
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it; ``costs`` is None if it is no candidate of any."""
+        """As results have it: ``costs`` with ``price``, ``cost`` and ``empty``, None if it is no candidate of any."""
         told = None
         if self.costs is not None:
             told = {"price": self.costs.price, "cost": self.costs.cost, "empty": self.costs.empty}
@@ -161,7 +162,8 @@ def candidates(state: ClusterState, now: datetime) -> tuple[NodeVerdict, ...]:
 
 def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind: str) -> CandidateVerdict:
     """Whether one node is a candidate for one class of methods, ``graceful`` or ``eventual``, at an aware instant; if
-    not, why."""
+    not, every gate that is closed, the first in upstream's words. Events are about annotations of its pods, which are
+    asked only if the node's own gates are open, then about the first gate."""
     gates = node_blockers(state, node, now)
     pods = pod_blockers(node.pods, state.limits, now)
     lenient = kind == EVENTUAL and bool(node.grace)

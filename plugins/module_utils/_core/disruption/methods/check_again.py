@@ -25,14 +25,15 @@ BUDGET, SCHEDULING, CHURN = "budget", "scheduling", "churn"
 
 @dataclass(frozen=True)
 class Checked:
-    """A command that may go on, perhaps with fewer nodes; or None with the class of the failure and a sentence."""
+    """A command that may go on, perhaps with fewer nodes; or None with the class of the ``failure`` (``budget``,
+    ``scheduling`` or ``churn``: a node is no candidate any more) and a sentence."""
 
     command: Command | None
     failure: str = ""
     text: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the nodes that would still go."""
+        """As results have it: ``nodes`` that would still go, ``failure`` and ``text``."""
         nodes = list(self.command.nodes) if self.command else []
         return {"nodes": nodes, "failure": self.failure, "text": self.text}
 

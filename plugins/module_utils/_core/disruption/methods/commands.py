@@ -23,7 +23,8 @@ EMPTY, FITS_ELSEWHERE, CHEAPER, HAS_DRIFTED = "empty", "fits-elsewhere", "cheape
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One thing that a new node could be; ``price`` None: nobody knows."""
+    """One thing that a new node could be; ``price`` of an hour, None: nobody knows. ``free`` is what pods could take of
+    it, in 10^-9 of each resource's unit."""
 
     pool: str
     instance_type: str
@@ -88,7 +89,7 @@ class Replacement:
         return min((each.price for each in self.options if each.price is not None), default=None)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: the fields, in camelCase."""
         return {
             "name": self.name,
             "pool": self.pool,
@@ -101,7 +102,9 @@ class Replacement:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """Nodes to be deleted together once the replacements, if any, are initialized.
+    """Nodes to be deleted together once the replacements, if any, are initialized. ``method`` is the name of one of
+    ``METHODS``, ``reason`` the one that budgets know, ``motive`` is ``empty``, ``fits-elsewhere``, ``cheaper`` or
+    ``drifted``.
 
     ``saving`` and ``source_cost`` are per hour, None where a price is not known. ``moves`` are where the nodes' pods
     would go; ``others`` those of pods that wait, and of nodes on their way out.
@@ -124,7 +127,7 @@ class Command:
         return "replace" if self.replacements else "delete"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it, without ``others`` and ``source_cost``."""
+        """As results have it: the fields without ``others`` and ``source_cost``, and ``decision``."""
         return {
             "method": self.method,
             "reason": self.reason,
@@ -147,7 +150,7 @@ class RefusedCommand:
     text: str
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: the fields."""
         return {"nodes": list(self.nodes), "code": self.code, "text": self.text}
 
 

@@ -45,7 +45,8 @@ class NoPools(Exception):
 
 def multi_node(look: MethodInput) -> MethodCommands:
     """Two or more underused nodes with at most one replacement that is cheaper: the longest run of the best candidates
-    that works.
+    that works, out of the first 100 that budgets leave room for (101 with the setting ``upstream``). At most one
+    command.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
     """
@@ -83,7 +84,8 @@ def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[Refuse
 
 
 def single_node(look: MethodInput) -> MethodCommands:
-    """The first underused node that can go alone, with at most one replacement that is cheaper; pools take turns."""
+    """The first underused node within the budgets that can go alone, with at most one replacement that is cheaper;
+    pools take turns. At most one command."""
     nodes, refused, filtering = underused(look)
     names = tuple(each.name for each in by_saving(nodes))
     allowed, tried = look.allowances(UNDERUTILIZED), list(refused)

@@ -47,8 +47,9 @@ class Drift:
 
 
 def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
-    """Why a node has drifted, or None. A node whose NodeClaim is not launched is not judged, nor what only its provider
-    knows, such as the kubelet's identity: that is as ``reported_drift`` has it."""
+    """Why a node has drifted, the first cause of: hash of its pool, requirements, instance type, then of its class
+    hash, Kubernetes version and image; None if it has not. A node whose NodeClaim is not launched is not judged, nor
+    what only its provider knows, such as the kubelet's identity: that is as ``reported_drift`` has it."""
     claim = node.claim
     if claim is None or not claim.holds("Launched"):
         return None
@@ -74,8 +75,9 @@ def static_drift(owner: ObjectMeta, claim: ObjectMeta, annotation: str, reason: 
 
 
 def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels: t.Mapping[str, str]) -> Drift | None:
-    """The drift if a requirement no longer admits the node's labels, with the first that does not; None if all do. A
-    wider requirement does, one for a key that the node lacks does not."""
+    """The drift if a requirement no longer admits the node's labels, with the first that does not, or because the
+    requirements exclude each other; None if all do. A wider requirement does; one for a key that the node lacks does
+    not, unless it is NotIn or DoesNotExist."""
     rows = tuple(requirements)
     have = of_labels(labels)
     if compatible(have, of_selector(rows)):
@@ -117,8 +119,8 @@ def drifted(state: ClusterState, now: datetime) -> tuple[DriftedNode, ...]:
 
 
 def standing_drift(state: ClusterState, node: StateNode, now: datetime) -> Drift | None:
-    """What the condition ``Drifted`` of a NodeClaim would say now; where nobody judges it any more, what it says. None:
-    that the node has not drifted."""
+    """What the condition ``Drifted`` of a NodeClaim would say now, as of ``drift``; where no pool judges it any more,
+    what it says (``reported``). None: the node has not drifted."""
     pool = state.judging_pool(node)
     if pool is not None:
         return drift(pool, node, now)

@@ -47,7 +47,7 @@ class NodeEvent:
     message: str
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it."""
+        """As results have it: the fields."""
         return {"kind": self.kind, "name": self.name, "reason": self.reason, "message": self.message}
 
 
@@ -59,7 +59,8 @@ def error_of(blocker: Blocker) -> str:
 
 
 def blocked(node: str, blocker: Blocker) -> NodeEvent | None:
-    """The event that a node cannot be disrupted (``DisruptionBlocked``); None where upstream says nothing."""
+    """The event that a node cannot be disrupted (``DisruptionBlocked``); None where upstream says nothing (``SILENT``).
+    KeyError as of ``error_of``."""
     if blocker.code in SILENT:
         return None
     text = error_of(blocker)
@@ -92,8 +93,8 @@ def _sentence(text: str) -> str:
 
 
 def of_annotations(pods: t.Iterable[Pod], now: datetime, moving: bool = False) -> t.Iterator[NodeEvent]:
-    """The events about annotations do-not-disrupt that protect for a time or not at all, of pods that upstream asks
-    about them.
+    """The events about annotations do-not-disrupt that protect for a time or not at all, of active pods that upstream
+    asks about them, in the order given.
 
     ``moving``: it asks whether they need a place, and then only those that are evicted or placed.
     """
@@ -105,8 +106,8 @@ def of_annotations(pods: t.Iterable[Pod], now: datetime, moving: bool = False) -
 
 
 def of_annotation(pod: Pod, now: datetime) -> NodeEvent | None:
-    """The event about the annotation do-not-disrupt, which the pod must have: it cannot be read, holds for a time, or
-    holds no more. None for ``true``, and for a pod that has not started."""
+    """The event about the annotation do-not-disrupt, which the pod must have (else KeyError): it cannot be read, holds
+    for a time, or holds no more. None for ``true``, and for a pod that has not started."""
     found, written = protection(pod, now), pod.annotations[DO_NOT_DISRUPT]
     if found.problem:
         message = f"Invalid {DO_NOT_DISRUPT} annotation: {_why_invalid(written)}, ignoring annotation"

@@ -40,7 +40,8 @@ class MethodInput:
 
     @cached_property
     def leaving_events(self) -> list[NodeEvent]:
-        """What is said of the pods of nodes on their way out whenever places are looked for."""
+        """The events about annotations do-not-disrupt of pods on nodes on their way out, which upstream writes whenever
+        places are looked for."""
         rows = self.simulator.leaving
         return [event for each in rows for event in words.of_annotations(each.pods, self.now, moving=True)]
 

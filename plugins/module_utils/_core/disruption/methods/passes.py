@@ -45,7 +45,7 @@ class Pass:
     refused: t.Mapping[str, tuple[RefusedCommand, ...]]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: ``commands``, and ``refused`` by method."""
         return {
             "commands": [each.as_dict() for each in self.commands],
             "refused": {name: [each.as_dict() for each in rows] for name, rows in self.refused.items()},

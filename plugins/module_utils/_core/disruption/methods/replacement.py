@@ -31,8 +31,9 @@ class Dearer:
 
 
 def cheaper(new: NewNode, price: float, all_spot: bool, single: bool, settings: Settings) -> NewNode | Dearer:
-    """The new node as it may replace nodes of that summed price, or why it is no gain; ``all_spot`` says that these are
-    all spot nodes, ``single`` that it is one."""
+    """The new node as it may replace nodes of that summed ``price`` of an hour, narrowed to cheaper types, or why it is
+    no gain; ``all_spot`` says that these are all spot nodes, ``single`` that it is one. Spot replaces spot only by the
+    setting ``spot_to_spot``, and one node only if 15 types are cheaper."""
     if all_spot and _admits(new, SPOT):
         return _spot_to_spot(new, price, single, settings.spot_to_spot)
     found = below(new, price)

@@ -59,8 +59,9 @@ class Admission:
         self._wave_full = self._full_wave()
 
     def refusals(self, node: NodeProgress, seen: RotationNode) -> tuple[Blocker, ...]:
-        """Everything but the node itself that speaks against beginning it now; empty if nothing does.
-        PodDisruptionBudgets that nodes in flight use up are told only if nothing else is."""
+        """Everything but the node itself that speaks against beginning it now, by code: ``wait``, ``window``,
+        ``retry``, ``soak`` or ``wave``, ``surge``, ``budget``, ``fleet-members``; empty if nothing does.
+        PodDisruptionBudgets that nodes in flight use up (``pdb-shared``) are told only if nothing else is."""
         found = [
             Blocker("wait", self._sight.wait) if self._sight.wait else None,
             self._windows.get(seen.cluster),
@@ -74,8 +75,8 @@ class Admission:
         return why or self._shared(self._needs(seen))
 
     def begun(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
-        """The waiting node, begun: in its first stage; what it takes of wave, surge and budgets is no longer there for
-        others."""
+        """The waiting node, begun: ``Surging`` if its replacement comes before, else ``Draining``; what it takes of
+        wave, surge and budgets is no longer there for others."""
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1
@@ -164,7 +165,8 @@ class Admission:
 
 def present_wave(state: RotationState, now: datetime) -> Wave:
     """The wave that nodes are begun in at an aware instant: the last one while it may begin more, has nodes in flight
-    or its pause runs, and then the next."""
+    or its pause runs, and then the next. A wave is ``growth`` times as large as the last one, and as the first if a
+    node of that has failed; never more than ``largest_wave``, or all nodes."""
     wave, settings = state.wave, state.settings
     if wave.number and (wave.begun < wave.size or any(each.in_flight for each in state.nodes)):
         return wave

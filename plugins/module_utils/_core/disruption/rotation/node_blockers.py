@@ -24,8 +24,8 @@ class RotationBlockers:
         self.until: set[datetime] = set()
 
     def of(self, node: RotationNode) -> tuple[Blocker, ...]:
-        """What holds the node back: what is its own first, then protected pods, then PodDisruptionBudgets, each by
-        their text; empty if nothing does. Adds to ``until``."""
+        """What holds the node back: what is its own first (``deleting``, ``disrupted``, ``node-annotation``), then
+        protected pods, then PodDisruptionBudgets, each by their text; empty if nothing does. Adds to ``until``."""
         found = []
         if node.deleting:
             found.append(Blocker("deleting", f"node {node.name} is deleting or marked for deletion"))

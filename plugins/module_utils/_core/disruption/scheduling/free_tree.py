@@ -12,7 +12,8 @@ NONE: Free = (-1, -1, -1)
 
 
 class FreeTree:
-    """Free CPU, memory and pods of nodes in a fixed order; each inner node has the most that any leaf below has."""
+    """Free CPU, memory and pods of nodes in a fixed order, in whatever unit is asked for too; each inner node has the
+    most that any leaf below has."""
 
     def __init__(self, rows: t.Sequence[Free]) -> None:
         size = 1

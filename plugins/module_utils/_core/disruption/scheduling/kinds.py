@@ -19,7 +19,7 @@ LAUNCH_ORDER = (RESERVED, SPOT, ON_DEMAND)
 
 
 class Offer:
-    """What can be had. Where nobody knows the price it is endless, and ``known`` is False."""
+    """What can be had. ``price`` is of an hour; where nobody knows it, it is infinite, and ``known`` is False."""
 
     __slots__ = ("available", "capacity_type", "known", "price", "zone")
 
@@ -52,7 +52,9 @@ class _Within:
 
 
 class CatalogueType:
-    """An instance type with what its nodes can be."""
+    """An instance type with what its nodes can be: ``offers`` are all, ``open`` those that can be had now;
+    ``requirements``, by label, the values that its labels, zones and capacity types can have. ``allocatable`` is in
+    10^-9 of each resource's unit."""
 
     __slots__ = ("_known", "allocatable", "name", "offers", "open", "requirements", "type")
 
@@ -82,12 +84,13 @@ class CatalogueType:
         return bool(self._within(demands).offers)
 
     def cheapest(self, demands: Requirements) -> float:
-        """The lowest price at which it can be had now; endless if it cannot."""
+        """The lowest price of an hour at which it can be had now within the demands; infinite if it cannot, or nobody
+        knows."""
         return self._within(demands).cheapest
 
     def worst_launch_price(self, demands: Requirements) -> float:
         """What a launch within the demands costs an hour at most: the dearest zone of the capacity type that a launch
-        tries first; endless if there is nothing."""
+        tries first (reserved, spot, on-demand); infinite if there is nothing, or one price is not known."""
         return self._within(demands).worst
 
     def _within(self, demands: Requirements) -> _Within:
@@ -111,7 +114,7 @@ class TooFewValues:
 
     @property
     def text(self) -> str:
-        """As upstream writes it."""
+        """As upstream writes it: ``minValues requirement is not met for label(s) (label(s)=[a b])``."""
         return f"minValues requirement is not met for label(s) (label(s)=[{' '.join(self.labels)}])"
 
 

@@ -44,7 +44,8 @@ _LARGEST = 2**63 - 1
 
 
 class LabelRequirement:
-    """One demand on one label; never changed once it is made. ``complement``: all values but these."""
+    """One demand on one label; never changed once it is made. ``complement``: all values but these. ``gte`` and ``lte``
+    are bounds that may be reached. ``min_values`` is how many different values are asked for."""
 
     __slots__ = ("complement", "gte", "identity", "key", "lte", "min_values", "values")
 
@@ -179,8 +180,8 @@ def narrowed(requirements: Requirements, key: str, value: str) -> Requirements:
 
 
 def compatible(have: Requirements, want: Requirements, undefined: frozenset[str] = NOTHING) -> bool:
-    """Whether nodes of ``have`` can meet ``want``; a label that ``have`` does not know is missing, unless it is among
-    those that may be ``undefined``."""
+    """Whether nodes of ``have`` can meet ``want``. A label that ``have`` does not know is missing, which only NotIn and
+    DoesNotExist admit, unless it is among those that may be ``undefined``."""
     for key, one in want.items():
         if key not in have and key not in undefined and one.operator not in NEGATIVE:
             return False

@@ -102,7 +102,8 @@ class Rooms:
         return [self.all[place] for place in sorted(self._before)]
 
     def place(self, asked: PodDemands, topology: PodTopology, moves_only_to_settled: bool) -> Room | None:
-        """Put a pod on the first node that takes it; None if none does."""
+        """Puts a pod on the first node that takes it, and counts it in ``topology``; None if none does. With
+        ``moves_only_to_settled`` nodes whose ``consolidateAfter`` still runs take none."""
         fits = self._fits.setdefault(asked.shape, {})
         place = self._tree.first(0, asked.amounts)
         while place >= 0:

@@ -13,7 +13,8 @@ from .requirement import Requirements
 
 @dataclass(frozen=True)
 class Move:
-    """A pod and its new home: a node by name, or a new one (``new-1``). ``source`` is empty for one that waits."""
+    """A pod (``namespace/name``) and its new home: a node by name, or a new one (``new-1``). ``source`` is the node
+    that it leaves, empty for one that waits."""
 
     pod: str
     source: str

@@ -87,7 +87,9 @@ class _Pool:
 
 @dataclass(frozen=True)
 class MakingPool:
-    """A pool that may make nodes for pods. ``limits`` are in 10^-9 of each resource's unit, ``nodes`` among them."""
+    """A pool that may make nodes for pods. ``limits`` are in 10^-9 of each resource's unit, ``nodes`` among them.
+    ``requirements`` are its own and its labels, ``template`` also all other labels that its nodes get; ``kinds`` are
+    all its types."""
 
     pool: StatePool
     weight: int
@@ -105,7 +107,8 @@ class MakingPool:
 
 @dataclass(frozen=True)
 class DaemonGroup:
-    """Types on whose nodes the same DaemonSets run, and what these take."""
+    """Types on whose nodes the same DaemonSets run, and what these take: ``overhead`` in 10^-9 of each resource's unit,
+    host ports by pod."""
 
     kinds: Kinds
     overhead: t.Mapping[str, int]
@@ -114,7 +117,7 @@ class DaemonGroup:
 
 @dataclass(frozen=True)
 class Template:
-    """A pool with the types that its own demands leave."""
+    """A pool with the types that its own demands leave, and the same in groups by the DaemonSets that run on them."""
 
     pool: MakingPool
     requirements: Requirements
@@ -152,8 +155,9 @@ def static_node(pool: StatePool) -> NewNode:
 
 
 def template(of: MakingPool, daemons: t.Sequence[Pod], known: frozenset[str]) -> tuple[Template | None, bool]:
-    """What the pool makes nodes from; None if its demands leave no type, or too few for ``minValues``, and then whether
-    that is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels about which pods may ask freely."""
+    """What the pool makes nodes from; None if its demands leave no type that can be had now, or too few for
+    ``minValues``, and whether ``minValues`` is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels about
+    which pods may ask freely."""
     kept = tuple(each for each in of.kinds if matching(each, of.template) and each.offered(of.template))
     short = min_values(kept, of.template)[1]
     if not kept or short is not None:
@@ -215,7 +219,8 @@ def _at(wishes: Wishes, place: int) -> Requirements:
 
 
 def possible_domains(pools: t.Iterable[MakingPool]) -> dict[str, dict[str, list[tuple[Taint, ...]]]]:
-    """By label: the values that nodes of pools could have, with the taints of the pools that could make them.
+    """By label: the values that nodes of pools could have, each with the taints of the pools that could make them; a
+    pool without taints stands for all. Pools without instance types are left out.
 
     What a demand excludes counts too, as upstream, unless the catalogue narrows it.
     """

@@ -57,7 +57,8 @@ class Landscape:
 
     @cached_property
     def repelling(self) -> list[tuple[Wishes, PodHost, tuple[TopologyGroup, ...]]]:
-        """Pods that want certain others away, with where they are and what they want, which nobody counts in."""
+        """Pods that have not ended and require others to stay away (anti-affinity), on nodes that Karpenter looks at:
+        what each asks for, where it is, and a group without counts for each of its terms."""
         found = ((pod, each) for each in self.places if each.known for pod in each.pods)
         rows = ((Wishes.of(pod), each) for pod, each in found if pod.anti_affinity and not pod.ended)
         return [(wishes, each, _away_from(wishes)) for wishes, each in rows]
@@ -121,7 +122,7 @@ class PodTopology:
 
     @property
     def idle(self) -> bool:
-        """Whether no pod minds another one."""
+        """Whether no constraint between pods is known, so that places depend on nodes alone."""
         return not (self.groups or self.inverse)
 
     def update(self, asked: PodDemands) -> None:
@@ -140,8 +141,8 @@ class PodTopology:
             known.owners.add(asked.key)
 
     def demands(self, asked: PodDemands, taints: Taints, node: Requirements) -> Requirements | None:
-        """What a node must be besides for the pod to stand there, by constraints between pods; None if nothing will
-        do."""
+        """What a node of these requirements must be besides for the pod to stand there, by constraints between pods;
+        empty without any, None if nothing will do."""
         if self.idle:
             return {}
         out: Requirements = {}

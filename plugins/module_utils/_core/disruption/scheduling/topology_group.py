@@ -67,7 +67,8 @@ class NodeFilter:
 
 
 class TopologyGroup:
-    """One constraint that many pods may share. ``counts`` has every domain that is known, with 0 where no pod is."""
+    """One constraint (``spread``, ``affinity`` or ``anti-affinity``) that many pods may share; ``owners`` are the keys
+    of these. ``counts`` has every domain that is known, with 0 where no pod is. ``namespaces`` None: all."""
 
     __slots__ = (
         "_matcher", "counts", "filter", "first", "identity", "key", "kind", "max_skew", "min_domains", "namespaces",
@@ -96,8 +97,8 @@ class TopologyGroup:
 
     @classmethod
     def of_spread(cls, one: PodSpread, wishes: Wishes) -> TopologyGroup:
-        """The group of one spread of a pod, in its own namespace; ``match_label_keys`` narrow its selector by the
-        pod."""
+        """The group of one spread of a pod, in its own namespace; ``match_label_keys`` narrow its selector by the pod.
+        Without policies it ignores taints and honors the pod's node affinity."""
         pod, selector = wishes.pod, one.label_selector
         rows = [
             LabelSelectorRequirement(key, IN, (pod.labels[key],)) for key in one.match_label_keys if key in pod.labels
@@ -130,7 +131,8 @@ class TopologyGroup:
             self.counts.setdefault(each, 0)
 
     def possible(self, domains: PossibleDomains, tolerations: tuple[Toleration, ...]) -> t.Iterator[str]:
-        """The domains in which pools could make nodes; unless it says that taints do not matter, for these pods."""
+        """The domains in which pools could make nodes for pods with these tolerations, in the order given; all of them
+        if the constraint ignores taints."""
         for name, pools in domains.items():
             if self.filter.taints == IGNORE or any(first_untolerated(each, tolerations) is None for each in pools):
                 yield name
@@ -157,7 +159,8 @@ class TopologyGroup:
         return self._matcher is not None and self._matcher(pod.labels)
 
     def lists(self, pod: Pod) -> bool:
-        """The same where pods that run are counted: there a constraint without a selector counts them all."""
+        """As ``selects``, where pods that run are counted: there a constraint without a selector counts all of its
+        namespaces."""
         if self.selector is None:
             return self.namespaces is None or pod.namespace in self.namespaces
         return self.selects(pod)
@@ -167,7 +170,9 @@ class TopologyGroup:
         return self.selects(pod) and self.filter.matches(taints, requirements)
 
     def left(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
-        """The domains that are left for the pod on such a node; nothing if there is none."""
+        """The domains that are left for the pod on such a node, no value if there is none: for spread the one with the
+        fewest pods within ``maxSkew``; for affinity those with such pods, or the pod's own for the first of its kind;
+        for anti-affinity those without."""
         if self.kind == SPREAD:
             return self._spread(pod, of_pod, of_node)
         if self.kind == AFFINITY:

@@ -54,7 +54,7 @@ class Wishes:
 
     @classmethod
     def of(cls, pod: Pod) -> Wishes:
-        """All of them, nothing given up; the heaviest wishes first."""
+        """All that the pod asks for, nothing given up; the heaviest wishes first, of equal ones as written."""
         return cls(
             pod=pod,
             terms=pod.node_affinity.terms if pod.node_affinity is not None else (),
@@ -68,7 +68,10 @@ class Wishes:
         )
 
     def relaxed(self, soft_taints: bool) -> Wishes | None:
-        """The same without the next wish; None if there is none left. ``soft_taints``: some pool has such a taint."""
+        """The same without the next wish, in upstream's order: an alternative of the required node affinity, while
+        there is another, preferred pod affinity, preferred anti-affinity, preferred node affinity, a spread that may be
+        missed; then soft taints are tolerated, if some pool has such a taint (``soft_taints``). None if there is none
+        left."""
         if len(self.terms) > 1:
             return replace(self, terms=self.terms[1:])
         if self.preferred_affinity:
@@ -87,7 +90,8 @@ class Wishes:
         return None
 
     def requirements(self, wishes: bool) -> Requirements:
-        """What its node must be: labels, the first of the alternatives, and with ``wishes`` the heaviest of these."""
+        """What its node must be: the pod's node selector, the first of the alternatives of its node affinity, and with
+        ``wishes`` the heaviest of the preferred ones."""
         found = of_labels(self.pod.node_selector)
         if wishes and self.preferred_terms:
             found = intersected(found, of_selector(self.preferred_terms[0][1].match_expressions))

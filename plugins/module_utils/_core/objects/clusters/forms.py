@@ -28,19 +28,19 @@ WORDS_FORM = "one line without braces"
 
 
 def object_name_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for the name of another object; ``details`` as of ``prop``."""
+    """A field for the name of another object, which may be empty; ``details`` as of ``prop``."""
     form = "the name of an object: lower-case letters, digits, '-' and '.'"
     return prop(doc, max_length=253, pattern=SUBDOMAIN, form=form, **details)
 
 
 def namespace_prop(doc: str) -> t.Any:
-    """A required field for the name of a namespace."""
+    """A required field for the name of a namespace; an empty one is for rules to refuse."""
     form = "the name of a namespace: lower-case letters, digits and '-'"
     return prop(doc, max_length=63, pattern=NAMESPACE, form=form)
 
 
 def secret_key_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for a key of a Secret; ``details`` as of ``prop``."""
+    """A field for a key of a Secret, which may be empty; ``details`` as of ``prop``."""
     form = "a key of a Secret: letters, digits, '-', '_' and '.'"
     return prop(doc, max_length=253, pattern=SECRET_KEY, form=form, **details)
 

@@ -126,5 +126,5 @@ def amount_prop(doc: str) -> t.Any:
 
 
 def release_prop(doc: str) -> t.Any:
-    """A required field for a version of three numbers."""
+    """A required field for a version of three numbers, with a suffix and a ``v`` or without."""
     return prop(doc, max_length=60, pattern=RELEASE, form="a full version such as 1.34.2")

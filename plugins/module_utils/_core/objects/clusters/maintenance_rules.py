@@ -30,8 +30,8 @@ _FORMS = ("daily", "weekly", "absoluteMonthly", "relativeMonthly")
 
 
 def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
-    """What is wrong with the windows, freezes and budgets of a FleetMaintenance: names used twice, selectors, clocks
-    and spans."""
+    """What is wrong with the windows, freezes and budgets of a FleetMaintenance: the problems of ``check_windows``, and
+    of budgets ``duplicate-name``, ``invalid-label-selector`` and ``budget-of-nothing``."""
     yield from check_windows(obj.spec, "spec")
     yield from _check_names(obj.spec.budgets, "spec.budgets")
     for index, budget in enumerate(obj.spec.budgets):
@@ -43,7 +43,9 @@ def check_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Found]:
 
 def check_windows(given: FleetMaintenanceSpec | ClusterMaintenance, path: str) -> t.Iterator[Found]:
     """What is wrong with windows and freezes at ``path``, whoever says them: what there is no clock or day for, which
-    nothing here can place in time, and what people could not have meant."""
+    nothing here can place in time, and what people could not have meant. Codes are ``window-source``,
+    ``not-for-this-window``, ``schedule-form``, ``two-clocks``, ``unknown-time-zone``, ``no-such-date``,
+    ``ends-before-start``, ``duplicate-name`` and ``invalid-label-selector``."""
     for index, window in enumerate(given.windows):
         yield from _check_configuration(window, f"{path}.windows[{index}]")
     yield from _check_names(given.freezes, f"{path}.freezes")
@@ -55,7 +57,8 @@ def check_windows(given: FleetMaintenanceSpec | ClusterMaintenance, path: str) -
 
 
 def warn_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Finding]:
-    """Windows of a FleetMaintenance of which the day that intervals are counted from is not given."""
+    """The finding ``start-date-missing`` for each window that does not come every day, week or month, and of which the
+    day that its intervals are counted from is not given."""
     for index, each in enumerate(obj.spec.windows):
         window = each.maintenance_window
         if window and not window.start_date and _interval(window.schedule) > 1:

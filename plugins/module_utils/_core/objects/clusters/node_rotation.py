@@ -82,7 +82,7 @@ class RotationBudget:
 
     @property
     def budget(self) -> Budget:
-        """The same as the budgets of NodePools are judged."""
+        """The same as a budget of a NodePool, as which it is judged; what is empty here is None there."""
         return Budget(self.nodes, self.schedule or None, self.duration or None, self.reasons or None)
 
 
@@ -184,5 +184,5 @@ class NodeRotation:
 
     @property
     def budgets(self) -> tuple[Budget, ...]:
-        """As NodePools have them: without any, the default one."""
+        """As NodePools have them: without any, the default one of 10%."""
         return tuple(each.budget for each in self.spec.budgets) or (Budget(),)

@@ -18,7 +18,8 @@ _LONG_AGO = datetime(2000, 1, 1)
 
 
 def check_node_rotation(obj: NodeRotation) -> t.Iterator[Found]:
-    """What is wrong with a NodeRotation: the selectors of members and of nodes, and each budget."""
+    """What is wrong with a NodeRotation: ``invalid-label-selector`` of members and of nodes, and of each budget
+    ``half-a-window`` and ``unreadable-schedule``."""
     yield from check_member_selector(obj.spec.member_selector, "spec.memberSelector.byLabel")
     if obj.spec.nodes is not None:
         try:

@@ -20,8 +20,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.I
 
 
 def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
-    """What is wrong with a MemberCluster: taints that are malformed or there twice (KubeFleet's webhook), and an
-    identity that names nobody."""
+    """What is wrong with a MemberCluster: taints that are malformed or there twice (``invalid-taint``,
+    ``duplicate-taint``, KubeFleet's webhook), and an identity that names nobody (``empty-text``)."""
     if member.spec:
         for name, value in (("kind", member.spec.identity.kind), ("name", member.spec.identity.name)):
             if not value:
@@ -38,8 +38,8 @@ def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
 
 
 def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
-    """The warning on a MemberCluster that its label with the id of an Azure subscription is no UUID: a name is easily
-    taken for it."""
+    """The finding ``subscription-id-no-uuid`` if a MemberCluster's label with the id of an Azure subscription is no
+    UUID: a name is easily taken for it."""
     written = member.metadata.labels.get(SUBSCRIPTION)
     if written is not None and not _UUID.fullmatch(written):
         path = f"metadata.labels[{SUBSCRIPTION}]"
@@ -48,15 +48,16 @@ def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
 
 
 def check_member_status(status: FleetMemberStatus) -> t.Iterator[Found]:
-    """What is wrong in the status of a FleetMember: the windows and freezes that live on the cluster itself, as they
-    are recorded."""
+    """What is wrong in the status of a FleetMember, as of ``check_windows``: the windows and freezes that live on the
+    cluster itself, as they are recorded."""
     if status.maintenance is not None:
         yield from check_windows(status.maintenance, "status.maintenance")
 
 
 def check_fleet_member(member: FleetMember) -> t.Iterator[Found]:
-    """What is wrong with the connection of a FleetMember: exactly one source is wanted, a context only of a kubeconfig,
-    a Secret by both names; and with its status."""
+    """What is wrong with the connection of a FleetMember: exactly one source is wanted (``connection-source``), a
+    context only of a kubeconfig (``context-in-cluster``), a Secret by both names (``empty-text``); and with its
+    status."""
     yield from check_member_status(member.status)
     connection = member.spec.connection
     given = [bool(connection.kubeconfig), connection.secret_ref is not None, connection.in_cluster]

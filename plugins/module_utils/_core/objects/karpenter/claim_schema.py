@@ -79,14 +79,16 @@ class NodeClaimTemplateSpec:
 
 
 def check_claim(claim: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
-    """Rules over the fields of a NodeClaim's spec or a template of one; ``pool`` if a NodePool says it."""
+    """Rules over the fields of a NodeClaim's spec or a template of one, as of ``check_node_requirements``; ``pool`` if
+    a NodePool says it. Nothing if it is no mapping."""
     if isinstance(claim, Mapping):
         yield from check_node_requirements(claim.get("requirements"), f"{path}.requirements", pool)
 
 
 def check_node_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Iterator[Found]:
-    """What is wrong with rows of requirements at ``path``; those of a ``pool`` may not ask for the label of its own
-    name. What is no list or no mapping is left to the schema."""
+    """What is wrong with rows of requirements at ``path``: ``restricted-label``, ``values-missing``,
+    ``min-values-too-large``; those of a ``pool`` may not ask for the label of its own name. What is no list or no
+    mapping is left to the schema."""
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping):
             here = f"{path}[{index}]"

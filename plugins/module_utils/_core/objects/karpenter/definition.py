@@ -18,7 +18,7 @@ def policies(definition: t.Any) -> tuple[str, ...]:
     """The values of ``spec.disruption.consolidationPolicy`` that a cluster's CustomResourceDefinition lists, as an API
     server returns it; none if it takes any.
 
-    FleetError ``not-the-definition`` if it is not that of NodePools, or v1 is not in it.
+    FleetError ``not-the-definition`` if it is not that of NodePools, or does not say in v1 what that field takes.
     """
     if field(definition, "metadata.name") != NAME:
         raise _refusal(f"this is not the CustomResourceDefinition {NAME}", "")

@@ -142,8 +142,8 @@ def judge_written(
 
 
 def check_written_metadata(document: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    """What is wrong with the name, which ``generateName`` may stand for. A namespace may come from elsewhere, or is
-    passed over."""
+    """What is wrong with the name, which ``generateName`` may stand for: ``missing-field``, ``invalid-name``, or
+    ``wrong-type``, of the metadata too. A namespace may come from elsewhere, or is passed over."""
     metadata = document.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         yield Found("wrong-type", "metadata", f"an object is wanted here, not {metadata!r:.60}")

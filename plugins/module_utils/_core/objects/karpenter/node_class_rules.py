@@ -32,7 +32,8 @@ CLUSTER_ZONE = "cluster.local"
 
 
 def check_ec2(spec: Spec) -> t.Iterator[Found]:
-    """Rules of an EC2NodeClass that are over several fields of its ``spec``."""
+    """Rules of an EC2NodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
+    is wrong in itself, as its published definition has them; paths begin with ``spec``."""
     if ("role" in spec) == ("instanceProfile" in spec):
         hint = "write role" if "role" not in spec else "keep one of them"
         yield Found("role-or-profile", "spec", "exactly one of role and instanceProfile is wanted", hint)
@@ -91,7 +92,8 @@ def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
 
 
 def check_aks(spec: Spec) -> t.Iterator[Found]:
-    """Rules of an AKSNodeClass that are over several fields of its ``spec``."""
+    """Rules of an AKSNodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
+    is wrong in itself, as its published definition has them; paths begin with ``spec``."""
     family = spec.get("imageFamily")
     trusted = field(spec, "security.trustedLaunch") or {}
     launched = isinstance(trusted, Mapping) and (trusted.get("vtpm") is True or trusted.get("secureBoot") is True)

@@ -128,7 +128,7 @@ def _budgets(stored: Mapping[str, t.Any]) -> t.Sequence[Mapping[str, t.Any]]:
 
 
 def durations(stored: Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Any]]:
-    """The values of all duration fields with their paths, whatever stands there."""
+    """The paths and values of all duration fields that are there, whatever stands in them."""
     found = [(f"{BUDGETS}[{index}].duration", each.get("duration")) for index, each in enumerate(_budgets(stored))]
     paths = ("spec.disruption.consolidateAfter", f"{_CLAIM}.expireAfter", GRACE)
     for path, value in (*found, *((path, field(stored, path)) for path in paths)):

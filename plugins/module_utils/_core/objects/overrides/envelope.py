@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourceEnvelope`` and ``ResourceEnvelope``: manifests that lie on the hub and act only on members."""
+"""``ClusterResourceEnvelope`` and ``ResourceEnvelope``: manifests that lie on the hub and act only on members
+(KubeFleet)."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ class Origin:
     key: str
 
     def as_dict(self) -> dict[str, str]:
-        """The form of ``envelope`` in the status of a placement; an empty namespace is left out."""
+        """The form of ``envelope`` in the status of a placement, without the key; an empty namespace is left out."""
         located = {"namespace": self.namespace} if self.namespace else {}
         return {"name": self.name, **located, "type": self.type}
 

@@ -30,7 +30,8 @@ from .envelope import ClusterResourceEnvelope, Envelope
 
 
 def check_envelope(envelope: Envelope, scopes: Scopes = BUILT_IN, credentials: Secrets = ()) -> t.Iterator[Found]:
-    """Every broken rule of one envelope, its manifests in the order of their keys.
+    """Every broken rule of one envelope, its manifests in the order of their keys: ``enveloped-unnamed``,
+    ``enveloped-scope``, ``enveloped-never-placed``, ``malformed-metadata``, ``stops-cluster``, ``enveloped-twice``.
 
     ``scopes`` tells by (group, kind) whether a kind is namespaced; a kind that is not in it is judged by its namespace.
     ``credentials`` are the Secrets by which members are reached.

@@ -39,7 +39,7 @@ _IDENTITY = {"kind": "the kind", "apiVersion": "the API version", "status": "the
 
 
 def check_override(override: Override) -> t.Iterator[Found]:
-    """Every broken rule of one override of either kind."""
+    """Every broken rule of one override of either kind, with the codes of ``rules.RULES``."""
     yield from _check_selectors(override)
     placement = override.spec.placement
     if placement and not placement.name:
@@ -52,7 +52,8 @@ def check_override(override: Override) -> t.Iterator[Found]:
 
 
 def warn_override(override: Override) -> t.Iterator[Finding]:
-    """What of an override is accepted and does nothing, or not what it looks like."""
+    """What of an override is accepted and does nothing (``rule-without-clusters``), or not what it looks like
+    (``unknown-variable``)."""
     for index, rule in enumerate(override.spec.policy.override_rules):
         path = f"{RULES_PATH}[{index}]"
         if rule.cluster_selector is None:
@@ -68,7 +69,8 @@ def warn_override(override: Override) -> t.Iterator[Finding]:
 
 
 def check_override_update(old: Override, new: Override) -> t.Iterator[Found]:
-    """The problem that an update sets, changes or takes away the placement of an override."""
+    """The problem ``override-placement-changed`` if an update sets, changes or takes away the placement of an
+    override."""
     if old.spec.placement != new.spec.placement:
         message = "the placement of an override cannot be set, changed or taken away later"
         yield Found("override-placement-changed", "spec.placement", message, "make a new override")
@@ -76,7 +78,7 @@ def check_override_update(old: Override, new: Override) -> t.Iterator[Found]:
 
 def check_overrides(overrides: t.Iterable[Override]) -> tuple[Problem, ...]:
     """What is wrong with all overrides of a fleet together: ``overridden-twice`` where two of one kind name an object,
-    ``too-many-overrides`` for more than 100 of a kind."""
+    at the one that comes later in ``override_order``; then ``too-many-overrides`` for more than 100 of a kind."""
     problems: list[Problem] = []
     first: dict[tuple[str, t.Any], str] = {}
     counts: dict[str, int] = {}
@@ -111,7 +113,8 @@ def title(override: Override) -> str:
 
 
 def path_problem(path: str) -> tuple[str, str]:
-    """Code and message of what is wrong with the path of a patch of an override; two empty texts if nothing is."""
+    """Code (``invalid-patch-path``, ``forbidden-patch-path``) and message of what is wrong with the path of a patch of
+    an override; two empty texts if nothing is."""
     if not path.startswith("/"):
         return "invalid-patch-path", f"{path!r} does not start with /"
     first, *rest = path[1:].split("/")

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourceBinding`` and ``ResourceBinding``: the record that one placement holds one cluster, and which
-objects it lacks there."""
+"""``ClusterResourceBinding`` and ``ResourceBinding``: the record that one placement holds one cluster (KubeFleet), and
+which objects it lacks there."""
 
 from __future__ import annotations
 
@@ -107,6 +107,7 @@ class ResourceBinding(ClusterResourceBinding):
 
 
 def left_out_mark(objects: t.Iterable[ObjectId]) -> dict[str, str]:
-    """The annotation of a binding whose cluster does not get these objects; none where it gets everything."""
+    """The annotation of a binding whose cluster does not get these objects, by its key; empty where it gets
+    everything."""
     rows = sorted(each.key for each in objects)
     return {LEFT_OUT: json.dumps(rows, separators=(",", ":"))} if rows else {}

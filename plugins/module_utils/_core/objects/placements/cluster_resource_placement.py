@@ -145,7 +145,8 @@ class ClusterResourcePlacement:
 
     @property
     def reporting_namespace(self) -> str:
-        """Where its status can be read too, by ``statusReportingScope``; empty where that is not asked for."""
+        """The namespace that it selects by name if its status can be read there too, by ``statusReportingScope``; else
+        empty."""
         if self.namespace or self.spec.status_reporting_scope != "NamespaceAccessible":
             return ""
         return next((each.name for each in self.spec.resource_selectors if each.kind == "Namespace"), "")

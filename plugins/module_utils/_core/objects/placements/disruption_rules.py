@@ -17,7 +17,7 @@ from .policy import PICK_ALL, PICK_FIXED, PlacementPolicy
 
 
 def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Found]:
-    """What is wrong with an eviction: the names of its placement and its cluster."""
+    """What is wrong with the names of an eviction's placement and cluster, as of ``check_reference``."""
     yield from check_reference(eviction.spec.placement_name, "spec.placementName")
     yield from check_reference(eviction.spec.cluster_name, "spec.clusterName")
 
@@ -25,19 +25,20 @@ def check_eviction(eviction: ClusterResourcePlacementEviction) -> t.Iterator[Fou
 def check_eviction_update(
     old: ClusterResourcePlacementEviction, new: ClusterResourcePlacementEviction
 ) -> t.Iterator[Found]:
-    """The problem that an update changes the spec of an eviction, which is carried out once."""
+    """The problem ``spec-fixed`` if an update changes the spec of an eviction, which is carried out once."""
     if old.spec != new.spec:
         yield Found("spec-fixed", "spec", "the spec of an eviction cannot be changed", "make a new eviction")
 
 
 def check_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Found]:
-    """The problem that the disruption budget of a placement gives both limits."""
+    """The problem ``two-limits`` if the disruption budget of a placement gives both limits."""
     if budget.spec.max_unavailable is not None and budget.spec.min_available is not None:
         yield Found("two-limits", "spec", "maxUnavailable and minAvailable are both given", "keep one of them")
 
 
 def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Finding]:
-    """The warning on a disruption budget of a placement without a limit, which refuses every eviction."""
+    """The finding ``eviction-never-permitted`` on a disruption budget of a placement without a limit, which refuses
+    every eviction."""
     if budget.spec.max_unavailable is None and budget.spec.min_available is None:
         reason = "with neither maxUnavailable nor minAvailable every eviction is refused"
         yield Finding("eviction-never-permitted", "spec", "spec", None, None, reason)
@@ -46,8 +47,8 @@ def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> 
 def check_budget_for(
     budget: ClusterResourcePlacementDisruptionBudget, placement: ClusterResourcePlacement
 ) -> t.Iterator[Found]:
-    """What a budget cannot say for the placement that it guards (KubeFleet's admission webhook): for PickAll, anything
-    but ``minAvailable`` as a number."""
+    """The problem ``budget-for-pick-all`` of a budget that says of a PickAll placement, which it guards, anything but
+    ``minAvailable`` as a number (KubeFleet's admission webhook); none for other placements."""
     if _type_of(placement) != PICK_ALL:
         return
     hint = "write minAvailable as a number"
@@ -62,7 +63,8 @@ def check_budget_for(
 def check_eviction_from(
     eviction: ClusterResourcePlacementEviction, placement: ClusterResourcePlacement
 ) -> t.Iterator[Found]:
-    """The problem that the placement, which the eviction names, is PickFixed (KubeFleet's admission webhook)."""
+    """The problem ``eviction-from-pick-fixed`` if the placement, which the eviction names, is PickFixed (KubeFleet's
+    admission webhook)."""
     if _type_of(placement) == PICK_FIXED:
         message = f"{placement.name} names its clusters"
         hint = "take the cluster off the list of the placement"

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourcePlacementStatus``: the status of a placement for those who may look into its namespace only."""
+"""``ClusterResourcePlacementStatus``: the status of a placement for those who may look into its namespace only
+(KubeFleet)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ def repair_placement(check: Check, document: Document) -> Document:
     """The document with the preferred terms of its cluster affinity in the published form; the given one is not
     changed.
 
-    Each rewrite is told to ``check`` as a repair; what is wrong in another way stays, for the checks that follow.
+    Each rewrite is told to ``check`` as a repair (``preferred-not-a-list``, ``preference-is-a-list``,
+    ``metric-sorter``); what is wrong in another way stays, for the checks that follow.
     """
     affinity = field(document, AFFINITY)
     if not isinstance(affinity, Mapping) or PREFERRED not in affinity:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterResourceSnapshot`` and ``ResourceSnapshot``: the resources of a placement as they were at one index."""
+"""``ClusterResourceSnapshot`` and ``ResourceSnapshot``: the resources of a placement as they were at one index
+(KubeFleet)."""
 
 from __future__ import annotations
 

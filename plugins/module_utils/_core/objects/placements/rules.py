@@ -50,7 +50,8 @@ _JSON = {
 
 
 def check_placement(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
-    """What is wrong with a placement over several fields: its selectors, policy and strategy."""
+    """What is wrong with a placement over several fields: its selectors, policy and strategy, with the codes of
+    ``rules.RULES``."""
     yield from _check_selectors(placement)
     if placement.spec.policy:
         yield from _check_policy(placement.spec.policy)
@@ -58,7 +59,7 @@ def check_placement(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
 
 
 def warn_placement(placement: ClusterResourcePlacement) -> t.Iterator[Finding]:
-    """A warning for each property that a placement calls by an older name."""
+    """A finding ``property-alias`` for each property that a placement calls by an older name."""
     for path, term in _terms(placement.spec.policy):
         names = [(f"{path}.propertySorter.name", term.property_sorter.name)] if term.property_sorter else []
         if term.property_selector:
@@ -73,7 +74,9 @@ def warn_placement(placement: ClusterResourcePlacement) -> t.Iterator[Finding]:
 
 
 def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePlacement) -> t.Iterator[Found]:
-    """What cannot be changed in a placement once it is there; delete the placement and write a new one instead."""
+    """What cannot be changed in a placement once it is there: ``policy-removed``, ``placement-type-changed``,
+    ``tolerations-changed`` (they can be added to), ``external-left``, ``reporting-scope-changed`` and
+    ``reporting-namespace-changed``. Delete the placement and write a new one instead."""
     before, after = old.spec, new.spec
     if before.policy and not after.policy:
         yield Found("policy-removed", POLICY, "a policy cannot be taken away again", "write the policy out")

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``ClusterSchedulingPolicySnapshot`` and ``SchedulingPolicySnapshot``: a policy as it was when clusters were
-picked, and the decisions."""
+"""``ClusterSchedulingPolicySnapshot`` and ``SchedulingPolicySnapshot``: a policy as it was when clusters were picked,
+and the decisions (KubeFleet)."""
 
 from __future__ import annotations
 

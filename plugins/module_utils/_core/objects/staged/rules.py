@@ -36,7 +36,7 @@ _NOT_AFTER = {INITIALIZE: (STOP,), RUN: (INITIALIZE,), STOP: (INITIALIZE,)}
 
 def check_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Found]:
     """What is wrong with the stages of a staged update strategy over several fields: names used twice, selectors,
-    tasks."""
+    tasks; with the codes of ``rules.RULES``."""
     first: dict[str, int] = {}
     for index, stage in enumerate(strategy.spec.stages):
         path = f"{STAGES}[{index}]"
@@ -48,7 +48,8 @@ def check_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[F
 
 
 def warn_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Finding]:
-    """What of a staged update strategy is accepted and takes no cluster; a run fails if a cluster is left over."""
+    """What of a staged update strategy is accepted and takes no cluster: ``no-stages`` or ``stage-takes-nothing``. A
+    run fails if a cluster is left over."""
     if not strategy.spec.stages:
         yield Finding("no-stages", STAGES, STAGES, None, None, "without stages no cluster is updated")
     for index, stage in enumerate(strategy.spec.stages):
@@ -59,8 +60,8 @@ def warn_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Fi
 
 
 def check_staged_run(run: ClusterStagedUpdateRun) -> t.Iterator[Found]:
-    """What is wrong with a staged update run: the names of placement and strategy, and an index of resources that is no
-    whole number."""
+    """What is wrong with a staged update run: the names of placement and strategy, as of ``check_reference``, and
+    ``invalid-snapshot-index``, an index of resources that is no whole number."""
     yield from check_reference(run.spec.placement_name, "spec.placementName")
     yield from check_reference(run.spec.staged_rollout_strategy_name, "spec.stagedRolloutStrategyName")
     index = run.spec.resource_snapshot_index
@@ -70,8 +71,8 @@ def check_staged_run(run: ClusterStagedUpdateRun) -> t.Iterator[Found]:
 
 
 def check_staged_run_update(old: ClusterStagedUpdateRun, new: ClusterStagedUpdateRun) -> t.Iterator[Found]:
-    """What an update of a staged update run may not change: anything in its spec but the state, and that not back to
-    Initialize, nor from there to Stop."""
+    """What an update of a staged update run may not change: anything in its spec but the state (``spec-fixed``), and
+    that not back to Initialize, nor from there to Stop (``state-not-reachable``)."""
     before, after = old.spec, new.spec
     for name, given, wanted in (
         ("placementName", before.placement_name, after.placement_name),
@@ -88,14 +89,15 @@ def check_staged_run_update(old: ClusterStagedUpdateRun, new: ClusterStagedUpdat
 
 
 def check_approval_request(request: ClusterApprovalRequest) -> t.Iterator[Found]:
-    """What is wrong with an approval request: the name of its run, and a stage that is not named."""
+    """What is wrong with an approval request: the name of its run, as of ``check_reference``, and a stage that is not
+    named (``empty-text``)."""
     yield from check_reference(request.spec.parent_stage_rollout, "spec.parentStageRollout")
     if not request.spec.target_stage:
         yield Found("empty-text", "spec.targetStage", "targetStage must not be empty")
 
 
 def check_approval_request_update(old: ClusterApprovalRequest, new: ClusterApprovalRequest) -> t.Iterator[Found]:
-    """The problem that an update changes the spec of an approval request."""
+    """The problem ``spec-fixed`` if an update changes the spec of an approval request."""
     if old.spec != new.spec:
         yield Found("spec-fixed", "spec", "the spec of an approval request cannot be changed")
 

@@ -99,7 +99,8 @@ GATE_STATUS_RULES: Rules = (
 
 
 def name_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field that holds the name of a run, strategy, stage, group or profile."""
+    """A field that holds the name, of at most 50 characters, of a run, strategy, stage, group or profile; ``details``
+    as of ``prop``."""
     return prop(doc, max_length=NAME_LENGTH, pattern=NAME, form=NAME_FORM, **details)
 
 

@@ -15,8 +15,9 @@ from .release_catalog import CatalogLocation, NodeImageFamily, ReleaseCatalog
 
 
 def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
-    """What stands twice in a ReleaseCatalog, so that it would not be clear what holds: a location, a version in it, a
-    family of images, an image of that; and versions that cannot be read."""
+    """What stands twice in a ReleaseCatalog, so that it would not be clear what holds: a location
+    (``duplicate-location``), a family of images (``duplicate-family``), a version or an image (``duplicate-release``);
+    and versions that cannot be read (``not-a-release``)."""
     names: dict[str, int] = {}
     for index, location in enumerate(obj.spec.locations):
         path = f"spec.locations[{index}]"
@@ -28,8 +29,8 @@ def check_release_catalog(obj: ReleaseCatalog) -> t.Iterator[Found]:
 
 
 def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
-    """What is wrong with the channel of an AutoUpgradeProfile and the versions that it does or does not want beside
-    it."""
+    """What is wrong with the channel of an AutoUpgradeProfile and what it does or does not want beside it:
+    ``target-minor-missing``, ``target-minor-not-wanted``, ``long-term-not-wanted``."""
     spec, path = obj.spec, "spec.targetKubernetesVersion"
     pinned = spec.channel == TARGET
     if pinned and not spec.target_kubernetes_version:
@@ -43,7 +44,8 @@ def check_profile(obj: AutoUpgradeProfile) -> t.Iterator[Found]:
 
 
 def check_profile_update(old: AutoUpgradeProfile, new: AutoUpgradeProfile) -> t.Iterator[Found]:
-    """What an update of a profile may not change, so that its runs stay comparable: strategy and image selection."""
+    """The problem ``profile-field-fixed`` for what an update of a profile may not change, so that its runs stay
+    comparable: strategy and image selection."""
     fixed = (
         ("updateStrategyId", old.spec.update_strategy_id, new.spec.update_strategy_id),
         ("nodeImageSelection", old.spec.node_image_selection, new.spec.node_image_selection),

@@ -37,7 +37,8 @@ _NO_STATUS = UpdateRunStatus()
 
 
 def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
-    """What is wrong with an UpdateRun over several fields: its sequence, versions and images."""
+    """What is wrong with an UpdateRun over several fields: its sequence, as of ``check_sequence`` (``two-sequences``
+    for a name beside it), versions, chain and images, with the codes of ``rules.RULES``."""
     spec = run.spec
     if spec.strategy:
         yield from check_sequence(spec.strategy, STRATEGY)
@@ -51,7 +52,8 @@ def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
 
 
 def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
-    """What is given in an UpdateRun and has no effect, in the run and in its sequence."""
+    """What is given in an UpdateRun and has no effect: images beside ControlPlaneOnly (``images-not-touched``), and in
+    its sequence what ``warn_sequence`` finds."""
     if run.spec.strategy:
         yield from warn_sequence(run.spec.strategy, STRATEGY)
     selection = run.spec.image_selection
@@ -61,14 +63,15 @@ def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
 
 
 def check_gate(gate: Gate) -> t.Iterator[Found]:
-    """The problem of a ScheduledStart gate without a schedule, or of another gate that has one."""
+    """The problem of a ScheduledStart gate without a schedule, or of another gate that has one, as of
+    ``check_schedule``."""
     path = "spec.scheduledStartProperties"
     yield from check_schedule(gate.spec.gate_type, gate.spec.scheduled_start_properties, path)
 
 
 def check_update_run_update(old: UpdateRun, new: UpdateRun) -> t.Iterator[Found]:
-    """What an update of a run may not change: the spec once it was started, and the status ever, which is a record. A
-    status that is left out changes nothing."""
+    """What an update of a run may not change: the spec once it was started (``spec-of-started-run``), and the status
+    ever, which is a record (``status-not-yours``). A status that is left out changes nothing."""
     if old.status.phase != NEW and old.spec != new.spec:
         message = "the run was started, and its spec cannot be changed any more"
         yield Found("spec-of-started-run", "spec", message, "make a new run")
@@ -78,8 +81,8 @@ def check_update_run_update(old: UpdateRun, new: UpdateRun) -> t.Iterator[Found]
 
 
 def check_gate_update(old: Gate, new: Gate) -> t.Iterator[Found]:
-    """What an update of a gate may not change: its spec, which follows from the run, and its state but from Pending to
-    Completed."""
+    """What an update of a gate may not change: its spec, which follows from the run (``gate-changed``), and its state
+    but from Pending to Completed (``gate-state``)."""
     if old.spec != new.spec:
         yield Found("gate-changed", "spec", "the spec of a gate cannot be changed", "gates follow from their run")
     before, after = old.status.state, new.status.state

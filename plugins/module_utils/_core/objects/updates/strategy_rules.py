@@ -38,8 +38,8 @@ def warn_update_strategy(obj: UpdateStrategy) -> t.Iterator[Finding]:
 
 
 def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
-    """Everything that is wrong in the stages of an update strategy over several fields, and in its selectors; ``path``
-    is that of the strategy, empty at the top of a document."""
+    """Everything that is wrong in the stages of an update strategy over several fields, and in its selectors, with the
+    codes of ``rules.RULES``; ``path`` is that of the strategy, empty at the top of a document."""
     names: dict[str, int] = {}
     groups: dict[str, int] = {}
     for index, stage in enumerate(strategy.stages):
@@ -57,8 +57,9 @@ def check_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Found]:
 
 
 def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]:
-    """What is given in the stages and groups of an update strategy, and has no effect: limits that none can reach, a
-    wait that no stage follows."""
+    """What is given in the stages and groups of an update strategy, and has no effect: limits that none can reach
+    (``concurrency-above-stage``, ``group-limit-stricter``, ``group-limit-looser``), a wait that no stage follows
+    (``wait-not-served``)."""
     for index, stage in enumerate(strategy.stages):
         place = _stage_path(path, index)
         for at, group in enumerate(stage.groups):
@@ -70,8 +71,8 @@ def warn_sequence(strategy: UpdateRunStrategy, path: str) -> t.Iterator[Finding]
 
 
 def check_schedule(kind: str, schedule: object | None, path: str) -> t.Iterator[Found]:
-    """The problem of a gate of type ``kind`` that is ScheduledStart and has no schedule, or is another and has one;
-    none for an empty type."""
+    """The problem of a gate of type ``kind`` that is ScheduledStart and has no schedule (``schedule-missing``), or is
+    another and has one (``schedule-not-wanted``); none for an empty type."""
     if kind == SCHEDULED_START and schedule is None:
         hint = "give startDay, startTime and utcOffset"
         yield Found("schedule-missing", path, "ScheduledStart does not say when", hint)

@@ -16,8 +16,9 @@ from ..document import EVACUATED, ClusterPlan
 def with_new_homes_told(
     rows: tuple[ClusterPlan, ...], after: t.Iterable[ClusterResourceBinding], empty_first: bool
 ) -> tuple[ClusterPlan, ...]:
-    """The rows of a plan, those that lose the placement by an evacuation with their new homes, by the marks on the
-    bindings that scheduling leaves."""
+    """The ``rows`` of a plan; the ``reason`` of those that an evacuation takes the placement from tells which cluster
+    takes their place, as the marks on ``after`` say, the bindings that scheduling leaves. Where no cluster does, the
+    reason stays."""
     if not any(each.cause == EVACUATED for each in rows):
         return rows
     homes = {new_home_of(each): each.spec.target_cluster for each in after if each.spec.state != UNSCHEDULED}

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``reportBackStrategy: Mirror``: whether it is asked for and possible, and to which objects on the hub the member's
-status is copied."""
+"""``reportBackStrategy: Mirror`` of KubeFleet: whether it is asked for and possible, and to which objects on the hub
+the member's status is copied."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def wants_mirror(placement: ClusterResourcePlacement) -> bool:
 
 
 def not_mirrored(placement: ClusterResourcePlacement, from_hub: bool) -> str:
-    """Why nothing is mirrored although it is asked for; empty where it is. ``from_hub`` says that the resources are
-    those on the hub."""
+    """Why nothing could be mirrored, whether it is asked for (``wants_mirror``) or not; empty where it can.
+    ``from_hub`` says that the resources are those on the hub."""
     strategy = placement.spec.strategy.report_back_strategy
     if strategy is None or strategy.destination != "OriginalResource":
         return WORK_API

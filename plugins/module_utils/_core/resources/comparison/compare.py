@@ -149,7 +149,7 @@ def differences(
     desired: Manifest, live: Manifest, limit: int = MAX_DIFFS, *, full: bool = False
 ) -> tuple[FieldDiff, ...]:
     """At most ``limit`` differences in the order of the manifest, those in metadata after the others; identity and
-    status are not compared.
+    status are not compared, and a null in ``desired`` says nothing.
 
     ``full`` adds what the manifest does not name, but for finalizers and for labels and annotations of Kubernetes and
     of the fleet.

@@ -51,8 +51,8 @@ def is_secret(manifest: Manifest) -> bool:
 
 
 def shown(value: t.Any, masked: bool) -> t.Any:
-    """A value as drift and differences show it: None where it is absent, and only the lengths of what is in it if
-    ``masked``; else long texts (64 KiB), deep and large structures are cut."""
+    """A value as drift and differences show it: None where it is ``ABSENT``; if ``masked`` only the lengths in bytes of
+    what is in it, under the same keys; else long texts (64 KiB), deep and large structures are cut."""
     if isinstance(value, Absent):
         return None
     if not masked or value is None:

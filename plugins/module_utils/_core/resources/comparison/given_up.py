@@ -73,8 +73,9 @@ class _Field:
 
 
 def given_up(desired: Manifest, live: Manifest, manager: str) -> tuple[GivenUp, ...]:
-    """Fields of ``live`` that ``manager`` (operation Apply) owns and ``desired`` does not name, in the order of the
-    manager's fields, those of metadata last."""
+    """Fields of ``live`` that ``manager`` (operation Apply) owns and ``desired`` does not name (or names as null), in
+    the order of the manager's fields, those of metadata last. What is not on ``live`` any more is left out. Empty where
+    the manager never applied."""
     ours, others = owners(live, manager)
     if ours is None:
         return ()
@@ -92,8 +93,8 @@ def given_up(desired: Manifest, live: Manifest, manager: str) -> tuple[GivenUp, 
 
 
 def becomes(each: ObjectId, path: str, managers: t.Sequence[str] = ()) -> str:
-    """What the server does with a field at ``path`` that is given up, and that ``managers`` own too, as the rest of a
-    sentence."""
+    """What the server does with a field at ``path`` that is given up, as the rest of a sentence: it stays if
+    ``managers`` own it too, else it goes to the default of Kubernetes (``DEFAULTS``), or is removed."""
     if managers:
         return f"stays as it is, since {', '.join(managers)} owns it too"
     default = DEFAULTS.get((each.group, each.kind, path))

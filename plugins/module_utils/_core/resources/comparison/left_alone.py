@@ -83,9 +83,9 @@ def left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manif
 
 
 def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Manifest:
-    """The manifest with what the ``paths`` name taken from ``live``, so that no difference is left there: fields and
-    items of lists too that only one of them has. An item that only one has is a difference if a path ends within it. An
-    empty path gives ``live``."""
+    """The manifest with what the ``paths`` name taken from ``live``, so that no difference is left there; fields and
+    whole items of lists are taken over or left out where only one of the two has them. Where a path goes on inside an
+    item that only one has, that item stays a difference. An empty path gives ``live``."""
     nodes = tuple(each.fields for each in owners(live, "")[1])
     for path in paths:
         manifest = _kept(_At(manifest, live, None, nodes, sends=False), path)

@@ -27,7 +27,7 @@ DEEPEST = 100
 
 @dataclass(frozen=True)
 class Owner:
-    """One manager and the fields that it owns from here down."""
+    """One manager and the fields that it owns from here down, as a FieldsV1 tree."""
 
     name: str
     fields: Node
@@ -56,9 +56,11 @@ def _fits_tree(key: str, below: t.Any, depth: int) -> bool:
 
 
 def owners(live: Manifest, manager: str) -> tuple[Node | None, tuple[Owner, ...]]:
-    """The tree that ``manager`` owns by Apply (None without any), and those of everybody else.
+    """The tree that ``manager`` owns by Apply, several entries united (None without any), and those of everybody else
+    in the order of ``managedFields``.
 
-    The same name by Update is somebody else: whoever used it did not apply, and an apply does not give it up.
+    The same name by Update is somebody else, called ``<name> (Update)``: whoever used it did not apply, and an apply
+    does not give it up.
     """
     ours: Node | None = None
     others: list[Owner] = []
@@ -78,7 +80,8 @@ def has_children(node: Node) -> bool:
 
 
 def list_style(nodes: t.Iterable[Node]) -> str:
-    """How the items of a list are told apart, judged from what its owners own: KEYED, SET, INDEXED or ATOMIC."""
+    """How the items of a list are told apart, judged from what its owners own: KEYED, SET or INDEXED, or ATOMIC where
+    no node tells."""
     for node in nodes:
         for key in node:
             if key[:2] in (KEYED, SET, INDEXED):

@@ -61,7 +61,8 @@ def attached(
 
     They belong to this placement or to none, and name at least one of its ``objects`` (those inside its envelopes
     included), or the namespace of one. All ClusterResourceOverrides come by name before all ResourceOverrides by
-    namespace and name. Under the names of their snapshots they come in upstream's order, which hangs on the indices.
+    namespace and name. (KubeFleet sorts their snapshots, whose names end in an index: given those, the order is its
+    own.)
     """
     named = {place for each in objects for place in _places(each)}
     return tuple(
@@ -96,9 +97,10 @@ def overridden(
 ) -> Overridden:
     """An object as the cluster gets it with its overrides; the manifest given is not changed.
 
-    ``overrides`` are the attached ones in their order; those that do not name the object are passed over. Delete ends
+    ``overrides`` are the attached ones, in any order; those that do not name the object are passed over. Delete ends
     its own override; later ones then have nothing to patch. ``upstream`` fills variables into the text of a value
-    before it is read as JSON, else into the texts inside it. FleetError if the manifest has no name.
+    before it is read as JSON, else into the texts inside it. The first rule that fails ends it, with problems
+    ``override-failed`` or those of ``filled``. FleetError if the manifest has no name, and as of ``patched``.
     """
     each = identify(manifest)
     places = _places(each)

@@ -55,11 +55,12 @@ def patched(manifest: Manifest, operations: t.Sequence[Manifest]) -> dict[str, t
 
 
 def filled(value: t.Any, cluster: str, labels: Labels, *, upstream: bool = False) -> tuple[t.Any, tuple[Wrong, ...]]:
-    """The value with its variables filled in, and (code, message, hint) of each one that cannot be: it leaves nothing
-    in its place, one that is not closed takes the rest of the text along.
+    """The value with its variables (name and labels of the cluster) filled in, and (code, message, hint) of each one
+    that cannot be, ``override-label-missing`` or ``unclosed-variable``: it leaves nothing in its place, one that is not
+    closed takes the rest of the text along.
 
-    Upstream replaces in the JSON text before it is read: the value is None if anything is wrong, and
-    ``override-value-broken`` if it is no JSON any more. Here it happens inside each text, keys of maps included, so
+    ``upstream`` replaces in the JSON text before it is read: the value is None if anything is wrong, and
+    ``override-value-broken`` if it is no JSON any more. Else it happens inside each text, keys of maps included, so
     that no label can change the structure; of keys that become equal the last stays. What only looks like a variable
     stays as it is.
     """

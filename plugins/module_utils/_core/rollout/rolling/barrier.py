@@ -17,7 +17,8 @@ CLEANING_UP, TWO_BINDINGS = "cleaning-up", "two-bindings"
 
 @dataclass(frozen=True)
 class Barrier:
-    """``blocked`` gives the reason by cluster. ``error`` is what stops upstream's whole rollout."""
+    """``blocked`` gives the reason by cluster (``cleaning-up``, ``two-bindings``). ``error`` is what stops upstream's
+    whole rollout."""
 
     blocked: t.Mapping[str, str]
     findings: tuple[Problem, ...]
@@ -25,7 +26,9 @@ class Barrier:
 
 
 def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
-    """Clusters whose former binding is still being removed wait; two live bindings on one are a finding."""
+    """Clusters whose former binding is still being removed wait (``cleaning-up``); two live bindings on one
+    (``two-bindings``) are a finding too. The error is the first finding, else that a bound one stands beside one that
+    is being removed."""
     leaving = {each.cluster for each in bindings if each.deleting}
     live: dict[str, RolloutBinding] = {}
     blocked: dict[str, str] = {}

@@ -59,7 +59,7 @@ class Calculation:
     max_to_add: int | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The numbers that are not None, and ``min_wait_seconds``, whole ones."""
+        """The numbers that are not None, under the names of the fields, and ``min_wait_seconds``, whole ones."""
         row = {key: value for key, value in vars(self).items() if value is not None and key != "min_wait"}
         return row | {"min_wait_seconds": int(self.min_wait.total_seconds())}
 
@@ -102,7 +102,7 @@ def target_count(placement: ClusterResourcePlacement, picked: int) -> int:
 
 
 def rolling_update(placement: ClusterResourcePlacement) -> RollingUpdate:
-    """The placement's ``spec.strategy.rollingUpdate``, or the one of upstream's defaults."""
+    """The placement's ``spec.strategy.rollingUpdate``, or, where it has none, the one of upstream's defaults."""
     return placement.spec.strategy.rolling_update or RollingUpdate()
 
 

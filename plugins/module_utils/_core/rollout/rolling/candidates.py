@@ -66,7 +66,9 @@ class RolloutCandidate:
 
 
 def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) -> RolloutCandidate:
-    """The binding under KubeFleet's rules; Scheduled ones hold nothing and are never ready."""
+    """What the binding is and wants under KubeFleet's rules: a Scheduled one to be bound, a Bound one to be updated if
+    its content is another, an Unscheduled one to be removed, one that is being deleted nothing, though upstream binds
+    it. Scheduled ones hold nothing and are never ready."""
     if held.state not in (BOUND, UNSCHEDULED):
         wants = BIND if held.state == SCHEDULED and (look.upstream or not held.deleting) else ""
         return RolloutCandidate(

@@ -71,8 +71,8 @@ class RolloutAct:
 
     @property
     def operation(self) -> str:
-        """The name of the act among all of the rollout: binding, generation, and what is done; removals have no
-        generation."""
+        """The name of the act among all of the rollout: binding, generation, and what is done (``apply`` for all that
+        changes the cluster), parted by dots; removals have no generation."""
         if self.action == REMOVE:
             return f"{self.binding}.{REMOVE}"
         return f"{self.binding}.{self.generation}.{self.action if self.action in RECORDED else 'apply'}"

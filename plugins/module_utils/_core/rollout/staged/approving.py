@@ -41,18 +41,20 @@ class StagedCourt:
 
     @property
     def maker(self) -> str:
-        """Who made the run; nobody if nothing proves it."""
+        """Who made the run; empty if nothing proves it."""
         proven = self.vouches(self.run.metadata.creation_timestamp)
         return self.run.metadata.annotations.get(MADE_BY, "") if proven else ""
 
 
 def signature(by: str, digest: str, reason: str) -> str:
-    """The message of an approval: who gives it, for the run's digest, and why, if a reason is given."""
+    """The message of an approval: who gives it, for the run's digest, and why, if a reason is given: ``by anna for
+    sha256:1f...: looks good``."""
     return f"{_BY}{by} for {digest}{f': {reason}' if reason else ''}"
 
 
 def signed_by(message: str, digest: str) -> str:
-    """Who has signed the approval of this digest, by its message; empty where nobody has."""
+    """Who has signed the approval of this digest, by its message as of ``signature``; empty where nobody has, or for
+    another digest."""
     by = message.removeprefix(_BY).partition(_FOR)[0]
     signed = signature(by, digest, "")
     return by if message == signed or message.startswith(f"{signed}: ") else ""
@@ -82,7 +84,8 @@ def refusal(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) 
 
 
 def approver_of(request: ClusterApprovalRequest, court: StagedCourt) -> str:
-    """Who gave the approval that no run has taken yet, in words; NOBODY where it is not signed, or there is none."""
+    """Who gave the approval that no run has taken yet, in words, with ``unverified`` and ``who made the run`` where
+    that is so; ``nobody who is named`` where it is not signed, or there is none."""
     approval = given_approval(request)
     by = signed_by(approval.message, court.digest) if approval else ""
     if not by:

@@ -65,7 +65,7 @@ def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
 def used_snapshot(scene: RunContext) -> ObjectMeta:
     """The first part of the resources that the run rolls out, of the given index or the latest.
 
-    RunRefused if there is none.
+    RunRefused if there is none, or if the index is no number from 0 on.
     """
     asked = scene.run.spec.resource_snapshot_index
     snapshots = scene.world.resource_snapshots
@@ -98,8 +98,9 @@ def with_placement(scene: RunContext) -> RunContext:
 
 
 def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicySnapshot]:
-    """Takes over the latest policy, which is given back, too, and how many clusters it asks for. RunRefused unless
-    there is one, and it is fully scheduled."""
+    """Takes over the latest policy, which is given back, too, and how many clusters it asks for: ``WHATEVER_IS_PICKED``
+    for PickAll. RunRefused unless just one is the latest, has an index and, for PickN, a number, and is fully
+    scheduled."""
     latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
     if not latest:
         raise _refused(scene, "no-latest-policy-snapshot", "no policy snapshot is the latest")

@@ -13,8 +13,9 @@ from ...values.canonical import digest_of
 
 
 def staged_digest(run: ClusterStagedUpdateRun, resource_hash: str) -> str:
-    """``sha256:`` and the hash over the placement, the content, the stages of the strategy with their limits and tasks,
-    and the clusters of each in order with the overrides that act there; empty for a run whose stages are not laid out.
+    """``sha256:`` and the hash over the placement, the content (``resource_hash``), the apply strategy, the stages of
+    the strategy with their limits and tasks, and the clusters of each in order with the overrides that act there; empty
+    for a run whose stages are not laid out.
 
     It is the same from the beginning of a run to its end. Not covered: the names of run and strategy, states, times.
     """

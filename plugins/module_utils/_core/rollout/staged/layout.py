@@ -58,7 +58,8 @@ def laid_out(
     *,
     upstream: bool,
 ) -> StagedUpdateRunStatus:
-    """The status with its stages; each selected cluster is in exactly one, in the order of its update.
+    """The status with its stages; each selected cluster is in exactly one, in the order of its update: by the sorting
+    label as a whole number, if the stage has one, then by name.
 
     RunRefused names the first thing that is wrong: stage by stage, tasks before clusters.
     """
@@ -90,8 +91,7 @@ def concurrency(config: StageConfig, clusters: int) -> int:
 
 
 def wait_nanoseconds(task: StageTask) -> int:
-    """The waiting time of a task. ValueError if it is no duration, or not above
-    zero."""
+    """The waiting time of a task in nanoseconds. ValueError if it is no duration, or not above zero."""
     nanoseconds = parse_duration(task.wait_time)
     if nanoseconds <= 0:
         raise ValueError(f"{task.wait_time!r} is not above zero")

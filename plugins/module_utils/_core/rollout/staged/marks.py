@@ -58,7 +58,7 @@ def run_waiting(when: str, stage: str) -> Row:
 
 
 def run_stuck(stage: str, clusters: list[str]) -> Row:
-    """The run's condition when clusters of the stage are waited for too long; it names the first of them."""
+    """The run's condition when clusters of the stage are waited for too long; it names the first three of them."""
     more = ", ..." if len(clusters) > SHOWN_STUCK else ""
     shown = ", ".join(clusters[:SHOWN_STUCK]) + more
     return (FALSE, "UpdateRunStuck", f"stage {stage} waits too long for {shown}")
@@ -98,7 +98,8 @@ class Marks:
         return self.on_stage(replace(stage, start_time=stage.start_time or self.now), STAGE_STARTED)
 
     def stage_ended(self, stage: StageUpdatingStatus, status: str, reason: str, message: str) -> StageUpdatingStatus:
-        """The stage at its end, with its condition Succeeded of this ``status``."""
+        """The stage at its end, with its condition Succeeded of this ``status`` (``True``, ``False``) and Progressing
+        False; the instant at which it ended first stays."""
         ended = self.on_stage(replace(stage, end_time=stage.end_time or self.now), (FALSE, reason, message))
         return replace(ended, conditions=self._put(ended.conditions, SUCCEEDED, (status, reason, message)))
 
@@ -115,8 +116,8 @@ class Marks:
 
 
 def at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
-    """All conditions count for the present generation, so that editing the wanted state keeps them valid. Mostly they
-    do so already: then it is the run itself, and so is each part of which that is true."""
+    """The run with all its conditions counted for its present generation, so that editing the wanted state keeps them
+    valid. Mostly they do so already: then it is the run itself, and so is each part of which that is true."""
     generation, status = run.metadata.generation, run.status
     deletion = status.deletion_stage_status
 

@@ -23,7 +23,8 @@ _STATES = {
 
 
 def state_of(run: ClusterStagedUpdateRun) -> str:
-    """Where a staged update run stands, in one of the words above, from NotStarted to Failed."""
+    """Where a staged update run stands: ``NotStarted``, ``Running``, ``Waiting``, ``Stuck``, ``Stopping``, ``Stopped``,
+    ``Succeeded`` or ``Failed``, which it also is if it could not begin."""
     conditions = run.status.conditions
     begun, ended = find_condition(conditions, "Initialized"), find_condition(conditions, "Succeeded")
     if ended is not None:
@@ -72,7 +73,7 @@ class RunStanding:
     message: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: the fields, in camelCase."""
         return {
             "name": self.name,
             "placement": self.placement,

@@ -51,8 +51,8 @@ class Tasks:
 
 
 def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
-    """The stage after a look at the task before it, an approval. RunRefused if the approval request's name is taken by
-    another run or stage."""
+    """The stage after a look at the task before it, an approval: passed once that is given, without a task at once.
+    RunRefused if the approval request's name is taken by another run or stage."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed = True
@@ -65,7 +65,8 @@ def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
 
 
 def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
-    """As ``before``, once all clusters of the stage are done; its tasks run side by side, and all must pass."""
+    """As ``before``, once all clusters of the stage are done; its tasks run side by side, and all must pass. A timed
+    wait begins with the first look, in upstream with the stage's last change of Progressing."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed, wake_at = True, None
@@ -90,7 +91,8 @@ def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) ->
 
 
 def unaccepted(scene: RunContext) -> tuple[Action, ...]:
-    """Approvals that are recorded as taken by somebody who did not live to say so on the request."""
+    """What remains to be told of approvals: those that are recorded as taken, while their requests do not say so, since
+    who took them ended before it could; nothing with ``upstream``."""
     requests = {each.name: each for each in scene.world.approvals}
     taken = (
         task.approval_request_name

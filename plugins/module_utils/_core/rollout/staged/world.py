@@ -235,7 +235,8 @@ class RunContext:
 def carried_out(
     run: ClusterStagedUpdateRun, world: ObservedState, actions: t.Iterable[Action], now: datetime
 ) -> ObservedState:
-    """The world once the actions are done, as an executor leaves it and a forecast assumes it."""
+    """The world once the actions are done at ``now``, as an executor leaves it and a forecast assumes it; bindings by
+    name. KeyError for a binding, or a request to be accepted, that there is not."""
     held = {each.name: each for each in world.bindings}
     approvals = {each.name: each for each in world.approvals}
     for action in actions:
@@ -255,7 +256,8 @@ def carried_out(
 
 
 def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> ClusterApprovalRequest:
-    """The approval request of a stage: the object that people approve by setting its condition Approved."""
+    """The approval request of a stage: the object that people approve by setting its condition Approved. It has no
+    status yet; its kind is ApprovalRequest for a run with a namespace."""
     made = ApprovalRequest if run.key.namespace else ClusterApprovalRequest
     return made(
         api_version=run.api_version,

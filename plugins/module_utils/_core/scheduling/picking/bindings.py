@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bindings of one placement while it is scheduled: named, held under a policy, dropped, re-used, and every change
-to that."""
+"""The bindings of one placement while it is scheduled (KubeFleet scheduler): named, held under a policy, dropped,
+re-used, and every change to that."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ class Bindings:
             self.current.append(name)
 
     def net_changes(self) -> tuple[BindingChange, ...]:
-        """One change for each binding, by first touch; unscheduled and then restored is the same as rebased."""
+        """One change for each binding, the last that was made to it, in the order in which they were touched first;
+        unscheduled and then restored is the same as rebased."""
         net: dict[str, BindingChange] = {}
         for change in self.changes:
             before = net.get(change.binding)
@@ -114,7 +115,8 @@ class Bindings:
         return bitset.of([index.positions[self._cluster(name)] for name in names], index.size)
 
     def drop(self, names: t.Iterable[str], marks: t.Mapping[str, str] = EMPTY) -> None:
-        """Mark as Unscheduled, remembering the state, and ``marks``. Upstream forgets all other annotations over it."""
+        """Marks the bindings as Unscheduled, in annotations the state before, and ``marks``. With ``asked.upstream``
+        all other annotations are lost. Lists such as ``current`` stay as they are."""
         for name in names:
             binding = self.by_name[name]
             remembered = {**marks, PREVIOUS_STATE: binding.spec.state}
@@ -144,7 +146,8 @@ class Bindings:
         """Hold the picked clusters: new bindings where there is none, else the old ones. Other obsolete ones go.
 
         A cluster with both an obsolete and an unscheduled binding gets one of them; upstream patches both, and fails
-        where the state before Unscheduled is not recorded (FleetError ``state-not-remembered``).
+        where the state before Unscheduled is not recorded (FleetError ``state-not-remembered``). Here that is one of
+        ``findings``, and what the binding holds tells the state.
         """
         wanted = {pick.cluster: pick for pick in picks}
         rebase = [name for name in self.obsolete if self._cluster(name) in wanted]

@@ -23,7 +23,8 @@ RULE = "PickFixed"
 
 def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
     """Holds in ``book`` the named clusters that are there and eligible; labels, taints and properties are not asked.
-    Holders under the current policy stay, named or not.
+    Holders under the current policy stay, named or not. Findings are ``holder-not-eligible`` and, without names,
+    ``no-cluster-names``. With ``asked.upstream`` FleetError as of ``Bindings.take``.
 
     Upstream does nothing at all without names, and holds a cluster twice that is named twice.
     """

@@ -30,8 +30,9 @@ class CycleFailed(Exception):
 
 
 def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
-    """Lower the number of holders in ``book`` to N, or raise it to N as far as clusters pass. FleetError
-    ``missing-field`` without N; CycleFailed where upstream fails."""
+    """Lowers the number of holders in ``book`` to N, Scheduled ones before Bound ones and of each the lowest recorded
+    score first, or raises it to N as far as clusters pass. The finding ``skew-beyond-repair`` names constraints that
+    refuse every cluster. FleetError ``missing-field`` without N; CycleFailed where upstream fails."""
     wanted = asked.policy.number_of_clusters
     if wanted is None:
         where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.numberOfClusters"

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The candidates of a PickN placement, best first: by topology spread, affinity, stickiness and, last, larger name."""
+"""The candidates of a PickN placement, best first (KubeFleet scheduler): by topology spread, affinity, stickiness and,
+last, larger name."""
 
 from __future__ import annotations
 

@@ -69,12 +69,15 @@ class Overlay:
 
 
 def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> Overlay:
-    """The overlay that plain data describe. FleetError with all problems at once, each with its path.
+    """The overlay that plain data describe. FleetError with all problems at once, each with its path: ``wrong-type``,
+    ``unknown-field``, ``missing-field``, ``empty-text``, ``unknown-cluster``, ``duplicate-cluster-name``,
+    ``changed-and-gone``, ``invalid-name``, ``invalid-label``, ``invalid-taint``, ``duplicate-taint``, ``not-one-of``,
+    ``invalid-quantity``, ``given-twice``, ``out-of-range``, and those of ``check_property_name``.
 
     ``{gone: [name], new: [{name, like, ...}], change: {name: {...}}, numberOfClusters: 3}``, where ``...`` is
-    ``labels`` and ``properties`` (key to text, null takes it away), ``taints`` (the whole list, as in
-    ``spec.taints`` of a MemberCluster) and ``prices`` (dollars an hour: ``cpu`` for a core, ``memory`` for a GiB).
-    ``fleet`` are the names of all clusters there are.
+    ``labels`` and ``properties`` (key to text, null takes it away), ``taints`` (the whole list, as in ``spec.taints``
+    of a MemberCluster) and ``prices`` (dollars an hour: ``cpu`` for a core, ``memory`` for a GiB). ``fleet`` are the
+    names of all clusters there are.
     """
     reader = _OverlayReader(frozenset(fleet), where)
     overlay = reader.overlay(document)
@@ -84,8 +87,8 @@ def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> 
 
 
 def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetime) -> tuple[MemberCluster, ...]:
-    """The clusters as the overlay supposes them, in their order, new ones last: these were heard of at ``now``, the
-    instant of the facts."""
+    """The clusters as the overlay supposes them, in their order without those that are gone, new ones last: these were
+    heard of at ``now``, the instant of the facts. Changes of clusters that are not there do nothing."""
     known = {each.metadata.name: each for each in clusters}
     kept = [_changed(each, overlay.change.get(name)) for name, each in known.items() if name not in overlay.gone]
     return (*kept, *(_joined(each, known, now) for each in overlay.new))

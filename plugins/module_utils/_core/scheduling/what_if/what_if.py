@@ -87,7 +87,8 @@ class Differences:
 
     @property
     def sentence(self) -> str:
-        """What would become of the placement, in one sentence."""
+        """What would become of the placement, in one sentence; it names at most 5 clusters that lose it, and 5 that
+        gain it."""
         parts = [f"leave {listed(self.lost, NAMED)}"] if self.lost else []
         parts += [f"come to {listed(self.gained, NAMED)}"] if self.gained else []
         kept = f"{len(self.kept)} keep{'s' if len(self.kept) == 1 else ''} it"

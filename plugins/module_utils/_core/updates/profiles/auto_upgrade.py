@@ -110,7 +110,8 @@ def generate(
     runs: t.Sequence[UpdateRun],
     now: datetime,
 ) -> Evaluation:
-    """The run to create for review, not started; the one that exists if there is one. Disabled profiles do it too."""
+    """The run to create for review, not started; the name of the latest that exists if there is one, finished or not;
+    or why there is none. Disabled profiles do it too. ``members`` and ``runs`` as of ``evaluate``."""
     return _evaluated(profile, known, members, runs, now, start=False)
 
 

@@ -37,9 +37,10 @@ def goal(
     now: datetime,
     channels: Mapping[str, Channel] = CHANNELS,
 ) -> UpgradeTarget:
-    """The target that runs of the profile get at ``now``.
+    """The target that runs of the profile get at ``now``; that of a channel of images may name no image.
 
-    FleetError ``no-such-release`` if there is none, ``unknown-channel`` for a channel that is not in the table.
+    FleetError ``no-such-release`` if no version comes of the channel, ``unknown-channel`` for one that is not in the
+    table.
     """
     channel = channels.get(spec.channel)
     if channel is None:

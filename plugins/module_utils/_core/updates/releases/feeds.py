@@ -29,11 +29,11 @@ _STANDARD = ("STANDARD_SUPPORT", "standard-support")
 
 
 def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesRelease, ...]:
-    """Every full version of the feed, by version. What is out of support at ``now`` is deprecated, what is no release
-    a preview.
+    """Every full version of the feed, by version; a minor alone is its patch 0. What is out of support at ``now`` is
+    deprecated, what is no release a preview.
 
-    FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version that cannot be read; ``where`` names the
-    feed.
+    FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version or another entry that cannot be read;
+    ``where`` names the feed.
     """
     read = next((reader for fits, reader in _READERS if fits(feed)), None)
     if read is None:
@@ -60,8 +60,8 @@ def _words(error: Exception) -> str:
 def with_versions(
     before: t.Sequence[CatalogLocation], name: str, told: t.Iterable[KubernetesRelease], exact: bool
 ) -> tuple[CatalogLocation, ...]:
-    """The locations of a catalogue with these versions in the one of that name, or added under it. Versions known
-    before stay, unless told otherwise or ``exact``; images stay."""
+    """The locations of a catalogue with these versions, in order, in the one of that name, or added under it. Versions
+    known before stay, unless told otherwise or ``exact``; images stay. ValueError for what is no version."""
     old = next((each for each in before if each.name == name), CatalogLocation(name=name))
     versions = {} if exact else {KubeVersion.parse(each.version): each for each in old.versions}
     versions |= {KubeVersion.parse(each.version): each for each in told}

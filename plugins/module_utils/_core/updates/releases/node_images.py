@@ -90,7 +90,8 @@ def node_images(cluster: Cluster) -> tuple[str, ...]:
 
 
 def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
-    """For each family the newest version that every member with a pool of it can have where it is.
+    """For each family the newest version that every member with a pool of it can have where it is; members whose
+    provider no catalogue describes do not count.
 
     To be taken once, when a run with selection Consistent starts. A family without such a version is left out, and
     members with a pool of it will be skipped.
@@ -121,8 +122,9 @@ def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
 
 
 def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Releases, now: datetime) -> Choice:
-    """Which image the pool of the member ``at`` gets by that ``selection``, or why it gets none. ``images`` are those
-    fixed for the run (Consistent) or named in it (Custom); Latest looks at the member's location."""
+    """Which image the pool of the member ``at`` gets by that ``selection``, Latest, Consistent or Custom, or why it
+    gets none. ``images`` are those fixed for the run (Consistent) or named in it (Custom); Latest looks at the member's
+    location."""
     return _SELECTIONS[selection](_Asked(pool, images, known.at(at.provider, at.location), known, at, now))
 
 

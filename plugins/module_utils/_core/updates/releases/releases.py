@@ -58,7 +58,8 @@ class Release:
         return self.status == GA and not self.version.is_prerelease and self.offered(now)
 
     def is_of(self, wanted: str) -> bool:
-        """Whether this is the wanted version: that very one, a vendor's build of it, or a patch of a minor."""
+        """Whether this is the wanted version: that very one, a vendor's build of it, or a patch of a minor, which no
+        prerelease is. ValueError for what is no version."""
         asked = KubeVersion.parse(wanted)
         if is_minor(wanted):
             return self.minor == (asked.major, asked.minor) and not self.version.is_prerelease
@@ -102,11 +103,11 @@ class LocationReleases:
     supported_minors: int = 3
 
     def newest_image(self, family: str, now: datetime) -> Image | None:
-        """The newest image of the family that may be chosen by now."""
+        """The newest image of the family that may be chosen by now; None if there is none."""
         return next((each for each in reversed(self.images.get(family, ())) if each.chosen(now)), None)
 
     def image(self, family: str, version: str) -> Image | None:
-        """That very image, whether it may be chosen or not."""
+        """That very image, whether it may be chosen or not; None if it is not there."""
         return next((each for each in self.images.get(family, ()) if each.version == version), None)
 
 
@@ -133,7 +134,7 @@ class Releases:
         return LocationReleases(location=location, told_by=told)
 
     def of(self, provider: str) -> tuple[LocationReleases, ...]:
-        """All locations of the provider, ``*`` among them."""
+        """All locations of the provider, ``*`` among them; none if no catalogue describes it."""
         return tuple(place for (each, _location), place in self.places.items() if each == provider)
 
     def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
@@ -180,7 +181,8 @@ def releases(catalogues: t.Iterable[ReleaseCatalog]) -> Releases:
 
 
 def version_obstacle(place: LocationReleases | None, wanted: str, location: str, now: datetime) -> MemberBlocker | None:
-    """Why the version cannot be had there yet; None if it can, or if nothing is known of the provider."""
+    """Why the version cannot be had there yet, and until when if that is known; None if it can, or if nothing is known
+    of the provider (``place`` None). ValueError for what is no version."""
     if place is None:
         return None
     found = [each for each in place.versions if each.is_of(wanted)]

@@ -54,7 +54,8 @@ _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
 @dataclass(frozen=True)
 class CronField:
-    """One of the five: its bounds, and the names that stand for numbers."""
+    """One of the five: the least and the greatest number that it takes, and the names of the numbers from ``low``
+    on."""
 
     name: str
     low: int
@@ -88,7 +89,8 @@ class CronSchedule:
     zone: ZoneInfo | None = None
 
     def next(self, after: datetime) -> datetime | None:
-        """The first hit strictly after an aware instant, in UTC; None where the search gives up."""
+        """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the fifth year after
+        it."""
         if self.zone is not None:
             return next_by_clock(self._matches, after, self.zone, HORIZON_YEARS)
         return (
@@ -98,8 +100,8 @@ class CronSchedule:
         )
 
     def next_utc(self, after: datetime) -> datetime | None:
-        """The first hit strictly after a naive instant in UTC, naive too; None where the search gives up. Only for a
-        schedule without a zone."""
+        """The first hit strictly after a naive instant in UTC, naive too; None if none comes by the end of the fifth
+        year after it. Only for a schedule without a zone."""
         year, month, day = after.year, after.month, after.day
         # Hits stand on full minutes: the first that can come is that of the next minute.
         minute, last_year = after.hour * 60 + after.minute + 1, _last_year(after)
@@ -185,12 +187,13 @@ class Every:
     seconds: int
 
     def next(self, after: datetime) -> datetime | None:
-        """The first hit after an aware instant, in UTC."""
+        """The instant that is ``seconds`` after an aware one, cut to whole seconds, in UTC; None beyond the year
+        9999."""
         found = self.next_utc(after.astimezone(UTC).replace(tzinfo=None))
         return None if found is None else found.replace(tzinfo=UTC)
 
     def next_utc(self, after: datetime) -> datetime | None:
-        """The first hit after a naive instant in UTC, naive too."""
+        """The same from a naive instant in UTC, naive too."""
         try:
             return after.replace(microsecond=0) + timedelta(seconds=self.seconds)
         except OverflowError:

@@ -25,10 +25,11 @@ _TO_FLOOR: dict[int, dict[str, int]] = {
 def next_by_clock(
     matches: t.Callable[[int, datetime], bool], after: datetime, zone: ZoneInfo, horizon_years: int
 ) -> datetime | None:
-    """The first hit strictly after an instant, in UTC; None if none comes in the horizon.
+    """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the year that is
+    ``horizon_years`` later.
 
-    ``matches`` tells whether the clock time fits in one unit. A unit is left upwards only when the step that it takes
-    begins a new one of the unit above.
+    ``matches`` tells of a unit, MONTH to SECOND, whether a clock time of the zone fits in it. A unit is left upwards
+    only when the step that it takes begins a new one of the unit above.
     """
     now = _later(after.replace(microsecond=0), timedelta(seconds=1), zone)
     last_year, unit, floored = now.year + horizon_years, MONTH, False

@@ -59,7 +59,8 @@ class Tool:
             raise FleetError("tool-unreadable", f"{_named(argv)} printed no JSON: {done.stdout[:200]!r}") from None
 
     def do(self, *argv: str) -> None:
-        """Carries out a command to its end, and again as told above. FleetError ``tool-failed``, ``tool-missing``."""
+        """Carries out a command to its end, and again while the cloud refuses it for the moment, as of ``Tool``.
+        FleetError ``tool-failed``, ``tool-missing``, ``tool-unreadable``."""
         end = time.monotonic() + self.patience
         while (done := self._run(argv)).returncode != 0:
             if not self.refusals.later(done.stderr) or time.monotonic() + self.interval > end:
@@ -67,8 +68,9 @@ class Tool:
             self.pause()
 
     def until(self, look: t.Callable[[], t.Any], within: float = math.inf) -> t.Any:
-        """The first thing that ``look`` finds; what it found last, which is nothing, after so many seconds. Looks that
-        are refused for the moment are repeated as in ``do``."""
+        """Calls ``look`` every ``interval`` seconds until it gives something that is true, and gives that; what it gave
+        last, which is None or empty, after ``within`` seconds. Looks that are refused for the moment are repeated as in
+        ``do``; other errors of a look are raised."""
         last = time.monotonic() + within
         end = time.monotonic() + self.patience
         while True:

@@ -73,9 +73,10 @@ class RoleJobDriver:
         return Observation(version=version(self.clients.get(member)))
 
     def begin(self, work: Work) -> str:
-        """Makes the Job and then its Secret, or what is missing of both. FleetError ``operation-in-progress`` if a Job
-        of another operation is at work on the member, ``begun-before`` if the Job was begun here and is gone,
-        ``job-of-another``, ``unwritable-folder``; those of the member's kubeconfig, and of the cluster of the Jobs."""
+        """Makes the Job and then its Secret, or what is missing of both; a reference to the Job. FleetError
+        ``operation-in-progress`` if a Job of another operation is at work on the member, ``begun-before`` if the Job
+        was begun here and is gone, ``job-of-another``, ``unwritable-folder``; those of the member's kubeconfig, and of
+        the cluster of the Jobs."""
         job = self._found(work)
         if job is None:
             files = self._files(work)
@@ -87,7 +88,8 @@ class RoleJobDriver:
 
     def poll(self, work: Work) -> OperationProgress:
         """How the Job stands. One that is not there may have been there: NOT_BEGUN only where this machine would have
-        noted that it began it, else UNKNOWN."""
+        noted that it began it, else UNKNOWN; so is a Job of its name that others made. NOT_BEGUN is also one that may
+        lack its Secret, for to begin it again hands that over. ApiError of the cluster of the Jobs."""
         try:
             job = self._found(work)
         except FleetError as error:

@@ -56,13 +56,13 @@ def _check_conditions(status: Part) -> None:
 
 
 def condition(document: Document, kind: str) -> Document:
-    """The condition of that type if it is True, else nothing."""
+    """The condition of that type if it is True, else an empty mapping."""
     found = (document.get("status") or {}).get("conditions") or ()
     return next((each for each in found if each.get("type") == kind and each.get("status") == "True"), {})
 
 
 def is_finished(job: Document) -> bool:
-    """Whether nothing of it runs any more, nor will."""
+    """Whether the Job is complete or has failed: nothing of it runs any more, nor will."""
     return bool(condition(job, "Complete") or condition(job, "Failed"))
 
 

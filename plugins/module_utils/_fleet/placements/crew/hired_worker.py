@@ -105,7 +105,7 @@ class HiredWorker:
         self.pipe.end()
 
     def close(self) -> None:
-        """Gives up the pipe, once it has ended."""
+        """Counts it as lost, and closes the pipe; to be called once it has ended."""
         self.mark_lost()
         self.pipe.close()
 

@@ -27,7 +27,7 @@ class MessagePipe:
         self.ended = False
 
     def fileno(self) -> int:
-        """For ``select``."""
+        """The descriptor, for ``select``."""
         return self._end.fileno()
 
     def send(self, message: t.Any) -> None:

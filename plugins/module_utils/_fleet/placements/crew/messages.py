@@ -51,14 +51,14 @@ class TaskNews(t.NamedTuple):
 
 
 class PermitQuestion(t.NamedTuple):
-    """From a worker: may be written for the order?"""
+    """From a worker: may it still write for the order? ``number`` is that of the question."""
 
     order: int
     number: int
 
 
 class PermitAnswer(t.NamedTuple):
-    """To a worker: yes, if there are no problems."""
+    """To a worker: yes, if there are no problems. ``number`` is that of the question."""
 
     number: int
     problems: tuple[Problem, ...]

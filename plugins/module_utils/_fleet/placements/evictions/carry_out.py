@@ -62,7 +62,8 @@ from .asked import RequestedEviction, Wanted, record_budgets, record_eviction, w
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionRequest:
-    """What a run is asked to do: see ``wanted_evictions``. Without ``write`` it only judges, and looks."""
+    """What a run is asked to do: see ``wanted_evictions``. Without ``write`` it only judges, and looks. ``timeout`` is
+    seconds to connect."""
 
     src: tuple[str, ...] = ()
     placement: str = ""
@@ -83,7 +84,7 @@ class EvictionReport:
 
     @property
     def refused(self) -> tuple[Problem, ...]:
-        """The evictions that are not permitted, each with its reason."""
+        """A problem for each eviction that is not permitted, by the reason as ``eviction-`` and so on."""
         return tuple(
             Problem(f"eviction-{each.verdict.why}", each.verdict.message, f"{each.cluster} ({each.placement})")
             for each in self.results

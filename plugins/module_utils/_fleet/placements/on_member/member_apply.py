@@ -52,11 +52,11 @@ Holding = t.Callable[[], t.ContextManager[Keep]]
 
 
 def always() -> None:
-    """Nothing keeps a write back."""
+    """Permits every write: does nothing."""
 
 
 def unsaid(_line: str) -> None:
-    """Nobody is told."""
+    """Tells nobody: does nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,12 +122,13 @@ class MemberTask:
 
     @property
     def placement(self) -> str:
-        """Its name."""
+        """The name of the placement, ``namespace/name`` for one in a namespace."""
         return self.identity.placement
 
     @property
     def reports_only(self) -> bool:
-        """``ReportDiff`` writes nothing, but what an earlier strategy put there leaves with the placement."""
+        """Whether differences are only reported and nothing is written: with KubeFleet's ``ReportDiff``, but not where
+        the placement leaves, for what an earlier strategy put there goes with it."""
         return self.strategy.type == "ReportDiff" and not self.leaving
 
 
@@ -135,7 +136,8 @@ def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> Mem
     """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others.
 
     The member is looked at once, and held by the lease that ``holding`` takes only if something is to be written. What
-    is written was decided on what was seen under the lease, or on what provably is as it was before.
+    is written was decided on what was seen under the lease, or on what provably is as it was before. FleetError
+    ``foreign-applyset``, ``applyset-invalid``, ``member-moved``, and of a member that does not answer.
     """
     seen = task.seen
     if seen is None and not (task.write and task.due):

@@ -32,7 +32,8 @@ class Parent:
         self._version = version
 
     def write(self, applyset: ApplySet, permit: t.Callable[[], None]) -> None:
-        """Writes the parent, unless its content is there already; ``permit`` is called before."""
+        """Writes the parent, unless its content is there already; ``permit`` is called before. FleetError
+        ``member-moved``, and what ``permit`` raises."""
         if applyset.same_content(self._seen):
             return
         permit()
@@ -46,7 +47,8 @@ class Parent:
         self._seen, self._version = applyset, str(written["metadata"]["resourceVersion"])
 
     def delete(self, placement: str) -> bool:
-        """Deletes it, and our namespace if nothing else is in it; whether that went too."""
+        """Deletes it, if it is there, and our namespace if nothing else is in it; whether that went too. FleetError
+        ``member-moved``."""
         path = f"{PARENTS}/{parent_name(placement)}"
         self._unmoved(lambda: delete_object(self._client, path, resource_version=self._version))
         namespace = empty_home(self._client, (placement,))

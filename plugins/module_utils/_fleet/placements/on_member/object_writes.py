@@ -31,8 +31,8 @@ Live = t.Mapping[str, t.Any]
 
 
 def forces(strategy: ApplyStrategy) -> bool:
-    """Whether fields that others own are taken over: with ``ClientSideApply``, which overwrites what others set, else
-    by the ``force`` of ``serverSideApplyConfig``."""
+    """Whether fields that others own are taken over, as by KubeFleet's apply strategies: with ``ClientSideApply``,
+    which overwrites what others set, else by the ``force`` of ``serverSideApplyConfig``."""
     if strategy.type == "ClientSideApply":
         return True
     return bool(strategy.server_side_apply_config and strategy.server_side_apply_config.force)

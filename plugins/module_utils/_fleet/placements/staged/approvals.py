@@ -81,7 +81,7 @@ def requests_of(run: ClusterStagedUpdateRun) -> t.Iterator[PlacedRequest]:
 
 
 def open_requests(run: ClusterStagedUpdateRun) -> list[PlacedRequest]:
-    """Those that somebody has to approve now."""
+    """The approvals of the run that somebody has to give now: reached, and not accepted yet."""
     return [each for each in requests_of(run) if each.reached and not each.accepted]
 
 
@@ -97,7 +97,8 @@ def request_approval(
 
 
 def accept_approval(records: Records, key: RunKey, name: str, now: datetime, lease: Lease) -> None:
-    """Says on the request that the run has taken the approval; not where somebody writes it at this moment."""
+    """Says on the request that the run has taken the approval; not where somebody writes it at this moment, nor where
+    it is gone. FleetError ``record-damaged``, ``lease-lost``."""
     document = records.get(key.kinds.approval, key.record(name))
     if document is not None:
         told = accepted(recorded_request(key, document), now)
@@ -138,9 +139,9 @@ def seen_requests(
     *,
     write: bool,
 ) -> tuple[ClusterApprovalRequest, ...]:
-    """The requests as they count. One that was made for another run of this name, or for other work, counts for nothing
-    and is deleted where this is to ``write``, so that it is asked for anew; so is one that cannot be read, and one
-    whose approval does not count."""
+    """The requests that count, by name. One that was made for another run of this name, or for other work, counts for
+    nothing and is deleted where this is to ``write``, so that it is asked for anew; so is one that cannot be read, and
+    one whose approval does not count. ``tell`` is told of each that is deleted."""
     key = run.key
     kind = key.kinds.approval
     documents = {record_name(each): each for each in records.list(kind, key.labels, key.namespace)}

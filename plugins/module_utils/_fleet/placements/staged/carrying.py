@@ -31,7 +31,8 @@ def staged_run(
     session: Session, name: str, given: StagedManifests, state: str, wish: StagedOptions, *, write: bool
 ) -> StagedReport:
     """The run in this ``state``. A new one that could not begin is refused before anything is recorded; without
-    ``write`` nothing is, and the report is of the run as it would be. FleetError as of what it calls."""
+    ``write`` nothing is, and the report is of the run as it would be. FleetError as of ``wanted_run``,
+    ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``rehearse``, ``carry_on`` and ``members_to_write``."""
     wanted = wanted_run(session.records, name, given)
     if state == STOPPED:
         refuse_stop(wanted.run)

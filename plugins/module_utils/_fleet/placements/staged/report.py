@@ -25,7 +25,7 @@ from .approvals import open_requests
 @dataclass(frozen=True, kw_only=True)
 class StagedOptions:
     """How a run is carried on. ``approved`` is the digest of the run that was looked at, empty for none; ``terms`` is
-    what approvals of its stages have to be."""
+    what approvals of its stages have to be; ``timeout`` is seconds to connect."""
 
     ways: ApplyOptions = ApplyOptions()
     limits: BrakeLimits = BrakeLimits()
@@ -52,7 +52,7 @@ class StagedReport:
 
     @property
     def state(self) -> str:
-        """Where it stands, in one word."""
+        """Where it stands, in one word of ``state_of``."""
         return state_of(self.run)
 
     @property
@@ -61,7 +61,8 @@ class StagedReport:
         return write_time(self.resume_at) if self.resume_at else ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """The report as results have it: name, state, digest, waits, approvals that are open, status, members,
+        problems and notes."""
         return {
             "name": str(self.run.key),
             "state": self.state,
@@ -78,7 +79,10 @@ class StagedReport:
 
     @property
     def verdict(self) -> tuple[str, str, str]:
-        """What it came to in the words of every verb's result: outcome, code and message."""
+        """What it came to in the words of every verb's result: outcome (``done``, ``partial``, ``failed``,
+        ``waiting``), code and message; both are empty for one that is done. Codes are ``run-failed``, that of the first
+        problem, or of one that waits ``stopped``, ``time-limit``, ``interrupted``, ``stuck``, ``awaiting-approval``,
+        ``waiting``."""
         if self.state == SUCCEEDED:
             return "done", "", ""
         if self.state == FAILED:

@@ -50,9 +50,9 @@ def planned(
 ) -> PlacementPlan:
     """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something.
 
-    FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``, ``secret-gone``),
-    where it holds what a member is reached with by now (``fleet-credentials``), and where an override cannot be carried
-    out.
+    FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``; if it ``sends``,
+    those of ``content_of``), where it holds what a member is reached with by now (``fleet-credentials``), and where an
+    override cannot be carried out.
     """
     placement, policy = ground.placement, ground.policy
     if placement is None or policy is None:

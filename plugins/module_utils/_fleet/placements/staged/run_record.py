@@ -33,15 +33,15 @@ class StagedBook:
         self.name, self.kind = name, self._key.kinds.run
 
     def read(self, document: Record) -> StagedState:
-        """FleetError ``record-damaged``."""
+        """The run in the document. FleetError ``record-damaged``."""
         return StagedState(run=recorded_run(self._key, document))
 
     def written(self, document: Record, state: StagedState, epoch: int) -> Record:
-        """The document with this status."""
+        """The document with the status of this run; the epoch is in no record, see the class."""
         return {**document, "status": encode(state.run.status)}
 
     def kept(self) -> None:
-        """Nothing is remembered."""
+        """Does nothing: this book remembers nothing."""
 
     def epoch(self) -> int:
         """That of the lease: every write is made under it."""

@@ -55,13 +55,13 @@ class Approvals(t.Protocol):
     """The approval requests of the run, as the records have them."""
 
     def request(self, run: ClusterStagedUpdateRun, act: RequestApproval) -> None:
-        """Asks for one."""
+        """Makes the request that ``act`` names, for people to approve."""
 
     def accept(self, name: str, now: datetime) -> None:
-        """Says on it that the run has taken it."""
+        """Says on the request of that name that the run has taken its approval."""
 
     def delete(self, name: str) -> None:
-        """Deletes it."""
+        """Deletes the request of that name; absent is fine."""
 
 
 # What is true besides the bindings, once a turn.
@@ -139,7 +139,8 @@ class StagedSteering:
         return self._see(state, self.bindings.state.bindings, now)
 
     def decide(self, state: StagedState, seen: ObservedState, now: datetime) -> Decision[StagedState, Action]:
-        """The next step. Where clusters are waited for, the next look at them is what may change something."""
+        """As the run's decider; keeps who waits for what. Where clusters are waited for, a later ``wake_at`` is left
+        out: the next look at them is what may change something."""
         self._now = now
         decision = machine.decide(state, seen, now)
         self._run, self._waits = decision.state.run, decision.waits
@@ -157,15 +158,15 @@ class StagedSteering:
     def clear(
         self, decision: Decision[StagedState, Action], seen: ObservedState, now: datetime
     ) -> ObservedState | None:
-        """Members are held one by one, when they are written."""
+        """None: all of it may begin, for members are held one by one, when they are written."""
         return None
 
     def before_store(self, decision: Decision[StagedState, Action]) -> StagedState:
-        """Nothing that could not be found out later."""
+        """The state as decided; nothing is added to it."""
         return decision.state
 
     def stored(self, state: StagedState, lease: Lease) -> None:
-        """People see the run itself."""
+        """Does nothing: people see the run itself."""
 
     def carry_out(self, act: Action, state: StagedState, resumed: bool) -> None:
         """Makes the binding say what its cluster is to hold, and queues the cluster for the ``wait`` after the next
@@ -201,8 +202,8 @@ class StagedSteering:
         self._unstored = False
 
     def record(self, state: StagedState, now: datetime) -> t.Iterator[Change[StagedState]]:
-        """What the clusters have answered goes into their bindings, where it is seen; what could not be stored before
-        is stored too."""
+        """Brings what the clusters have answered into their bindings, where it is seen, and stores these. The changes
+        that it gives, one for each cluster that was written, leave the state as it is."""
         news, self._news = self._news, []
         for each in news:
             self._keep(each, now)
@@ -249,7 +250,7 @@ class StagedSteering:
             wait_unless(self._told, seconds)
 
     def close(self) -> None:
-        """Nothing is left open."""
+        """Does nothing: nothing is left open."""
 
     @property
     def idle(self) -> bool:

@@ -14,12 +14,12 @@ from ...recorded import recorded
 
 
 def recorded_run(key: RunKey, document: Record) -> ClusterStagedUpdateRun:
-    """The run itself."""
+    """The run itself, of the kind that the key says. FleetError ``record-damaged``."""
     return recorded(StagedUpdateRun if key.namespace else ClusterStagedUpdateRun, document)
 
 
 def recorded_strategy(key: RunKey, document: Record) -> ClusterStagedUpdateStrategy:
-    """Its strategy."""
+    """The strategy of such a run. FleetError ``record-damaged``."""
     return recorded(StagedUpdateStrategy if key.namespace else ClusterStagedUpdateStrategy, document)
 
 

@@ -64,7 +64,7 @@ class RunGround:
 
     @property
     def bindings(self) -> tuple[RolloutBinding, ...]:
-        """As a run takes them up."""
+        """The recorded bindings as a run takes them up, see ``taken_up``, by name."""
         generations = {name: each["metadata"]["generation"] for name, each in self.recorded.bindings.items()}
         return tuple(
             RolloutBinding(binding=taken_up(each, generations[each.name], None))

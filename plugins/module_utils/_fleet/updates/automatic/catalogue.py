@@ -36,7 +36,9 @@ MAX_FEED = 20_000_000  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogSources:
-    """What a catalogue is made of beside manifests. ``exact``: of nothing else, not even of what is recorded."""
+    """What the catalogue of that name is made of beside manifests: ``versions`` as texts, files that are published
+    (``feeds``), and what members of the provider report. ``supported_minors`` is how many are, None for what is
+    recorded. ``exact``: of nothing else, not even of what is recorded."""
 
     name: str = ""
     provider: str = ""
@@ -91,7 +93,8 @@ def absent(records: Records, name: str, write: bool) -> bool:
 
 
 def told(records: Records, names: t.Sequence[str], now: datetime) -> list[dict[str, t.Any]]:
-    """Each catalogue for results: where it is known from, what is supported, what each place offers now.
+    """Each catalogue of these names, or all, by name, for results: ``name``, ``provider``, ``source`` (where it is
+    known from), ``supported`` (minors), and ``locations`` with what each offers now.
 
     FleetError ``no-such-catalogue``, ``record-damaged``, ``duplicate-location``.
     """

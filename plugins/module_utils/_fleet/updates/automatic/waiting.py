@@ -31,7 +31,7 @@ class WaitingWork:
     unread: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, list[str]]:
-        """As results have it."""
+        """The names as results have them: ``staged_runs``, ``rotations``, ``unread``."""
         return {"staged_runs": list(self.staged), "rotations": list(self.rotations), "unread": list(self.unread)}
 
 

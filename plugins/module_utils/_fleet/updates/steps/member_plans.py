@@ -24,8 +24,8 @@ from ..sources import UpdateManifests
 
 @dataclass(frozen=True, kw_only=True)
 class MemberPlans:
-    """By name of the member; ``without_window`` are those that may begin at any time, ``unattended_stopped`` those that
-    do not update their operating system by themselves once this driver was there."""
+    """What is to do (``works``), by name of the member; ``without_window`` are those that may begin at any time,
+    ``unattended_stopped`` those that do not update their operating system by themselves once this driver was there."""
 
     target: UpgradeTarget
     works: t.Mapping[str, UpgradeWork] = field(default_factory=dict)
@@ -36,9 +36,9 @@ class MemberPlans:
 def member_plans(
     session: Session, run: UpdateRun, given: UpdateManifests, drivers: t.Mapping[str, t.Any]
 ) -> MemberPlans | None:
-    """Of members that have not ended; None for a run that upgrades control planes alone, in one step each. A run that
-    was not started has the images that would be fixed now. ``drivers`` are options of drivers, by name. FleetError
-    ``record-damaged``, ``bad-option``."""
+    """What would be done to the members that have not ended, as they were read last; None for a run that upgrades
+    control planes alone, in one step each. A run that was not started has the images that would be fixed now.
+    ``drivers`` are options of drivers, by name. FleetError ``record-damaged``, ``bad-option``."""
     if not by_steps(run):
         return None
     records, now, names = session.records, session.clock(), run_of(run).unfinished

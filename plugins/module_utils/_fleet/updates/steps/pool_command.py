@@ -31,7 +31,8 @@ from .pool_rotation import PoolEnd, PoolTask, step_name
 
 @dataclass
 class PoolSubject:
-    """A pool as what an operation acts on, and the goal of that."""
+    """A pool as what an operation acts on, and the goal of that. ``cluster`` as in ``WholeParts``; ``last`` is the pool
+    as it was seen last, None if it was not, or is gone."""
 
     driver: Driver
     cluster: t.Callable[[str, Observation], Cluster]
@@ -39,7 +40,8 @@ class PoolSubject:
     last: Pool | None = None
 
     def observe(self, member: str) -> Observation:
-        """``version`` tells what the pool has, in words."""
+        """Looks at the member, as its driver does, and keeps the pool as ``last``; ``version`` tells what the pool has,
+        in words."""
         seen = self.driver.observe(member)
         pools = self.cluster(member, seen).pools
         self.last = next((each for each in pools if each.name == self.step.pool), None)
@@ -47,11 +49,11 @@ class PoolSubject:
         return Observation(version=words)
 
     def begin(self, work: Work) -> str:
-        """As the driver begins it."""
+        """Begins the work as the driver does; its reference, and its errors."""
         return self.driver.begin(work)
 
     def poll(self, work: Work) -> OperationProgress:
-        """As the driver tells."""
+        """How the work stands, as the driver tells."""
         return self.driver.poll(work)
 
     def reached(self, _version: str, _target: str) -> bool:
@@ -70,9 +72,9 @@ class PoolSubject:
 
 
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
-    """Carries the step of the task out, to its end. It is begun only if the attempt was begun on this machine, else
-    looked for, for it may be under way elsewhere. ``here`` is ``intent_reference`` of ``drivers.host``. FleetError of
-    the driver."""
+    """Carries the step of the task out, to its end; paused if the member is busy or does not answer now. It is begun
+    only if the attempt was begun on this machine, else looked for, for it may be under way elsewhere. ``here`` is
+    ``intent_reference`` of ``drivers.host``. FleetError of the driver."""
     step, work = task.step, task.work
     of_platform = work.reference.startswith(PLATFORM)
     ours = _is_seen_here(task) if of_platform else work.reference.startswith(machine())

@@ -49,7 +49,7 @@ class WholeParts:
     here: t.Callable[[], str]
 
     def follow(self, attempt: Attempt) -> WholeUpgrade:
-        """As ``conductor.operation.OperationMaker``."""
+        """What follows this attempt, for an executor; nothing is begun yet."""
         return WholeUpgrade(self, attempt)
 
 
@@ -71,7 +71,9 @@ class WholeUpgrade:
         return self._teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
-        """To the end, or to where nothing but time helps. With ``only_follow`` nothing is begun."""
+        """Carries the attempt to its end, or to where nothing but time helps (Paused); Blocked if it has not begun and
+        the member does not answer or is busy. With ``only_follow`` nothing is begun. FleetError as of
+        ``Operation.run``, and of upgrading a pool."""
         self._pause(0)
         self.begun = self._teller.recorded = resumed
         if resumed and self._work.upgrade_type != NODE_IMAGE_ONLY:
