@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from ..module_utils._core.values.update_states import NEW
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.maintenance import kept
 from ..module_utils._fleet.audit.update_runs import defined, deleted
@@ -31,7 +30,7 @@ from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.preflight import finding_lines, preflight
 from ..module_utils._fleet.updates.sources import UpdateManifests, update_manifests
 from ..module_utils._fleet.updates.steps.member_plans import member_plans
-from ..module_utils._fleet.updates.update_run import absent, as_data, skipped, started, stopped, targets_of
+from ..module_utils._fleet.updates.update_run import absent, as_data, restarted, skipped, started, stopped, targets_of
 from ..module_utils._report.commands.next_steps import after_run
 from ..module_utils._report.run_text import run_text, waits_for
 from ..module_utils._report.text import notes_text
@@ -148,10 +147,8 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
 
 
 def _again(session: Session, made: Outcome, options: t.Mapping[str, t.Any], write: bool, who: str = "") -> Outcome:
-    """The run started again where the options say so; one that never was is started by who conducts it."""
-    if not options["restart"] or made.run.status.phase == NEW:
-        return made
-    return _both(made, started(session, made.run, {}, write, who))
+    """The run started again where the options say so."""
+    return _both(made, restarted(session, made.run, write, who)) if options["restart"] else made
 
 
 def _wish(options: dict[str, t.Any]) -> ConductOptions:

@@ -7,7 +7,6 @@ import typing as t
 from dataclasses import replace
 from functools import partial
 
-from ..module_utils._core.objects.updates.update_run import UpdateRun
 from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.updates.approval_policy import vouched_since
 from ..module_utils._fleet.updates.automatic.waiting import WaitingWork, waiting
@@ -55,7 +54,9 @@ class ActionModule(Verb):
             further[one.name] = run.next_lines(steps)
             tree = run_text(one)
             shown[one.name] = tree if options["names"] else brief_text(one)
-            found.append(data | {"tree": tree} | _told(one, ahead.get(one.name), options, tree[:HEAD]))
+            found.append(
+                data | {"tree": tree} | _told(ahead.get(one.name), options, has_gates_to_open(one), tree[:HEAD])
+            )
         if options["write_calendar"] and not run.check_mode:
             kept = {name: each.appointments for name, each in ahead.items()}
             write_file(options["write_calendar"], icalendar(kept, now))
@@ -81,13 +82,13 @@ def _with_files(step: NextStep, src: t.Sequence[str]) -> NextStep:
     return replace(step, variables={**step.variables, "updates": src[0] if len(src) == 1 else list(src)})
 
 
-def _told(one: UpdateRun, ahead: Outlook | None, options: Data, goal: t.Sequence[str]) -> Data:
+def _told(ahead: Outlook | None, options: Data, gated: bool, goal: t.Sequence[str]) -> Data:
     data: Data = {}
     lines: list[str] = []
     if ahead and options["forecast"]:
         data["forecast"] = ahead.as_dict()
         usual, before = ahead.durations.others, ahead.runs_before
-        lines += forecast_text(ahead.forecast, usual, before, has_gates_to_open(one), goal)
+        lines += forecast_text(ahead.forecast, usual, before, gated, goal)
     if ahead and options["calendar"]:
         data["calendar"] = [each.as_dict() for each in ahead.appointments]
         lines += calendar_text(ahead.appointments)

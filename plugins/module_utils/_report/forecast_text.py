@@ -73,7 +73,7 @@ def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
 
 
 def with_weekdays(text: str) -> str:
-    """The text with instants in RFC 3339, of UTC and to the second, as people read them: ``Sat 2026-11-28 21:00 UTC``."""
+    """The text with instants in RFC 3339, of UTC and to the second, as people read them."""
     return _INSTANT.sub(lambda found: write_local(parse_time(found.group()), UTC), text)
 
 

@@ -71,6 +71,13 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     return commanded(session, RUN_STARTED, done, write)
 
 
+def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> Outcome:
+    """As ``started``, for a run that goes on; one that never was started is left as it is, to who conducts it."""
+    if run.status.phase == NEW:
+        return Outcome(run=run, changed=False)
+    return started(session, run, {}, write, who)
+
+
 def stopped(session: Session, name: str, write: bool) -> Outcome:
     """Asks for nothing new to begin; whoever conducts follows what is in flight to its end. Without ``write`` nothing
     is recorded. FleetError as of ``read_run``, ``conflict-state`` for a run that cannot be stopped, ``conflict``."""
