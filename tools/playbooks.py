@@ -29,7 +29,7 @@ VERB = "gitops.fleet."
 CONDUCTING = {
     *("src", "definition", "strict", "digest", "force", "drivers", "operations", "events", "time_limit", "max_idle"),
     *("allow_self_approval", "verified_approvals", "approval_expires", "interval", "settle", "lost_after", "threads"),
-    "timeout",
+    *("timeout", "restart"),
 }
 # What only an apply that may wait for its members needs, and what moves placements between clusters.
 ROLLING = {"time_limit", "max_idle", "readiness", "wait"}
@@ -54,16 +54,20 @@ FIXED = {
     "facts": {"return_snapshot"},
     "join": {"state", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
     "approve": {"name"},
-    "update": {"state", "definition", "force", "targets"},
+    "update": {"state", "definition", "force", "targets", "reason"},
     "staged_update": {"definition"},
-    "stop": {*CONDUCTING, "targets"},
+    "stop": {*CONDUCTING, "targets", "reason"},
     "skip": CONDUCTING,
-    "retry": {*(CONDUCTING - {"digest"}), "targets"},
+    "retry": {*(CONDUCTING - {"digest"}), "targets", "reason"},
     "forecast": {"forecast", "waiting", "definition"},
-    "preflight": {*(CONDUCTING - {"src", "strict", "drivers", "operations", "threads", "timeout"}), "targets"},
+    "preflight": {
+        *("targets", "reason"),
+        *(CONDUCTING - {"src", "strict", "drivers", "operations", "threads", "timeout"}),
+    },
     "catalogue": {"state", "definition"},
     "tick": {
-        *("definition", "names", "digest", "force", "targets", "dest", "pods", "prices", "record", "workers"),
+        *("definition", "names", "digest", "force", "targets", "reason", "restart", "dest", "pods"),
+        *("prices", "record", "workers"),
         *("return_snapshot", "facts", "approved_plan", "prune_kinds", "max_removals", "max_object_removals"),
         *("allow_empty", "allow_no_objects", "allow_older", "unreachable", "max_facts_age", "validate"),
         *("removal_timeout", "readiness", "fail_on", "render", "write_plan", "write_markdown", "to", "wait", *MOVING),
@@ -88,7 +92,9 @@ FIXED = {
 }
 # Variables that mean something else than the option that they are given to, if to any, by playbook.
 LOCAL_FLEET = {
-    "members": "how many members the local fleet has",
+    "members": "how many members the local fleet has; they are `member-1`, `member-2` and so on",
+    "names": "names of the members instead, separated by commas, or as a list; for regions and node types of your own "
+    "take the role `local_fleet`",
     "nodes": "how many simulated nodes each member has",
     "version": "version of Kubernetes of hub and members",
 }
@@ -131,6 +137,21 @@ OWN = {
         "updates": "files and folders with profiles, and with the strategies, catalogues and windows that they go by",
     },
     "update": {"restart": "start a run again that is Stopped or Failed, and conduct it"},
+}
+# What the page says behind the name of a play, which has to fit a line of the terminal.
+MORE = {
+    "explain": "All that is against a cluster is told, not the first reason alone.",
+    "forecast": "No member is asked.",
+    "hub": "These are the definitions (CRDs), policies against false names, and rights.",
+    "join": "The pattern is over the contexts of a kubeconfig.",
+    "preflight": "It is for the time before the run is approved; members are only read.",
+    "rbac": "They are manifests for kubectl.",
+    "releases": "Nobody is asked.",
+    "report": "No member is asked.",
+    "retry": "Nothing is started.",
+    "rollout": "It stays for ten minutes after each wave until its clusters are available.",
+    "tick": "It is for a schedule.",
+    "when": "No cluster is asked.",
 }
 HEAD = """# Playbooks and their variables
 
@@ -178,7 +199,8 @@ def page() -> str:
 
 def section(file: Path) -> str:
     told = play(file)
-    lines = [f"## {file.stem}", "", f"{told['name']}.", "", "| variable | default | meaning |", "| --- | --- | --- |"]
+    about = " ".join(filter(None, (f"{told['name']}.", MORE.get(file.stem))))
+    lines = [f"## {file.stem}", "", about, "", "| variable | default | meaning |", "| --- | --- | --- |"]
     defaults, own = told.get("vars") or {}, OWN.get(file.stem, {})
     for variable, (_option, documented) in variables(file).items():
         default = defaults.get(variable, "" if variable in own else documented.get("default", ""))

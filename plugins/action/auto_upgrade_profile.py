@@ -8,7 +8,7 @@ import typing as t
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.maintenance import kept
-from ..module_utils._fleet.updates.automatic.profiles import absent, evaluated, recorded_profiles
+from ..module_utils._fleet.updates.automatic.profiles import absent, evaluated, record_profiles
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._report.profiles_text import profiles_text
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -26,7 +26,7 @@ class ActionModule(Verb):
             if state == "absent":
                 gone = [absent(session.records, name, write) for name in names]
                 return Answer(changed=any(gone))
-            profiles = recorded_profiles(session.records, given, write)
+            profiles = record_profiles(session.records, given, write)
             changed = kept(session, given.maintenance.values(), write, options["src"]) or profiles
             if state == "present":
                 return Answer(changed=changed, data={"notes": [each.as_dict() for each in given.findings]})

@@ -42,6 +42,7 @@ class ActionModule(Verb):
         data["overview"] = [each.as_dict() for each in today.fleet.members]
         data["drift"] = today.fleet.drift.as_dict()
         data["drifted"] = [each.as_dict() for each in today.fleet.drifted]
+        data["runs"] = [each.as_dict() for each in today.fleet.runs]
         data["notes"] = [str(each) for each in today.notes]
         data["table"] = lines
         return Answer(changed=False, data=data)

@@ -7,6 +7,7 @@ import typing as t
 
 from ..module_utils._fleet.files import refuse_unwritable, write_file
 from ..module_utils._fleet.members.rights import as_yaml, rights
+from ..module_utils._report.rights_text import written_lines
 from ..plugin_utils._verb import Answer, Run, Verb
 
 
@@ -19,6 +20,6 @@ class ActionModule(Verb):
         text = as_yaml(found)
         if options["dest"] and not run.check_mode:
             write_file(options["dest"], text)
-        for line in () if options["dest"] else text.splitlines():
+        for line in written_lines(found, options["dest"], run.check_mode) if options["dest"] else text.splitlines():
             run.say(line)
         return Answer(changed=False, data={"manifests": found, "yaml": text})

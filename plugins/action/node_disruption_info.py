@@ -11,7 +11,7 @@ from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.sources import node_manifests
 from ..module_utils._report.nodes.changes_text import changes_text
 from ..module_utils._report.nodes.consolidation_text import consolidation_text
-from ..module_utils._report.nodes.nodes_text import nodes_text, safeguards_text
+from ..module_utils._report.nodes.nodes_text import images_text, nodes_text, safeguards_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -31,7 +31,7 @@ class ActionModule(Verb):
         with run.open(options, writes=False) as session:
             found = node_report(session, given, reading, options["snapshot"] or "", asked, edits)
         wanted = [each for each in found.answers if not options["nodes"] or each.node in options["nodes"]]
-        lines = [*nodes_text(wanted), *notes_text(found.problems)]
+        lines = [*images_text(wanted), *nodes_text(wanted), *notes_text(found.problems)]
         if options["plan"]:
             lines += consolidation_text(found.plans)
         lines += changes_text(found.changes)

@@ -13,7 +13,12 @@ from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.replacing import ReplacementWish
 from ..module_utils._fleet.nodes.rotating import RotationWish, conducted, planned, stopped
 from ..module_utils._fleet.nodes.rotation_record import delete_rotation
-from ..module_utils._fleet.nodes.rotation_report import report_data, rotation_name, rotation_verdict
+from ..module_utils._fleet.nodes.rotation_report import (
+    opens_at,
+    report_data,
+    rotation_name,
+    rotation_verdict,
+)
 from ..module_utils._fleet.nodes.sources import node_manifests
 from ..module_utils._report.commands.next_steps import after_rotation
 from ..module_utils._report.nodes.rotation_text import rotation_text
@@ -49,7 +54,7 @@ class ActionModule(Verb):
         outcome, code, message = rotation_verdict(report)
         if options["state"] == "stopped" or run.check_mode:
             outcome, code, message = "planned" if run.check_mode else "done", "", ""
-        for line in run.next_lines(after_rotation(name, outcome)):
+        for line in run.next_lines(after_rotation(name, outcome, opens_at(report))):
             run.say(line)
         return Answer(
             changed=report.changed,

@@ -10,8 +10,10 @@ from datetime import timedelta
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.placements.checks import in_reach
+from ..module_utils._fleet.placements.history.going_back import ways_after
 from ..module_utils._fleet.placements.history.roll_back import RollBack
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ..module_utils._fleet.placements.on_member.runs_at_work import with_runs_told
 from ..module_utils._fleet.placements.placement import (
     PlacementRequest,
     Report,
@@ -45,11 +47,13 @@ class ActionModule(Verb):
         began = run_of.now.replace(microsecond=0)
         with run_of.open(options, writes=asked.write) as session:
             try:
-                report = run(session, asked)
+                report = with_runs_told(session.records, run(session, asked))
             except FleetError as error:
                 raise _with_difference(error, approved.changes if approved else ()) from error
         answer = _answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
-        steps = after_placement(run_of.given, answer.outcome, answer.changed, report.plan.digest, report.looked)
+        steps = after_placement(
+            run_of.given, answer.outcome, answer.changed, report.plan.digest, report.looked, ways_after(report)
+        )
         return run_of.with_next(answer, steps, answer.outcome in ("partial", *options["fail_on"]))
 
 

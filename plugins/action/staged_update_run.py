@@ -38,7 +38,8 @@ class ActionModule(Verb):
                 return Answer(changed=deleted(session, name, gone, write), data={"name": name})
             report = staged_run(session, name, given, options["state"], wish, write=write)
         tree = staged_text(report.run, report.state, report.digest)
-        for line in (*tree, *report.lines, *notes_text(report.notes)):
+        told = write and report.why and options["state"] == CONDUCTED  # while it was carried on
+        for line in (*tree, *(() if told else report.lines), *notes_text(report.notes)):
             run.say(line)
         answer = _answer(report, tree, options["state"], run.check_mode)
         if run.check_mode:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
 
 from ..module_utils._fleet.audit.actor import user
 from ..module_utils._fleet.audit.maintenance import kept
@@ -13,6 +14,7 @@ from ..module_utils._fleet.audit.update_runs import defined, deleted
 from ..module_utils._fleet.conductor.executor import Pace
 from ..module_utils._fleet.given import keep, run_meant
 from ..module_utils._fleet.session import Session
+from ..module_utils._fleet.updates.approval_policy import vouched_since
 from ..module_utils._fleet.updates.conducting import (
     FAILURE,
     PARTIAL,
@@ -24,10 +26,11 @@ from ..module_utils._fleet.updates.conducting import (
 )
 from ..module_utils._fleet.updates.defining import Outcome, define_run, retried
 from ..module_utils._fleet.updates.gate_completion import terms_of
+from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.preflight import finding_lines, preflight
 from ..module_utils._fleet.updates.sources import UpdateManifests, update_manifests
 from ..module_utils._fleet.updates.steps.member_plans import member_plans
-from ..module_utils._fleet.updates.update_run import absent, as_data, skipped, started, stopped, targets_of
+from ..module_utils._fleet.updates.update_run import absent, as_data, restarted, skipped, started, stopped, targets_of
 from ..module_utils._report.commands.next_steps import after_run
 from ..module_utils._report.run_text import run_text, waits_for
 from ..module_utils._report.text import notes_text
@@ -44,9 +47,11 @@ class Telling:
     run: Run
     options: t.Mapping[str, t.Any]
 
+    resumes: datetime | None = None
+
     def next(self, outcome: Outcome) -> list[str]:
-        """What to type next."""
-        return self.run.next_lines(after_run(outcome.run))
+        """What to type next; before ``resumes`` nothing more would begin."""
+        return self.run.next_lines(after_run(outcome.run, self.session.clock(), self.resumes))
 
 
 class ActionModule(Verb):
@@ -69,7 +74,7 @@ class ActionModule(Verb):
             if state == "stopped":
                 return _answer(stopped(session, name, write), told)
             if state == "skipped":
-                return _answer(skipped(session, name, targets, write), told)
+                return _answer(skipped(session, name, targets, write, options["reason"]), told)
             if state == "conducted":
                 return _conducted(told, name, given, run_of.check_mode)
             if state == "checked":
@@ -115,27 +120,35 @@ def _checked(session: Session, name: str, given: UpdateManifests, options: dict[
 def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> Answer:
     session, options = to.session, to.options
     wish = _wish(options)
-    made = _made(session, name, given, options, write=False)
+    as_is = _made(session, name, given, options, write=False)
+    made = _again(session, as_is, options, write=False)
     if check:
         then = rehearse(session, made.run, given, wish)
-        plan, before = _plan(session, then, given, options), made.run.status.status.state
+        plan, before = _plan(session, then, given, options), as_is.run.status.status.state
         return _answer(_both(made, then), to, "planned", plan, before)
     unoffered = refuse_unfit(session, made.run, given, wish)
     who = user(session)
-    made = _made(session, name, given, options, write=True, who=who)
+    made = _again(session, _made(session, name, given, options, write=True, who=who), options, write=True, who=who)
     ending = carry_on(session, made.run, wish, who)
     told = Outcome(run=ending.run, changed=made.changed or ending.changed, notes=(*made.notes, *unoffered))
-    came = verdict(ending)
+    came, to = verdict(ending), replace(to, resumes=ending.resume_at)
     failed = came.outcome in (PARTIAL, FAILURE)
+    further = to.next(told) if failed else []
     shown = _shown(told, to, with_next=not failed)
     return Answer(
         changed=told.changed,
         outcome=came.outcome,
         code=came.code,
-        message="\n".join([came.message, *(to.next(told) if failed else ())]),
+        message="\n".join([came.message, *further]),
+        brief="\n".join([came.brief, *further]) if came.brief else "",
         resume_at=ending.resumes,
         data=shown,
     )
+
+
+def _again(session: Session, made: Outcome, options: t.Mapping[str, t.Any], write: bool, who: str = "") -> Outcome:
+    """The run started again where the options say so."""
+    return _both(made, restarted(session, made.run, write, who)) if options["restart"] else made
 
 
 def _wish(options: dict[str, t.Any]) -> ConductOptions:
@@ -178,6 +191,9 @@ def _answer(outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[
 
 def _shown(outcome: Outcome, to: Telling, with_next: bool = True, begun: bool = True) -> dict[str, t.Any]:
     """The run as data, after its tree was printed, what is worth a word, and what to type next."""
+    session = to.session
+    run = with_answers(session.records, outcome.run, partial(vouched_since, session.hub), session.clock())
+    outcome = replace(outcome, run=run)
     tree = run_text(outcome.run, begun)
     further = to.next(outcome) if with_next and not to.run.check_mode else []
     for line in (*tree, *notes_text(outcome.notes), *further):

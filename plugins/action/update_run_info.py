@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from functools import partial
 
 from ..module_utils._fleet.files import refuse_unwritable, write_file
+from ..module_utils._fleet.updates.approval_policy import vouched_since
 from ..module_utils._fleet.updates.automatic.waiting import WaitingWork, waiting
 from ..module_utils._fleet.updates.defining import Outcome
 from ..module_utils._fleet.updates.forecasting import Outlook, outlooks
+from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._fleet.updates.update_run import as_data, asked_runs
 from ..module_utils._report.commands.next_steps import NextStep, after_run
-from ..module_utils._report.forecast_text import calendar_text, forecast_text
+from ..module_utils._report.forecast_text import calendar_text, forecast_text, has_gates_to_open
 from ..module_utils._report.icalendar import icalendar
 from ..module_utils._report.run_text import HEAD, brief_text, run_text, waits_for
 from ..module_utils._report.text import notes_text
@@ -35,14 +38,15 @@ class ActionModule(Verb):
             wanted = options["forecast"] or options["calendar"] or options["write_calendar"]
             ahead = outlooks(records, asked.runs, now, options["days"], given) if wanted else {}
             others = waiting(records) if options["waiting"] else WaitingWork()
+            runs = [with_answers(records, each, partial(vouched_since, session.hub), now) for each in asked.runs]
         found: list[Data] = []
         further: dict[str, list[str]] = {}
         shown: dict[str, list[str]] = {}
-        for one in asked.runs:
+        for one in runs:
             lease = conductors.get(f"run/{one.name}")
             held = lease.holder if lease and not lease.expired(now) else ""
             data = as_data(Outcome(run=one, changed=False)) | {"waits_for": waits_for(one), "conducted_by": held}
-            steps = [each for each in after_run(one) if not held or each.playbook == "approve"]
+            steps = [each for each in after_run(one, now) if not held or each.playbook == "approve"]
             if one.name in asked.to_be_made:
                 steps = [_with_files(each, options["src"]) for each in steps if options["src"]]
             elif wanted:
@@ -50,13 +54,15 @@ class ActionModule(Verb):
             further[one.name] = run.next_lines(steps)
             tree = run_text(one)
             shown[one.name] = tree if options["names"] else brief_text(one)
-            found.append(data | {"tree": tree} | _told(ahead.get(one.name), options))
+            found.append(
+                data | {"tree": tree} | _told(ahead.get(one.name), options, has_gates_to_open(one), tree[:HEAD])
+            )
         if options["write_calendar"] and not run.check_mode:
             kept = {name: each.appointments for name, each in ahead.items()}
             write_file(options["write_calendar"], icalendar(kept, now))
         for each in found:
-            # A forecast has the same rows, so that of the tree its head is enough.
-            tree = each["tree"][:HEAD] if "forecast" in each else shown[each["name"]]
+            # A forecast has the same rows, and the goal above them.
+            tree = () if "forecast" in each else shown[each["name"]]
             for line in (*tree, *each.get("table", ()), *further[each["name"]]):
                 run.say(line)
         for line in notes_text(asked.notes):
@@ -76,12 +82,13 @@ def _with_files(step: NextStep, src: t.Sequence[str]) -> NextStep:
     return replace(step, variables={**step.variables, "updates": src[0] if len(src) == 1 else list(src)})
 
 
-def _told(ahead: Outlook | None, options: Data) -> Data:
+def _told(ahead: Outlook | None, options: Data, gated: bool, goal: t.Sequence[str]) -> Data:
     data: Data = {}
     lines: list[str] = []
     if ahead and options["forecast"]:
         data["forecast"] = ahead.as_dict()
-        lines += forecast_text(ahead.forecast, ahead.durations.others, ahead.runs_before)
+        usual, before = ahead.durations.others, ahead.runs_before
+        lines += forecast_text(ahead.forecast, usual, before, gated, goal)
     if ahead and options["calendar"]:
         data["calendar"] = [each.as_dict() for each in ahead.appointments]
         lines += calendar_text(ahead.appointments)

@@ -72,12 +72,13 @@ overview:
       as pools tell it.
     - C(certificate) is the one that ends next, with C(which) (C(server) or C(client)), C(ends) and C(days); null where
       none is known.
-    - C(placements) tell how many it has (C(held)), and what fails there (C(failing)), by name.
+    - C(placements) tell how many it has (C(held)), and what fails there (C(failing)), by name; C(late) are those
+      that were not available yet when they were last seen.
     - C(drift) has C(objects) that drifted, and as of when (C(seen)); C(objects) is null where nobody looked, and
       C(words) say since when. Then C(evacuated), and C(runs) in flight.
     - C(concerns) name what asks for attention, C(silent), C(not-reached), C(not-ready), C(certificate-ended),
-      C(placement-fails), C(certificate-ends) (within 30 days), C(kubelet-too-old), C(drifted), C(never-read),
-      C(evacuated) or C(leaving).
+      C(placement-fails), C(certificate-ends) (within 30 days), C(kubelet-too-old), C(drifted), C(placement-late),
+      C(never-read), C(evacuated) or C(leaving).
   returned: success
   type: list
   elements: dict
@@ -90,6 +91,14 @@ drifted:
     - What is not as it was placed, a row for each field, with C(placement), C(cluster), C(object), C(path), C(live) and
       C(placed); C(looked) tells whether a look has found it, else an apply, and C(seen) when. Without a C(path) the
       object is missing, or no field is named.
+  returned: success
+  type: list
+  elements: dict
+runs:
+  description:
+    - The runs that failed or wait, each with C(kind) (C(update run), C(staged run) or C(rotation)) and C(name).
+    - C(needs) is C(failed), C(stuck), or what it waits for, C(approval), C(window), C(budget) (of nodes, or a window)
+      or C(pause) (after a stage or a wave).
   returned: success
   type: list
   elements: dict

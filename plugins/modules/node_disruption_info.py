@@ -12,7 +12,8 @@ short_description: Why each node may be disrupted, and what keeps it from it
 version_added: 0.1.0
 description:
   - Reads nodes, pods, PodDisruptionBudgets, NodePools, NodeClaims and node classes of all members at once, and tells of
-    each node whether it is empty, drifted (with the field or the cause), expired, or due by a NodeRotation, everything
+    each node its image and version, whether it is empty, drifted (with the field or the cause), expired, or due by a
+    NodeRotation, everything
     that keeps it from being disrupted, in words and in the order in which Karpenter asks, and who disrupts it now.
   - With O(plan) also what Karpenter would do with it, decided as Karpenter decides. Empty nodes are deleted, underused
     ones deleted or replaced by a cheaper one, with where each pod goes and what is saved, the others kept, with why.
@@ -111,10 +112,10 @@ EXAMPLES = r"""
 RETURN = r"""
 nodes:
   description:
-    - A row for each node with C(member), C(node), C(pool), C(causes) (by V(Empty), V(Drifted), V(Expired), V(Due)),
-      C(blockers) of graceful methods, of eventual ones and of our rotation, C(candidate), C(expires), C(origin) (who
-      disrupts it now, empty for nobody) and C(drain) (how far Karpenter has come, until when, and which pods it waits
-      for).
+    - A row for each node with C(member), C(node), C(pool), C(image), C(version) (of its kubelet), C(causes) (by
+      V(Empty), V(Drifted), V(Expired), V(Due)), C(blockers) of graceful methods, of eventual ones and of our rotation,
+      C(candidate), C(expires), C(origin) (who disrupts it now, empty for nobody) and C(drain) (how far Karpenter has
+      come, until when, and which pods it waits for).
   returned: success
   type: list
   elements: dict

@@ -31,7 +31,8 @@ options:
     description:
       - V(conducted) begins the rotation or takes it up, and carries it on; one that has ended begins again with the
         nodes that are due by then.
-      - V(stopped) asks for no more nodes to be begun; those in flight end when it is conducted the next time.
+      - V(stopped) ends the rotation where no node is in flight. Else no more nodes are begun, and those in flight end
+        when it is conducted the next time.
       - V(absent) deletes the record.
     type: str
     choices: [conducted, stopped, absent]
@@ -110,7 +111,9 @@ name:
 nodes:
   description:
     - A row for each node with C(name) (C(member/node)), C(phase), C(begins), C(due), C(replacement), C(attempts),
-      C(origin) (V(manual), or V(external) where somebody else removed it), C(code), C(text) and C(blockers).
+      C(origin) (V(manual), or V(external) where somebody else removed it), C(code), C(text) (of a node that was
+      replaced what it had, and what the new one has) and C(blockers), with C(until) where it is known when a budget or
+      a window opens.
   returned: state is not absent
   type: list
   elements: dict

@@ -319,7 +319,8 @@ availability:
   description:
     - How far each placement is, by name, if members were looked at or written. C(clusters) is the number of clusters
       that are to hold it, C(applied) of those that hold all of it, C(available) of those where all is available too.
-    - C(waiting) has the objects that are not available yet, by cluster.
+    - C(waiting) has the objects that are not available yet, by cluster. C(keeping) names the clusters that keep an
+      old version, of which nothing was replaced yet.
   returned: success
   type: dict
 observed_at:

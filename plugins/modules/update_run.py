@@ -63,15 +63,20 @@ options:
     type: list
     elements: str
     default: []
+  reason:
+    description: Why O(targets) are left out, in words that are kept with the members and in the history.
+    type: str
+    default: ""
+  restart:
+    description: With O(state=conducted), start a run that is Stopped or Failed again, as V(started) does, before that.
+    type: bool
+    default: false
   force:
-    description:
-      - With O(state=absent), delete a run with upgrades in flight too. They go on unobserved.
-      - Nodes that are being replaced stay cordoned.
+    description: With O(state=absent), delete a run with upgrades in flight too. They go on unobserved, nodes cordoned.
     type: bool
     default: false
   drivers:
-    description:
-      - How members are upgraded, by the name of the driver in their C(FleetMember).
+    description: How members are upgraded, by the name of the driver in their C(FleetMember).
     type: dict
     default: {}
     suboptions:
@@ -174,9 +179,7 @@ options:
             description: Seconds for C(observe) and C(poll) to answer.
             type: int
           stops_unattended_updates:
-            description:
-              - Whoever wrote the commands declares that nodes do not update their operating system by themselves
-                any more. Plans tell it.
+            description: Declares that nodes do not update their operating system by themselves any more. Plans tell it.
             type: bool
       role:
         description: A role, run in an C(ansible-playbook) of its own for each member.
@@ -245,9 +248,7 @@ options:
                 description: C(requests) and C(limits) of the container.
                 type: dict
           stops_unattended_updates:
-            description:
-              - Whoever wrote the role declares that nodes do not update their operating system by themselves
-                any more. Plans tell it.
+            description: Declares that nodes do not update their operating system by themselves any more. Plans tell it.
             type: bool
   operations:
     description:
@@ -361,8 +362,7 @@ digest:
   returned: unless the run is absent
   type: str
 findings:
-  description:
-    - What speaks against the run, each with C(member), C(code), C(message), and whether it C(blocks) the upgrade.
+  description: What speaks against the run, each with C(member), C(code), C(message), and whether it C(blocks) it.
   returned: state is checked
   type: list
   elements: dict

@@ -72,12 +72,12 @@ def unknown(
     """What is wrong with the names that were given. ``alone``: nobody else can mean them. ``options`` of the verb are
     set by the variables beside them."""
     problems = []
-    for name in sorted(set(given) - set(known_names)):
+    for name in sorted(set(given) - set(known_names), key=lambda each: (each != _WORDS, each)):
         near = [options[name]] if name in options else _near(name, known_names)
         text = f"this playbook has no variable {name!r:.100}"
         if name == _WORDS:
-            text = "words behind a blank in a value of -e set nothing"
-            hint = "a value with blanks wants quotes inside those of the shell: -e reason=\"'it loses requests'\""
+            text = "a value with blanks wants quotes inside those of the shell: -e reason=\"'it loses requests'\""
+            hint = "Ansible took the words behind the blank for something else"
         elif near:
             hint = f"did you mean {near[0]}?"
         elif alone:

@@ -82,7 +82,7 @@ class Run:
 
     def next_lines(self, steps: t.Iterable[NextStep]) -> list[str]:
         """What to type next, with the records that were given."""
-        as_now = [name for name in AS_NOW if name in self.given]
+        as_now = {name: self.given[name] for name in AS_NOW if name in self.given}
         return next_lines(steps, self.given.get("records") or {}, as_now)
 
     def with_next(self, answer: Answer, steps: t.Iterable[NextStep], fails: bool) -> Answer:
@@ -98,12 +98,15 @@ class Run:
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a verb gives back. ``outcome`` is done, planned, stopped, drifted, unfulfilled, waiting, partial or failed;
-    the last two fail the task, others where its option ``fail_on`` names them. ``resume_at`` is RFC 3339 or empty."""
+    the last two fail the task, others where its option ``fail_on`` names them. ``resume_at`` is RFC 3339 or empty.
+    ``brief`` stands for the message where people have just read what it leaves out.
+    """
 
     changed: bool
     outcome: str = "done"
     code: str = ""
     message: str = ""
+    brief: str = ""
     resume_at: str = ""
     data: t.Mapping[str, t.Any] = field(default_factory=dict)
     diff: t.Sequence[t.Mapping[str, t.Any]] = ()
@@ -132,6 +135,7 @@ class Verb(ActionBase):
     _requires_connection = False
     _supports_check_mode = True
     _supports_async = False
+    _brief = ""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Does what the checked ``options`` ask for; in check mode it tells what it would do. FleetError to refuse."""
@@ -154,7 +158,7 @@ class Verb(ActionBase):
         except FleetError as error:
             result |= refused(error)
         if result.get("failed") and not self._task.failed_when and is_of_ours(self._path()) and is_brief():
-            raise shortened(result)
+            raise shortened(result, self._brief)
         return result
 
     def _path(self) -> str:
@@ -196,6 +200,7 @@ class Verb(ActionBase):
         result = _placed(run.places) | plain_json(dict(answer.data)) | _noted()
         result["changed"] = answer.changed
         result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
+        self._brief = str(plain_json(answer.brief))
         if answer.message:
             result["msg"] = plain_json(answer.message)
         if answer.diff and self._task.diff:
@@ -249,10 +254,10 @@ def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]
     }
 
 
-def shortened(result: t.Mapping[str, t.Any]) -> AnsibleAction:
+def shortened(result: t.Mapping[str, t.Any], brief: str = "") -> AnsibleAction:
     """A failure in a playbook of ours as people read it: Ansible prints the message, and the whole result of the task
     behind it. What is left of that is the first line of the message and what the playbooks go on with."""
-    text = str(result.get("msg") or f"it ended as {result['fleet']['outcome']}")
+    text = brief or str(result.get("msg") or f"it ended as {result['fleet']['outcome']}")
     kept = {key: result[key] for key in ("changed", "fleet") if key in result}
     return AnsibleAction(text, result={**kept, "msg": text.partition("\n")[0]})
 

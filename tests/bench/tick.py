@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_gro
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic.profiles import (
     evaluated,
-    recorded_profiles,
+    record_profiles,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import recorded_runs
@@ -56,7 +56,7 @@ def bench_tick_1000() -> list[Row]:
 def _tick(records: Records, now: datetime, documents: list[Document]) -> bool:
     session = Session(records=records, holder="bench", clock=lambda: now)
     given = update_manifests([], documents, strict=False)
-    kept = recorded_profiles(records, given, write=True)
+    kept = record_profiles(records, given, write=True)
     report = evaluated(session, given, (), True, start=True)
     recorded_runs(records, ())
     return kept or report.changed

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,22 @@ def test_every_option_is_a_variable_or_fixed(file: Path) -> None:
         assert set(playbooks.options(verb)) - there - fixed == set(), verb
     of_verbs = {option for verb in given for option in playbooks.options(verb)}
     assert fixed <= of_verbs, "a fixed option that no verb has"
+
+
+def named(rows: t.Any) -> t.Iterator[str]:
+    """The names of plays and of their tasks, those in blocks with them."""
+    for row in rows or ():
+        if "name" in row:
+            yield row["name"]
+        for part in ("pre_tasks", "tasks", "post_tasks", "handlers", "block", "rescue", "always"):
+            yield from named(row.get(part))
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "playbooks").glob("*.yml")), ids=lambda file: file.stem)
+def test_the_line_of_a_play_or_a_task_fits_a_terminal(file: Path) -> None:
+    """``PLAY [Stop it] ***`` has at least three stars, and a terminal 80 columns."""
+    plays = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert [name for name in named(plays) if len(f"PLAY [{name}] ***") > 80] == []
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

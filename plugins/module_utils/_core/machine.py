@@ -36,6 +36,7 @@ class Blocker:
     about: t.Mapping[str, str | int] = field(default_factory=lambda: NOTHING, hash=False)
 
     def as_dict(self) -> dict[str, t.Any]:
+        """``code``, ``text`` and ``byPod``, and beside them what is in ``about``."""
         return {"code": self.code, "text": self.text, "byPod": self.by_pod, **self.about}
 
 
@@ -52,7 +53,8 @@ class Act(t.Protocol):
     attempt another one."""
 
     @property
-    def operation(self) -> str: ...
+    def operation(self) -> str:
+        """The name under which it is begun, and looked for after a crash."""
 
 
 S = t.TypeVar("S")
@@ -76,6 +78,8 @@ class Decision(t.Generic[S, A_co]):
 class Machine(t.Protocol[S, X_contra, A_co]):
     """The two functions, as a module or an object has them."""
 
-    def decide(self, state: S, seen: X_contra, now: datetime) -> Decision[S, A_co]: ...
+    def decide(self, state: S, seen: X_contra, now: datetime) -> Decision[S, A_co]:
+        """The next step from what is stored and what is true of the world, at an aware instant."""
 
-    def acts_in_flight(self, state: S) -> tuple[A_co, ...]: ...
+    def acts_in_flight(self, state: S) -> tuple[A_co, ...]:
+        """What was begun and has not ended, for whoever takes over."""

@@ -69,9 +69,8 @@ class KubeClient:
     member costs one timeout); any request is sent again after 429 or 503 with Retry-After, as long as the waits add up
     to at most ``timeout.wait`` seconds; after 401 once with renewed credentials. Nothing else is repeated. Every
     failure is an ApiError, and holds nothing that we have shown to the server. Redirects are not followed, and warnings
-    of the server (header ``Warning``) are not read. ``get``, ``post``, ``put`` and ``delete`` are ``request`` with that
-    method. ``ahead`` is how far the server's clock is ahead of ours, ``server_until`` when the certificate that it has
-    shown ends; None as long as that is not known.
+    of the server (header ``Warning``) are not read. ``ahead`` is how far the server's clock is ahead of ours,
+    ``server_until`` when the certificate that it has shown ends; None as long as that is not known.
     """
 
     def __init__(
@@ -139,16 +138,19 @@ class KubeClient:
             self._pool = None
 
     def get(self, path: str, query: Query | None = None) -> dict[str, t.Any]:
+        """``request`` with GET; ApiError ``not-found`` where there is nothing."""
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: t.Mapping[str, t.Any], query: Query | None = None) -> dict[str, t.Any]:
+        """``request`` with POST: the object as it was made; ApiError ``already-exists``."""
         return self.request("POST", path, body, query)
 
     def put(self, path: str, body: t.Mapping[str, t.Any], query: Query | None = None) -> dict[str, t.Any]:
+        """``request`` with PUT: the object as it is then; ApiError ``conflict`` for another resourceVersion."""
         return self.request("PUT", path, body, query)
 
     def delete(self, path: str, body: t.Any = None, query: Query | None = None) -> dict[str, t.Any]:
-        """``body`` are the DeleteOptions; ApiError ``not-found`` where there is nothing."""
+        """``request`` with DELETE; ``body`` are the DeleteOptions; ApiError ``not-found`` where there is nothing."""
         return self.request("DELETE", path, body, query)
 
     def request(
@@ -269,9 +271,8 @@ class KubeClient:
         headers = dict(pairs)
         if self.connection.impersonate:
             headers = transport.header_dict((*pairs, *self.connection.impersonate))
-        read = self._left()
+        read, answering = self._left(), False
         pool = self._pool_for(credential)
-        answering = False
         asked = datetime.now(UTC)
         try:
             response = pool.request(
@@ -363,9 +364,8 @@ class KubeClient:
             document = None
         error = from_status(answer.status, document, request, where, body, self.hide)
         if answer.status == 429 and answer.retry_after is not None:
-            text = (
-                f"{error.message} (it asks us to wait {answer.retry_after:g} s; we wait {self.timeout.wait:g} s in all)"
-            )
+            asked, most = answer.retry_after, self.timeout.wait
+            text = f"{error.message} (it asks us to wait {asked:g} s; we wait {most:g} s in all)"
             return ApiError(error.code, text, where, status=429, reason=error.reason, details=error.details)
         return error
 

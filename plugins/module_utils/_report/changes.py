@@ -39,20 +39,21 @@ def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
 
 
 def rendered_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list[str]]]:
-    """Clusters that get something apart from the others, those that get the same together, and lines about that; the
-    first ``most`` of such groups."""
+    """Clusters that get something apart from the others, those that get the same together, and lines as of
+    ``change_lines`` about that; the first ``most`` of such groups."""
     return [(list(each.clusters), change_lines(each.changes)) for each in plan.renderings[:most]]
 
 
 def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
     """A line for each field: what it was and what it becomes, or what happens to one that is given up. At most
     ``FIELDS``, then how many more there are."""
-    lines = [_field(each) for each in fields[:FIELDS]]
+    lines = [each.in_words(VALUE) for each in fields[:FIELDS]]
     return lines + ([f"{len(fields) - FIELDS} more fields"] if len(fields) > FIELDS else [])
 
 
 def seen_changes(outcome: MemberOutcome) -> tuple[ObjectChange, ...]:
-    """What a look at the member found would change there."""
+    """What a look at the member found would change there, by fields, in the order of its steps; empty where fields were
+    not asked for."""
     return tuple(
         ObjectChange(id=each.id, action=CHANGED, fields=each.changes) for each in outcome.steps if each.changes
     )
@@ -65,7 +66,8 @@ def unseen(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list
 
 
 def plan_diff(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[dict[str, str]]:
-    """For ``--diff``: the clusters before and after, then objects and fields, equal changes of clusters together."""
+    """For Ansible's ``--diff``, rows of ``before_header``, ``after_header``, ``before`` and ``after``: the clusters
+    before and after, then each object with its fields, equal changes of clusters together."""
     shown = [_diff(plan.name, _clusters(plan, "gained"), _clusters(plan, "lost"))]
     groups: dict[str, tuple[list[str], tuple[ObjectChange, ...]]] = {}
     for name, outcome in sorted(outcomes.items()):
@@ -112,14 +114,6 @@ def _clusters(plan: PlacementPlan, but: str) -> str:
 def _looked(outcome: MemberOutcome) -> bool:
     """Whether the member was read, and told what an update changes there."""
     return outcome.error is None and (bool(seen_changes(outcome)) or not outcome.changes)
-
-
-def _field(each: FieldChange) -> str:
-    if each.effect:
-        return f"{each.path}: {_value(each.old)} is given up: it {each.effect}"
-    if each.old is None:
-        return f"{each.path}: {_value(each.new)} is new"
-    return f"{each.path}: {_value(each.old)} -> {_value(each.new)}"
 
 
 def _value(value: t.Any) -> str:

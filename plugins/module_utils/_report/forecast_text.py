@@ -5,34 +5,46 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from datetime import UTC, datetime, timedelta
 
 from .._core.forecast.appointments import Appointment
 from .._core.forecast.durations import Duration
-from .._core.forecast.forecast import BEFORE_IT, ITS_TURN, Forecast, NodeForecast
-from .._core.values.instants import write_local, write_time
+from .._core.forecast.forecast import APPROVAL, BEFORE_IT, ITS_TURN, Forecast, NodeForecast
+from .._core.objects.updates.run_status import UpdateGroupStatus, UpdateStageStatus
+from .._core.objects.updates.strategy import APPROVAL as BY_PEOPLE
+from .._core.objects.updates.update_run import UpdateRun
+from .._core.updates.facts import DONE
+from .._core.values.instants import parse_time, write_local
 from .._core.values.listed import listed
-from .text import table
+from .text import folded, table
 
 SHOWN = 40
 NAMED = 5
+SENTENCE = 400
+_INSTANT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 Row = tuple[str, str, str, str]
 
 
-def forecast_text(foreseen: Forecast, usual: Duration, runs_before: int) -> list[str]:
-    """When the run is done, in a sentence; then run, stages and members, each with what half of all courses keep to,
-    and nine of ten at the latest."""
+def forecast_text(
+    foreseen: Forecast, usual: Duration, runs_before: int, gated: bool = False, goal: t.Sequence[str] = ()
+) -> list[str]:
+    """When the run is done, in a sentence, whether people have gates to open (``gated``) in it; then lines with the
+    ``goal`` of the run; then run, stages and members, each with what half of all courses keep to, and nine of ten at
+    the latest."""
     known = (
         f"learned from {runs_before} earlier run{'s' * (runs_before > 1)}"
         if runs_before
         else "assumed, as no earlier run tells"
     )
-    at = f"{write_time(foreseen.changes_at)}: " if foreseen.changes_at else ""
+    at = f"{write_local(foreseen.changes_at, UTC)}: " if foreseen.changes_at else ""
+    usually = f"half of all upgrades take at most {_minutes(usual.p50)}, nine of ten {_minutes(usual.p90)}, {known}"
     lines = [
-        f"forecast of {foreseen.run.name}: {_answer(foreseen.run)}",
-        f"half of all upgrades take at most {_minutes(usual.p50)}, nine of ten {_minutes(usual.p90)}, {known}",
-        f"next change: {at}{foreseen.changes_by}",
+        *folded(_answer(foreseen, gated), most=SENTENCE),
+        *goal,
+        *folded(usually),
+        *folded(f"next change: {at}{with_weekdays(foreseen.changes_by)}"),
     ]
     rows, held = [_row(foreseen.run, foreseen.run.name)], []
     for stage in foreseen.stages:
@@ -41,27 +53,46 @@ def forecast_text(foreseen: Forecast, usual: Duration, runs_before: int) -> list
         rows += [_row(each, f"    {each.name}") for each in mine[:SHOWN]]
         if len(mine) > SHOWN:
             rows.append((f"    and {len(mine) - SHOWN} more", "", "", ""))
-        held += [(each.name, each.blocker) for each in (stage, *mine[:SHOWN]) if _holds(each)]
-    lines += table(("WHAT", "BEGINS", "ENDS", "AT THE LATEST"), rows, "")
+        held += [(each.name, with_weekdays(each.blocker)) for each in (stage, *mine[:SHOWN]) if _holds(each)]
+    lines += table(("WHAT", "BEGINS, UTC", "ENDS", "AT THE LATEST"), rows, "")
     return lines + (table(("WHO", "WAITS FOR"), held, "") if held else [])
 
 
+def has_gates_to_open(run: UpdateRun) -> bool:
+    """Whether people have to open gates of the run yet."""
+    stages = run.status.stages
+    owners: list[UpdateStageStatus | UpdateGroupStatus] = [*stages, *(each for one in stages for each in one.groups)]
+    gates = [gate for each in owners for gate in (*each.before_gates, *each.after_gates)]
+    return any(gate.type == BY_PEOPLE and gate.status.state not in DONE and not gate.by for gate in gates)
+
+
 def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
-    """One line for each entry."""
-    rows = [(_minute(each.start), _minute(each.end), each.kind, _told(each)) for each in found]
-    return table(("FROM", "UNTIL", "WHAT", "WHO, AND WHY"), rows, "") if rows else ["nothing is in the calendar"]
+    """A table with one line for each entry, in the order given; a sentence where there is none."""
+    rows = [(_minute(each.start), _minute(each.end, each.start), each.kind, _told(each)) for each in found]
+    return table(("FROM, UTC", "UNTIL", "WHAT", "WHO, AND WHY"), rows, "") if rows else ["nothing is in the calendar"]
 
 
-def _answer(run: NodeForecast) -> str:
-    """``done by Sat 2026-12-05 21:18 UTC, at the latest Sat 2026-12-05 21:54 UTC``."""
+def with_weekdays(text: str) -> str:
+    """The text with instants in RFC 3339, of UTC and to the second, as people read them."""
+    return _INSTANT.sub(lambda found: write_local(parse_time(found.group()), UTC), text)
+
+
+def _answer(foreseen: Forecast, gated: bool) -> str:
+    """``r will be done Sat 2026-12-05 21:18 UTC, at the latest 21:54, if no upgrade fails``."""
+    run = foreseen.run
     if run.end.p50 is None:
-        return "it does not end by itself"
-    latest = f"at the latest {write_local(run.end.p90, UTC)}" if run.end.p90 else "in bad courses never"
-    return f"done by {write_local(run.end.p50, UTC)}, {latest}"
+        return f"{run.name} does not end by itself" + (f": {with_weekdays(run.blocker)}" if run.blocker else "")
+    latest = f"at the latest {_minute(run.end.p90, run.end.p50)}" if run.end.p90 else "in bad courses never"
+    conditions = ["no upgrade fails"]
+    if gated:
+        conditions.append(f"each gate is approved within {_hours(APPROVAL.p50)}, at the latest {_hours(APPROVAL.p90)}")
+    done = f"{run.name} will be done {write_local(run.end.p50, UTC)}, {latest}"
+    return f"{done}, if {' and '.join(conditions)}"
 
 
 def _row(each: NodeForecast, name: str) -> Row:
-    return name, _minute(each.start.p50), _minute(each.end.p50), _minute(each.end.p90)
+    start, end = each.start.p50, each.end.p50
+    return name, _minute(start), _minute(end, start), _minute(each.end.p90, end or start)
 
 
 def _holds(each: NodeForecast) -> bool:
@@ -69,13 +100,22 @@ def _holds(each: NodeForecast) -> bool:
     return bool(each.blocker) and each.reason not in (BEFORE_IT, ITS_TURN)
 
 
-def _minute(at: datetime | None) -> str:
-    return f"{write_time(at)[:16]}Z" if at else "never"
+def _minute(at: datetime | None, other: datetime | None = None) -> str:
+    """``Sat 2026-11-28 21:00`` in UTC; the time alone on the day of the ``other`` instant, which stands before it."""
+    if at is None:
+        return "never"
+    same_day = other is not None and at.astimezone(UTC).date() == other.astimezone(UTC).date()
+    told = write_local(at, UTC).removesuffix(" UTC")
+    return told.rpartition(" ")[2] if same_day else told
+
+
+def _hours(length: timedelta) -> str:
+    return f"{length.total_seconds() / 3600:g} h"
 
 
 def _told(each: Appointment) -> str:
-    named = listed(each.members, NAMED)
-    return f"{named}: {each.what}" if named else each.what
+    named, what = listed(each.members, NAMED), with_weekdays(each.what)
+    return f"{named}: {what}" if named else what
 
 
 def _minutes(length: timedelta) -> str:

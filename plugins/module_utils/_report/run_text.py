@@ -19,7 +19,7 @@ from .._core.objects.updates.run_status import (
 from .._core.objects.updates.update_run import UpdateRun
 from .._core.updates.approvals import named_makers
 from .._core.updates.facts import DONE
-from .._core.updates.record.summary import completed_by, in_one_line, named_failures
+from .._core.updates.record.summary import completed_by, in_one_line, named_failures, taken_up_later
 from .._core.values.instants import write_time
 from .._core.values.update_states import (
     COMPLETED,
@@ -79,9 +79,12 @@ def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
 
 
 def waits_for(run: UpdateRun) -> list[dict[str, str]]:
-    """Everything that holds the run now, as rows for results: open gates, counting waits, members that cannot begin.
+    """Everything that holds the run now, as rows for results, in the order of stages: open gates, counting waits,
+    members that cannot begin.
 
-    ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place; ``until`` is there where the clock ends it.
+    ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place (``before canary``, a stage, a member); a gate has
+    its ``id`` and ``name``, a member the ``reason``, and ``message`` says more. ``until`` (RFC 3339) is there where the
+    clock ends it.
     """
     found = []
     for stage in run.status.stages:
@@ -106,6 +109,8 @@ def _gate_waits(gate: UpdateRunGateStatus, timing: str, place: str) -> dict[str,
     words = {"type": "gate", "where": f"{timing.lower()} {place}", "id": gate.gate_id, "name": gate.display_name}
     if gate.refused:
         return words | {"message": f"refused by {gate.refused}"}
+    if gate.by:
+        return words | {"message": taken_up_later(gate.by, gate.verified)}
     return words | ({"until": write_time(gate.due)} if gate.due else {})
 
 
@@ -155,6 +160,8 @@ def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, makers: Makers) -
     words = [gate.display_name]
     if state == COMPLETED:
         words.append(f"completed by {completed_by(gate.by, gate.verified, makers)}")
+    elif state == PENDING and gate.by:
+        words.append(taken_up_later(gate.by, gate.verified, makers))
     elif state == PENDING:
         words += [f"refused by {gate.refused}"] if gate.refused else []
         words.append(f"opens at {write_time(gate.due)}" if gate.due and not gate.refused else f"approve {gate.gate_id}")

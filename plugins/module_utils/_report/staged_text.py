@@ -15,6 +15,7 @@ from .._core.objects.staged.update_run import (
 )
 from .._core.rollout.staged.standing import cluster_state, message_of, progress_of
 from .._core.schema.meta import Condition, find_condition
+from .._core.values.instants import SECONDS, write_time
 from .text import table
 
 SHOWN = 40
@@ -65,7 +66,9 @@ def _task(task: StageTaskStatus, timing: str, config: StageConfig | None) -> Row
         return f"    wait {timing}", word, ", ".join(waits)
     approved, asked = (find_condition(task.conditions, f"ApprovalRequest{each}") for each in ("Approved", "Created"))
     word = "approved" if approved and approved.status == "True" else "asked for" if asked else ""
-    return f"    approval {timing}", word, task.approval_request_name
+    when = approved.last_transition_time if approved and word == "approved" else None
+    name = task.approval_request_name
+    return f"    approval {timing}", word, f"at {write_time(when, SECONDS)}: {name}" if when else name
 
 
 def _cluster(each: ClusterUpdatingStatus) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from .._core.objects.placements.cluster_resource_placement import PlacementStatus
+from .._core.overview.matrix import is_late
 from .._core.rollout.staged.standing import RunStanding
 from .._core.schema.meta import Condition
 from .._core.values.instants import SECONDS, write_time
@@ -55,12 +56,13 @@ def _without_prefix(condition: str) -> str:
 
 def _standing(conditions: t.Sequence[tuple[Condition, str]]) -> tuple[str, str]:
     """The first condition that does not hold, or the last of those that do and as of when that was seen: nothing is
-    asked of a cluster for this table."""
+    asked of a cluster for this table. What was not available yet then may be by now."""
     if not conditions:
         return "", "nothing is recorded of it yet"
     lacking = [each for each in conditions if each[0].status != "True"]
     condition, word = lacking[0] if lacking else conditions[-1]
     told = [condition.message]
-    if not lacking and condition.last_transition_time:
+    if condition.last_transition_time:
         told.append(f"as of {write_time(condition.last_transition_time, SECONDS)}")
-    return WORDS.get(condition.status, "{}?").format(word), ", ".join(filter(None, told))
+    state = "Unknown" if is_late(condition) else condition.status
+    return WORDS.get(state, "{}?").format(word), ", ".join(filter(None, told))

@@ -53,6 +53,7 @@ LOOK_AGAIN = (
     " and changes nothing"
 )
 HOW = " (gitops.fleet.staged_update; how a run is written: docs/rollout.md, staged runs)"
+BY_RUN = "; only a staged run changes it there"
 FIRST_APPLY = (
     "a first apply reaches all {} clusters at once, as upstream; for stages: strategy External and a staged run, or a"
     " smaller numberOfClusters"
@@ -63,7 +64,7 @@ VALUE, CELL = 120, 1_000
 
 
 def columns() -> int:
-    """How many columns text may take now: ``WIDTH``, or as ``fitting`` says."""
+    """How many columns text may take now: ``WIDTH``, or as ``fitting`` says in this thread."""
     return _COLUMNS.get()
 
 
@@ -78,12 +79,13 @@ def fitting(width: int) -> t.Iterator[None]:
 
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
-    """Left-aligned columns; the last one is wrapped below itself; after a long cell a new line begins."""
+    """The lines of a table: left-aligned columns; the last one is wrapped below itself; after a long cell a new line
+    begins. Cells may be foreign, the header not; without rows it is the header alone."""
     return [line for row in table_rows(header, rows, indent) for line in row]
 
 
 def table_rows(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[list[str]]:
-    """The same, with the lines of each row for themselves, those of the header first."""
+    """The lines that ``table`` gives, those of each row for themselves and those of the header first."""
     body = [tuple(header), *(tuple(in_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
     return [_row_lines(row, widths, indent) for row in body]
@@ -115,10 +117,11 @@ def _widths(widths: list[int], indent: int) -> list[int]:
 
 
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
-    """Who gets the placement, who loses it, who does not get it and why, and what stops it."""
+    """Who gets the placement, who loses it, who does not get it and why, and what stops it; with ``outcomes``, by
+    cluster, also what was done or seen on members. In lines that fit the terminal."""
     lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
-    rows = [_cluster_row(each, outcomes.get(each.cluster)) for each in plan.changes_first]
+    rows = [_cluster_row(each, outcomes.get(each.cluster), plan.by_run) for each in plan.changes_first]
     if rows:
         lines += table(("", "CLUSTER", "SCORE", "WHY"), some(rows))
     if plan.left_out:
@@ -143,11 +146,12 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 
 
 def waves_lines(plan: PlacementPlan) -> list[str]:
-    """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, but that
-    of a first apply. Who waits for a staged run."""
+    """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, unless it
+    is that of a first apply. Of one that staged runs change, who waits for a run."""
     if plan.by_run:
         waiting = [each.cluster for each in plan.clusters if each.cause != "unchanged"]
-        return [f"strategy External: {listed(waiting)}: changed by a staged update run alone{HOW}"] if waiting else []
+        by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
+        return [by_run] if waiting else []
     at_once = reached_at_once(plan)
     if at_once:
         return [FIRST_APPLY.format(at_once)]
@@ -159,11 +163,12 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
 
 
 def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """How far it is: applied, available, what is waited for, and how to look again."""
+    """How far it is: applied, available, what is waited for, and how to look again; nothing where nothing was done and
+    nothing is waited for."""
     far = reached(plan, outcomes)
     if far is None or not (far.waiting or any(each.done for each in outcomes.values())):
         return []
-    lines = [f"applied on {far.applied} of {far.clusters} clusters, {far.available} of {far.clusters} available"]
+    lines = [far.sentence]
     groups: dict[tuple[str, ...], list[str]] = {}
     for cluster, objects in far.waiting.items():
         groups.setdefault(tuple(map(str, objects)), []).append(cluster)
@@ -173,24 +178,26 @@ def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) 
 
 def folded(text: str, indent: str = "", most: int = LINE) -> list[str]:
     """The text in lines that fit ``columns``, each behind ``indent``, those after the first further in; what is beyond
-    about ``most`` characters is only counted."""
+    about ``most`` characters is only counted. One empty line for an empty text."""
     return wrapped(in_line(text, most), columns(), indent, indent + "    ") or [""]
 
 
 def some(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The first ``SHOWN`` rows of a long table, and a row that says how many more there are."""
+    """The first ``SHOWN`` rows, of two cells and more each, of a long table, and a row that says how many more there
+    are."""
     if len(rows) <= SHOWN:
         return list(rows)
     return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
 
 
 def first_text(findings: t.Sequence[Problem]) -> list[str]:
-    """Notes that have to be read before the plan: that nothing is recorded."""
+    """Those notes that have to be read before the plan: that nothing is recorded. Lines that fit the terminal, none
+    without."""
     return [part for each in findings if each.code == NOTHING_RECORDED for part in folded(f"NOTE: {each}")]
 
 
 def notes_text(findings: t.Sequence[Problem]) -> list[str]:
-    """All other notes, the first ``SHOWN`` of them, and how many more there are."""
+    """The notes but those of ``first_text``, the first ``SHOWN`` of them, and how many more there are."""
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     notes = [f"note: {finding}" for finding in findings[:SHOWN]]
     if len(findings) > SHOWN:
@@ -209,7 +216,8 @@ def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
 
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
-    """Objects that change or drift on one member, or why it could not be read."""
+    """Objects that change, differ, drift or failed on one member, or why it could not be read; none where all is as it
+    should be. ``cluster`` stands before each."""
     if outcome.error:
         return folded(f"! {replace(outcome.error, where=cluster)}", INDENT)
     lines = []
@@ -285,9 +293,10 @@ def _headline(plan: PlacementPlan) -> str:
     return f"{plan.name}: {what}, digest {plan.digest[:16]}"
 
 
-def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None) -> tuple[str, str, str, str]:
+def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None, by_run: bool) -> tuple[str, str, str, str]:
     score = "" if each.affinity_score is None else f"{each.spread_score or 0}/{each.affinity_score}"
     why = each.cause if each.cause in ("unchanged", "picked") else f"{each.cause}: {each.reason}"
+    why += BY_RUN if by_run and each.cause != "unchanged" else ""
     if outcome and outcome.error:
         unseen = each.cause == "unchanged" and not outcome.written
         why = f"{'not looked at' if unseen else why} ({outcome.error.code})"

@@ -131,6 +131,8 @@ def test_later_acts_are_added_and_earlier_ones_stay_as_they_were_written(fleet: 
     assert before.items() <= after.items() and len(after) == len(before) + 2
     first, second = of_placement(fleet)
     assert second.at - first.at >= timedelta(hours=3)
+    assert f"; changes ConfigMap {fleet.namespace}/" in second.message and '-> "red"; ' in second.message
+    assert "; changes " not in first.message
     assert asked(fleet, since="1h", about=PLACEMENT) == (second,)
 
 
@@ -146,6 +148,12 @@ def test_the_whole_story_of_a_member_is_told_in_order(fleet: Fleet) -> None:
     assert [each.action for each in asked(fleet, about="MemberCluster/m1")] == ["Joined", "Left"]
     text = " ".join(" ".join(history_text(told)).split())
     assert f"{PLACEMENT}/{fleet.name}" in text and "what was placed there stays" in text
+
+
+def test_of_a_member_without_placements_it_is_said_that_nothing_was_there(fleet: Fleet) -> None:
+    fleet.join("m1")
+    leave(fleet.session(), LeaveRequest(names=("m1",)), write=True)
+    assert asked(fleet, member="m1")[-1].message == "nothing was placed there"
 
 
 def staged(fleet: Fleet) -> str:

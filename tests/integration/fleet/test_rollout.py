@@ -98,6 +98,19 @@ def test_applied_can_be_enough(fleet: Fleet) -> None:
     assert any("applied was enough" in line for line in fleet.said)
 
 
+def test_a_rollout_that_waits_stays_for_what_an_earlier_apply_left_unavailable(fleet: Fleet) -> None:
+    """Nothing is to be written, and still it does not end as if all were well; nor does an apply stay for it."""
+    fleet.join(*MEMBERS)
+    fleet.place()
+    fleet.resources(fleet.deployment(OLD))
+    assert not fleet.apply(ways=at_once()).waits
+    assert not fleet.apply(ways=at_once()).waits
+    report = fleet.apply(ways=at_once(to_the_end=True))
+    assert report.waits and not report.changed
+    fleet.available(*MEMBERS)
+    assert not fleet.apply(ways=at_once(to_the_end=True)).waits
+
+
 def test_a_first_apply_goes_everywhere_at_once(fleet: Fleet) -> None:
     """Nothing is taken away where nothing was, and no more clusters are asked for than there are."""
     fleet.join(*MEMBERS)

@@ -11,11 +11,13 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import manual as by_hand_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.manual import (
     ManualReport,
     ManualWish,
     manual,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading import read_members
 from karpenter_members import (
     CLAIMS,
     NODES,
@@ -144,6 +146,30 @@ def test_a_pool_is_stopped_and_released_and_no_node_drifts(node_fleet: Fleet, ka
     assert by_hand(node_fleet, "released", pool="kp").changed and spec_of(karpenter) == [{"nodes": "50%"}]
     assert not by_hand(node_fleet, "released", pool="kp").changed
     assert refused(node_fleet, "stopped", pool="nobodys").code == "no-such-pool"
+
+
+@pytest.mark.parametrize("times", [2, None])
+def test_what_others_write_meanwhile_is_read_and_judged_anew(
+    node_fleet: Fleet, karpenter: Server, monkeypatch: pytest.MonkeyPatch, times: int | None
+) -> None:
+    """Karpenter writes into its NodePools whenever they change; only one written all the time is not ours to change."""
+    reads: list[str] = []
+
+    def read(*asked: t.Any) -> t.Any:
+        found = read_members(*asked)
+        reads.append("read")
+        if times is None or len(reads) <= times:
+            body: Document = {"metadata": {"annotations": {"hash": str(len(reads))}}}
+            karpenter.patch(f"{POOLS}/kp", body)
+        return found
+
+    monkeypatch.setattr(by_hand_module, "read_members", read)
+    if times is None:
+        assert refused(node_fleet, "stopped", pool="kp").code == "conflict" and len(reads) == by_hand_module.ATTEMPTS
+        assert spec_of(karpenter) == [{"nodes": "50%"}]
+    else:
+        assert by_hand(node_fleet, "stopped", pool="kp").changed and len(reads) == times + 1
+        assert spec_of(karpenter) == [{"nodes": "0"}]
 
 
 def test_a_patch_that_replaces_nodes_needs_consent(node_fleet: Fleet, karpenter: Server) -> None:

@@ -12,6 +12,8 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.origins import DISRUPTED_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import draining
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.node_info import node_report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading import ReadingWish
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import (
     RotationReport,
     RotationWish,
@@ -23,7 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation
     report_data,
     rotation_verdict,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import node_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import NodeManifests, node_manifests
 from karpenter_members import NODES, gone, put
 from rotation_workload import Workload
 from small_fleet import Document, Fleet, Server
@@ -32,6 +34,7 @@ from watching import Watcher
 OURS = "gitops.fleet/v1alpha1"
 PATIENT = RotationWish(max_idle=timedelta(seconds=60), interval=timedelta(seconds=1))
 AT_ONCE = RotationWish(max_idle=timedelta(0), interval=timedelta(seconds=1))
+ASKED, NOTHING = ReadingWish(), NodeManifests()
 FAST = {"firstWave": 12, "nodeTimeoutSeconds": 300}
 
 
@@ -112,6 +115,13 @@ def test_no_more_nodes_than_the_budget_and_the_blocked_one_is_named(
     workload.pdb_gone("stays")
     done = run(node_fleet, wanted)
     assert rotation_verdict(done)[0] == "done" and done.state.count("Rotated") == 12, rotation_verdict(done)
+    became = {each.name: each.text for each in done.state.nodes}
+    new = blue(node_server)
+    image = {each["status"]["nodeInfo"]["osImage"] for each in new.values()}.pop()
+    assert {text.split("; ")[0] for text in became.values()} == {f"had {image}"}
+    assert {text.split("; ")[1] for text in became.values()} == {f"{name} has {image}" for name in new}
+    told_images = {(each.image, each.version) for each in node_report(node_fleet.session(), NOTHING, ASKED, "").answers}
+    assert told_images >= {(image, each["status"]["nodeInfo"]["kubeletVersion"]) for each in new.values()}
     again = run(node_fleet, wanted)
     assert (rotation_verdict(again)[0], again.changed, len(again.state.nodes)) == ("done", False, 0)
     workload.settled()
@@ -130,11 +140,12 @@ def test_a_window_that_closes_starts_nothing_and_tells_the_next_opening(
     assert report.state.count("Draining", "Returning", "Surging") == 0 and 1 <= report.state.count("Rotated") < 12
     opening = minute.replace(second=0, microsecond=0) + timedelta(hours=2)
     assert report.resume_at == opening, report_data(report)["waits"]
-    assert "limit 0" in report_data(report)["waits"][0]
+    hours = f"{minute:%H:%M}-{opening:%H:%M} UTC"
+    assert f"budget 2 (0 nodes, {hours}) until {opening:%a %H:%M} UTC" in report_data(report)["waits"][0]
     asked = stopped(node_fleet.session(), "window", write=True)
-    assert asked.changed
-    ended = run(node_fleet, wanted, AT_ONCE)
-    assert ended.state.done and ended.state.halted == "the rotation was stopped"
+    assert asked.changed and asked.rotation.status.phase == "Stopped"
+    assert asked.state.done and asked.state.halted == "the rotation was stopped"
+    assert not stopped(node_fleet.session(), "window", write=True).changed
 
 
 def test_freezes_of_the_fleet_hold_it_and_other_files_are_refused(node_fleet: Fleet, node_server: Server) -> None:
@@ -148,6 +159,8 @@ def test_freezes_of_the_fleet_hold_it_and_other_files_are_refused(node_fleet: Fl
     with pytest.raises(FleetError) as error:
         run(node_fleet, rotation("frozen", budgets=[{"nodes": "100%"}]), AT_ONCE)
     assert error.value.code == "rotation-begun"
+    command = "ansible-playbook gitops.fleet.rotate -e rotation=frozen"
+    assert f"stop it: {command} -e state=stopped, and begin it anew" in error.value.problems[0].hint
 
 
 def test_two_rotations_over_the_same_nodes_keep_to_one_budget(

@@ -60,7 +60,7 @@ def test_drift_is_told_as_of_the_look_and_not_at_all_without_one(play: Player, f
         assert "to repair what drifted (it writes): ansible-playbook gitops.fleet.apply" in told
         looked = json.loads(Path(drift).read_text())["observed_at"]
         data, printed, comment = report(play, records, drift=drift)
-        assert f"1 objects drifted, looked at {looked}" in printed
+        assert f"1 object drifted, looked at {looked}" in printed
         assert {each["name"]: each["drift"]["objects"] for each in data["clusters"]} == {"east": 1, "west": 0}
         (row,) = data["drift"]
         assert (row["cluster"], row["path"], row["live"], row["placed"], row["seen"], row["looked"]) == (

@@ -126,7 +126,15 @@ def member(number: int, foreign: str) -> tuple[Document, Document]:
         },
         "status": {
             "version": status["properties"]["k8s.io/k8s-version"]["value"],
-            "nodePools": [{"name": "default", "count": 10 if number % 2 else 40}],
+            "nodePools": [
+                {
+                    "name": "default",
+                    "count": 10 if number % 2 else 40,
+                    "version": f"v1.{34 if number % 7 else 30}.1",
+                    "image": f"Linux {'1.1' if number % 3 else '1.0'} {foreign}".strip(),
+                }
+            ],
+            "certificates": {"server": write_time(NOW + timedelta(days=(number * 31 + 400) % 390 - 2))},
         },
     }
     return cluster, fleet

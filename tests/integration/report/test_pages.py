@@ -96,6 +96,67 @@ def test_the_page_of_drift_says_as_of_when_and_rows_of_clusters_count_nothing_un
     assert unseen and "?" in text_of(browser, "#fleet .content")
 
 
+def test_the_page_of_the_fleet_shows_what_grows_old(browser: Browser, report: Made) -> None:
+    browser.open(report.path, page="fleet")
+    told = text_of(browser, "#fleet .content")
+    rows = report.data["clusters"]
+    ending = [each for each in rows if each["certificate"]["days"] < 30]
+    behind = [each for each in rows if each["kubelets"]["behind"] and not each["kubelets"]["tooOld"]]
+    assert ending and behind and any(each["kubelets"]["tooOld"] for each in rows)
+    assert f"{ending[0]['name']} (" in told and "Kubelets too old for their API server: " in told
+    assert (
+        f"Kubelets behind their API server: {len(behind)} clusters by 1 minor" in told
+        and "Images of nodes: Linux 1.1 (" in told
+    )
+    heads = [each.lower() for each in names_of_columns(browser, "fleet")]
+    assert {"kubelet", "cert. ends", "image"} <= {each.split(":")[0].split(",")[0] for each in heads}
+    browser.run(typed("#fleet input", "linux 1.0"))
+    wanted = sum("Linux 1.0" in each["images"] for each in rows)
+    assert text_of(browser, "#fleet [role=status]") == f"{wanted} of {len(rows)} clusters"
+
+
+def names_of_columns(browser: Browser, page: str) -> list[str]:
+    script = (
+        f"[...document.querySelectorAll('#{page} [role=columnheader]')].map((each) => each.ariaLabel || each.innerText)"
+    )
+    return t.cast("list[str]", browser.run(script))
+
+
+def test_a_number_above_leads_to_its_page_and_runs_that_are_not_over_stand_first(
+    browser: Browser, report: Made
+) -> None:
+    browser.open(report.path)
+    browser.run(
+        "[...document.querySelectorAll('.cards a')].find((each) => each.innerText.includes('not over')).click()"
+    )
+    browser.until("!document.getElementById('runs').hidden")
+    browser.settled()
+    over = [each["over"] for each in report.data["runs"]]
+    assert over == sorted(over) and not over[0]
+    first = report.data["runs"][0]
+    assert f"{first['kind']} {first['name']}" in text_of(browser, "#runs .content")
+
+
+def test_columns_without_anything_are_left_out(browser: Browser, report: Made) -> None:
+    """Nothing is forecast of a rotation."""
+    browser.open(report.path, 1900, page="runs")
+    for name, forecast in ((ROTATED, False), ("to-1-36", True)):
+        (place,) = (at for at, each in enumerate(report.data["runs"]) if each["name"] == name)
+        browser.run(f"{{ const found = document.querySelector('#runs select'); found.value = '{place}';"
+                    " found.dispatchEvent(new Event('change')) }")  # fmt: skip
+        browser.settled()
+        told = " ".join(names_of_columns(browser, "runs"))
+        assert ("Expected end" in told) is ("Nine of ten" in told) is forecast and "Start" in told
+
+
+def test_tab_and_card_say_the_same_of_drift(browser: Browser, report: Made) -> None:
+    browser.open(report.path)
+    tab = text_of(browser, "#tab-drift .count")
+    assert tab == (str(report.data["driftKnown"]["objects"]) if report.data["driftKnown"]["objects"] else "?")
+    card = "[...document.querySelectorAll('.cards a')].find((each) => each.innerText.includes('drifted')).innerText"
+    assert browser.run(card).split()[0] == tab
+
+
 def test_a_script_that_gets_in_does_not_run(browser: Browser, report: Made) -> None:
     """The policy of the page names the hashes of its two scripts and permits no other, and no address at all."""
     browser.open(report.path)

@@ -135,6 +135,8 @@ def test_a_whole_fleet_once_and_no_more(fleet: UpdateFleet, plays: Plays) -> Non
     opens = (datetime.now(UTC) + timedelta(hours=6)).replace(second=0, microsecond=0)
     maintained(fleet, opens)
     fleet.write(STAGES, kind="Full", nodePools=ONE_BY_ONE)
+    looked = " ".join(plays("gitops.fleet.preflight", **fleet.variables()).code(0).output.split())
+    assert f"note: {stuck}: {KEPT} holds nodes: node {kept} in pool blue; let go by" in looked, looked
 
     first = plays.start(CONDUCT, **fleet.variables())
     until(lambda: new_nodes(servers[canary], before[canary]), 600)
@@ -200,14 +202,24 @@ def images_alone(fleet: UpdateFleet, plays: Plays, member: str) -> None:
     before, seen = nodes_of(server), Seen(server)
     fleet.run_name += "-images"
     wanted = {"type": "Custom", "customNodeImageVersions": [{"version": "SimulatedLinux-2"}]}
-    fleet.write(sequence(("canary",)), kind="NodeImageOnly", target="", images=wanted, nodePools=ONE_BY_ONE)
+    patient = {"budgets": [{"nodes": "1"}], "pace": {"firstWave": 3, "nodeTimeoutSeconds": 600}}
+    fleet.write(sequence(("canary",)), kind="NodeImageOnly", target="", images=wanted, nodePools=patient)
     fleet.patch(f"{MEMBER_CLUSTERS}/{member}", {"metadata": {"labels": {"ring": "early"}}})
     opens = (datetime.now(UTC) + timedelta(hours=6)).replace(second=0, microsecond=0)
     maintained(fleet, opens, "nodeImage")
     assert plays(CONDUCT, **fleet.variables(max_idle=0)).code(0).fleet["resume_at"] == f"{opens:%Y-%m-%dT%H:%M:%SZ}"
     assert nodes_of(server) == before and fleet.row(member).reason == "WindowClosed"
     maintained(fleet, datetime.now(UTC) - timedelta(hours=1), "nodeImage")
+    kept = f"{NODES}/{sorted(before)[0]}"
+    server.patch(kept, {"metadata": {"annotations": {KEPT: "true"}}})
+    held = plays(CONDUCT, **fleet.variables(max_idle=0)).code(0)
+    row = fleet.row(member)
+    assert (held.fleet["outcome"], row.status.state) == ("waiting", "Running"), held.output
+    assert row.message.startswith("pool blue waits: ") and KEPT in row.message
+    assert "pool blue waits: " in held.output.split("HOW FAR, AND WHY")[1], "the tree says why"
+    server.patch(kept, {"metadata": {"annotations": {KEPT: None}}})
     assert plays(CONDUCT, **fleet.variables()).code(0).fleet["outcome"] == "done"
+    assert KEPT not in fleet.row(member).message
     after = Seen(server)
     assert fleet.row(member).node_images == ("SimulatedLinux-2",)
     assert after.most_nodes(seen, len(before)) == len(before) + 1

@@ -50,7 +50,7 @@ from .placements.disruption_rules import (
     warn_disruption_budget,
 )
 from .placements.eviction import ClusterResourcePlacementEviction
-from .placements.placeholders import around, blocks, hole_finding
+from .placements.placeholders import blocks, hole_finding, without_holes
 from .placements.repairs import repair_placement
 from .placements.rules import check_placement, check_placement_update, warn_placement
 from .staged.approval import ApprovalRequest, ClusterApprovalRequest
@@ -155,7 +155,8 @@ class JudgedObject:
 def read(
     document: t.Any, where: str = "", strict: bool = False, holes: bool = False, written: Written = as_read
 ) -> Reading:
-    """The object that a person's manifest describes; the API version stays the one that was written.
+    """The object that a person's manifest describes; the API version stays the one that was written, unless it is an
+    older one of KubeFleet's that is not kept here.
 
     ``where`` (such as ``file:line``) stands before the field path in every problem and finding. Raises FleetError with
     all problems, their codes those of ``rules.RULES``; ``strict`` counts repairs among them. With ``holes`` a literal
@@ -187,13 +188,13 @@ def judge(document: t.Any, strict: bool = False, holes: bool = False, written: W
     findings = (*check.findings, *(each for each in warnings if apart(each.old_path)))
     about = f"{kind.kind}/{_name(document)}"
     if holes and isinstance(obj, ClusterResourcePlacement) and not any(map(blocks, problems)):
-        return JudgedObject(about, around(obj, problems), (), (*map(hole_finding, problems), *findings))
+        return JudgedObject(about, without_holes(obj, problems), (), (*map(hole_finding, problems), *findings))
     return JudgedObject(about, None if problems else obj, problems, findings)
 
 
 def judge_status(cls: type, document: t.Any) -> tuple[Found, ...]:
-    """All problems of the status of a record, ``cls``, which others may write too: its fields, and rules over several
-    of them where it has such."""
+    """All problems of the status of a record, which others may write too: its fields, by ``cls``, the class of the
+    status, and rules over several of them where it has such. Paths begin with ``status``."""
     check = Check()
     clean = check_object(check, cls, document, "status")
     found = _STATUS_RULES[cls](decode(cls, clean)) if cls in _STATUS_RULES and isinstance(clean, Mapping) else ()

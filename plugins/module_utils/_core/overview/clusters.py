@@ -17,7 +17,7 @@ from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import find_condition
 from ..values.instants import write_time
 from ..values.quantity import approximate
-from .upkeep import CertificateEnd, Kubelets, kubelets_of, next_end
+from .upkeep import CertificateEnd, Kubelets, images_of, kubelets_of, next_end
 
 READY, NOT_READY, UNREAD, UNREADABLE = "ready", "not ready", "never read", "not reached"
 EVACUATED, LEAVING = "evacuated", "leaving"
@@ -39,7 +39,8 @@ class Headroom:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRow:
-    """``why`` is a sentence about a ``state`` that is not ready. ``nodes`` is None where it is not known."""
+    """``why`` is a sentence about a ``state`` that is not ready. ``nodes`` is None where it is not known; ``images``
+    are nodes by image, as far as pools tell it."""
 
     name: str
     state: str
@@ -55,6 +56,7 @@ class ClusterRow:
     operation: str = ""
     kubelets: Kubelets = Kubelets()
     certificate: CertificateEnd | None = None
+    images: t.Mapping[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, t.Any]:
         """The row as reports have it; ``cpu`` in cores and ``memory`` in bytes, free and in all."""
@@ -73,6 +75,7 @@ class ClusterRow:
             "operation": self.operation,
             "kubelets": self.kubelets.as_dict(),
             "certificate": self.certificate.as_dict() if self.certificate else None,
+            "images": dict(sorted(self.images.items())),
         }
 
 
@@ -105,6 +108,7 @@ def cluster_row(
         operation=member.status.operation if member else "",
         kubelets=kubelets_of(member, told) if member else Kubelets(),
         certificate=next_end(member, now) if member else None,
+        images=images_of(member) if member else {},
     )
 
 

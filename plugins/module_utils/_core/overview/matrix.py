@@ -16,10 +16,13 @@ from ..plan.waves import waves
 from ..scheduling.cycle import Scheduled
 from ..scheduling.explain import Verdict, verdicts
 from ..scheduling.picking.bindings import CREATED, DROPPED, RESTORED
+from ..schema.meta import Condition
+from ..values.instants import SECONDS, write_time
 
 HOLDS, GAINS, LOSES, NOT_PICKED, UNDECIDED = "holds", "gains", "loses", "not picked", "undecided"
 # That these do not hold is no fault: a rollout has not come to the cluster, or something else is left as it is.
 _LATER = ("RolloutStarted", "Synchronized")
+_NOT_YET = "not available yet: "
 OF_PLAN = {KEPT: HOLDS, GAINED: GAINS, LOST: LOSES}
 
 
@@ -82,7 +85,7 @@ class Reasons:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, text: str) -> int:
-        """The place of the text in ``texts``, where a new one is added."""
+        """The place of the text in ``texts``, from 0; a new one is added at the end."""
         found = self.numbers.setdefault(text, len(self.texts))
         if found == len(self.texts):
             self.texts.append(text)
@@ -92,7 +95,8 @@ class Reasons:
 def decided_column(
     outcome: Scheduled, plan: PlacementPlan | None = None, status: PlacementStatus | None = None
 ) -> PlacementColumn:
-    """What scheduling decides, with the plan of the same fleet where there is one."""
+    """What scheduling decides, with the plan of the same fleet where there is one, which counts where the two differ.
+    ``objects`` is None without plan and status."""
     placement = outcome.asked.placement
     planned = {each.cluster: each for each in plan.clusters} if plan else {}
     cells = []
@@ -121,7 +125,7 @@ def decided_column(
 def undecided_column(
     placement: ClusterResourcePlacement, clusters: int, problems: t.Sequence[Problem], status: PlacementStatus | None
 ) -> PlacementColumn:
-    """A placement that cannot be decided, on so many clusters."""
+    """A placement that cannot be decided, on so many clusters; the first of the problems is told in every cell."""
     why = f"is undecided: {problems[0].message}" if problems else "is undecided"
     return PlacementColumn(
         name=str(placement.key),
@@ -136,7 +140,9 @@ def undecided_column(
 
 
 def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
-    """By cluster, the first recorded condition that does not hold; drift, where all of them do."""
+    """By cluster, the first recorded condition that does not hold, in words and with its message: (``not Applied``, ``2
+    of 3 objects could not be applied``); drift, where all of them hold. Clusters that are as they should be are left
+    out."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)
@@ -144,21 +150,49 @@ def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
         if not each.cluster_name:
             continue
         if lacking is not None:
-            word = "not" if lacking.status == "False" else "not known to be"
-            found[each.cluster_name] = (f"{word} {lacking.type}", lacking.message)
+            word = "not" if lacking.status == "False" and not is_late(lacking) else "not known to be"
+            seen = f", seen{_at(lacking)}" if is_late(lacking) and lacking.last_transition_time else ""
+            found[each.cluster_name] = (f"{word} {lacking.type}", f"{lacking.message}{seen}")
         elif drifts:
             found[each.cluster_name] = ("drifted", f"{drifts} objects are not as they were placed")
     return found
 
 
 def failing(status: PlacementStatus) -> dict[str, str]:
-    """By cluster, what is recorded to have failed there; what only has its turn later has not."""
-    found: dict[str, str] = {}
+    """By cluster, what is recorded to have failed there, such as ``not Applied: 2 of 3 objects could not be applied``;
+    what only has its turn later has not, nor what is ``late``. Other clusters are left out."""
+    return {
+        cluster: ": ".join(filter(None, (f"not {wrong.type}", wrong.message)))
+        for cluster, wrong in _wrong(status)
+        if not is_late(wrong)
+    }
+
+
+def late(status: PlacementStatus) -> dict[str, str]:
+    """By cluster, that something was not available yet when it was last seen, and when that was, such as ``was not
+    available yet at 2026-11-25T10:00:00Z: 1 of 3 objects``; it may be by now. Other clusters are left out."""
+    return {
+        cluster: f"was not available yet{_at(wrong)}: {wrong.message.removeprefix(_NOT_YET)}".removesuffix(": ")
+        for cluster, wrong in _wrong(status)
+        if is_late(wrong)
+    }
+
+
+def is_late(condition: Condition) -> bool:
+    """Whether all that the condition lacks is that something was not available yet: who did not wait saw no more."""
+    return condition.type.endswith("Available") and condition.status == "False"
+
+
+def _wrong(status: PlacementStatus) -> t.Iterator[tuple[str, Condition]]:
     for each in status.placement_statuses:
         wrong = next((one for one in each.conditions if one.status == "False" and one.type not in _LATER), None)
         if each.cluster_name and wrong is not None:
-            found[each.cluster_name] = ": ".join(filter(None, (f"not {wrong.type}", wrong.message)))
-    return found
+            yield each.cluster_name, wrong
+
+
+def _at(condition: Condition) -> str:
+    seen = condition.last_transition_time
+    return f" at {write_time(seen, SECONDS)}" if seen else ""
 
 
 def _state(verdict: Verdict) -> str:

@@ -45,6 +45,7 @@ def rotation_chart(rotation: NodeRotation, state: RotationState) -> RunChart:
         message=message,
         progress=rotated + (f", {left} left as they were" if left else ""),
         bars=(whole, *bars),
+        made_at=rotation.metadata.creation_timestamp,
     )
 
 
@@ -75,7 +76,7 @@ def _why(node: NodeProgress) -> str:
         again = f"tried again after {write_time(node.not_before, SECONDS)}" if node.not_before else ""
         return "; ".join(filter(None, (node.text, held, again)))
     came = f"{node.replacement} has come for it" if node.phase == ROTATED and node.replacement else ""
-    return "; ".join(filter(None, (node.text, came)))
+    return node.text or came
 
 
 def _common(nodes: t.Sequence[NodeProgress]) -> str:

@@ -81,6 +81,7 @@ class RunChart:
     over: bool
     bars: tuple[Bar, ...] = field(default=())
     forecast: bool = False
+    made_at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
         """The chart as reports have it."""
@@ -131,7 +132,13 @@ def run_chart(
         progress=status.progress,
         bars=(whole, *(each for stage in status.stages for each in drawing.stage(stage))),
         forecast=forecast is not None,
+        made_at=run.metadata.creation_timestamp,
     )
+
+
+def in_order(charts: t.Iterable[RunChart]) -> tuple[RunChart, ...]:
+    """Runs that are not over first, and the newest first of these and of the others; of equal ones in their order."""
+    return tuple(sorted(charts, key=lambda each: (each.over, -each.made_at.timestamp() if each.made_at else 0.0)))
 
 
 @dataclass(frozen=True)

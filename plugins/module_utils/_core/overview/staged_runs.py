@@ -94,6 +94,7 @@ def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) ->
         progress=f"{standing.clusters_done}/{standing.clusters} clusters,"
         f" {standing.stages_done}/{standing.stages} stages",
         bars=(whole, *bars),
+        made_at=run.metadata.creation_timestamp,
     )
 
 

@@ -31,7 +31,8 @@ from .clusters import (
     cluster_row,
 )
 from .drift import DriftKnown, DriftRow
-from .upkeep import CertificateEnd, Kubelets, version_of
+from .run_needs import RunNeed
+from .upkeep import CertificateEnd, Kubelets, images_in_all, version_of
 
 SILENT = "silent"
 _SILENT_REASONS = frozenset(map(health_reason, SILENT_CODES))
@@ -45,6 +46,7 @@ _SILENT_REASONS = frozenset(map(health_reason, SILENT_CODES))
     CERTIFICATE_ENDS,
     KUBELET_TOO_OLD,
     DRIFTED,
+    PLACEMENT_LATE,
     IS_UNREAD,
     IS_EVACUATED,
     IS_LEAVING,
@@ -57,6 +59,7 @@ _SILENT_REASONS = frozenset(map(health_reason, SILENT_CODES))
     "certificate-ends",
     "kubelet-too-old",
     "drifted",
+    "placement-late",
     "never-read",
     "evacuated",
     "leaving",
@@ -73,10 +76,16 @@ _OF_STATE = {
 @dataclass(frozen=True, kw_only=True)
 class PlacementsHeld:
     """What is recorded of placements on a cluster: how many it ``holds``, and of those where something failed what, by
-    name."""
+    name. ``late`` are those that were not available yet when they were last seen, and when that was."""
 
     holds: int = 0
     failing: t.Mapping[str, str] = field(default_factory=dict)
+    late: t.Mapping[str, str] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """As results have it: ``held``, ``failing`` and ``late``."""
+        failing, late = (dict(sorted(each.items())) for each in (self.failing, self.late))
+        return {"held": self.holds, "failing": failing, "late": late}
 
 
 HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
@@ -117,7 +126,7 @@ class MemberToday:
             "kubelets": self.kubelets.as_dict(),
             "images": dict(sorted(self.images.items())),
             "certificate": ends.as_dict() if ends else None,
-            "placements": {"held": self.held.holds, "failing": dict(sorted(self.held.failing.items()))},
+            "placements": self.held.as_dict(),
             "drift": self.drift.as_dict(),
             "evacuated": self.evacuated,
             "runs": list(self.runs),
@@ -128,8 +137,8 @@ class MemberToday:
 @dataclass(frozen=True, kw_only=True)
 class Totals:
     """Numbers of clusters: by state, by minor of Kubernetes (``1.35``, empty where it is not known), and those with a
-    certificate that has ``ended``, or ``ends`` within 30 days. ``silent_for`` is since when the first of those was
-    silent; ``read`` are the youngest and the oldest heartbeat's ages."""
+    certificate that has ``ended``, or ``ends`` within 30 days. ``silent_for`` is how long the first that fell silent
+    has been so; ``read`` are the youngest and the oldest heartbeat's ages. Both are None where there is none."""
 
     clusters: int
     states: t.Mapping[str, int]
@@ -143,19 +152,18 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetToday:
-    """All clusters, worst first, and what is known of drift in all of the fleet; ``drifted`` are its fields."""
+    """All clusters, worst first, and what is known of drift in all of the fleet; ``drifted`` are its fields. ``runs``
+    are those that failed or wait for something."""
 
     members: tuple[MemberToday, ...]
     drift: DriftKnown = DriftKnown()
     drifted: tuple[DriftRow, ...] = ()
+    runs: tuple[RunNeed, ...] = ()
 
     @property
     def images(self) -> dict[str, int]:
         """Nodes by image, as far as pools tell it, the most first."""
-        counts: Counter[str] = Counter()
-        for each in self.members:
-            counts.update(each.images)
-        return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+        return images_in_all(each.images for each in self.members)
 
     @property
     def objects_drifted(self) -> dict[str, list[str]]:
@@ -167,7 +175,8 @@ class FleetToday:
 
     @property
     def totals(self) -> Totals:
-        """The numbers of the headline."""
+        """The numbers of the headline: how many clusters there are of each state and version, silent, evacuated, and so
+        on."""
         ages = [each.age for each in self.members if each.age is not None]
         silent = [each.age for each in self.members if each.state == SILENT and each.age is not None]
         ends = [each.certificate for each in self.members if each.certificate]
@@ -183,14 +192,20 @@ class FleetToday:
         )
 
 
-def fleet_today(rows: t.Iterable[MemberToday], drift: DriftKnown, drifted: tuple[DriftRow, ...] = ()) -> FleetToday:
-    """The clusters in their order: those of the worst concern first, of equal ones by name."""
+def fleet_today(
+    rows: t.Iterable[MemberToday],
+    drift: DriftKnown,
+    drifted: tuple[DriftRow, ...] = (),
+    runs: tuple[RunNeed, ...] = (),
+) -> FleetToday:
+    """The clusters in their order: those of the worst concern first, of equal ones those where something is in flight,
+    then by name."""
     order = {concern: place for place, concern in enumerate(CONCERNS)}
 
     def rank(row: MemberToday) -> tuple[int, bool, str]:
         return min((order[each] for each in row.concerns), default=len(order)), not row.runs, row.name
 
-    return FleetToday(members=tuple(sorted(rows, key=rank)), drift=drift, drifted=drifted)
+    return FleetToday(members=tuple(sorted(rows, key=rank)), drift=drift, drifted=drifted, runs=runs)
 
 
 def member_today(
@@ -201,15 +216,12 @@ def member_today(
     drift: DriftKnown = NOTHING_PLACED,
     runs: t.Sequence[str] = (),
 ) -> MemberToday:
-    """The row of one cluster at ``now``. ``runs`` name what is in flight there, as people call it."""
+    """The row of one cluster at ``now``, an aware instant. ``runs`` name what is in flight there, as people call it;
+    without any, the operation that is recorded counts."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     evacuated = is_evacuated(cluster)
     kubelets, ends = row.kubelets, row.certificate
-    images: Counter[str] = Counter()
-    for pool in member.status.node_pools if member else ():
-        if pool.image:
-            images[pool.image] += pool.count
     in_flight = [*runs, *([row.operation] if row.operation and not runs else ())]
     concerns = {
         _OF_STATE.get(state, ""): state in _OF_STATE,
@@ -218,6 +230,7 @@ def member_today(
         CERTIFICATE_ENDS: ends is not None and not ends.ended and ends.near,
         KUBELET_TOO_OLD: kubelets.too_old,
         DRIFTED: bool(drift.objects),
+        PLACEMENT_LATE: bool(held.late),
         IS_EVACUATED: evacuated,
     }
     return MemberToday(
@@ -229,7 +242,7 @@ def member_today(
         age=max(now - row.heartbeat, timedelta()) if row.heartbeat else None,
         version=row.version,
         kubelets=kubelets,
-        images=dict(images),
+        images=row.images,
         certificate=ends,
         held=held,
         drift=drift,

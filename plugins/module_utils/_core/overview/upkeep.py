@@ -1,11 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What of a member grows old: kubelets behind its API server, and the certificate that ends next."""
+"""What of a member grows old: kubelets behind its API server, images of nodes, and the certificate that ends next."""
 
 from __future__ import annotations
 
 import typing as t
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -45,6 +46,7 @@ class CertificateEnd:
 
     @property
     def ended(self) -> bool:
+        """Whether it ended before the instant at which it was looked at."""
         return self.days < 0
 
     @property
@@ -53,12 +55,13 @@ class CertificateEnd:
         return self.days < SOON.days
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results and reports have it."""
+        """As results and reports have it: ``which``, ``ends`` in RFC 3339, ``days``."""
         return {"which": self.which, "ends": write_time(self.at, SECONDS), "days": self.days}
 
 
 def kubelets_of(member: FleetMember, server: str) -> Kubelets:
-    """Those of the member, whose API server has the version ``server``."""
+    """The kubelets of the member, whose API server has the version ``server``. Pools whose version cannot be read are
+    left out; too old is what is further behind than Kubernetes' version skew policy permits."""
     readable = {
         pool.version: found for pool in member.status.node_pools if (found := version_of(pool.version)) is not None
     }
@@ -75,8 +78,26 @@ def kubelets_of(member: FleetMember, server: str) -> Kubelets:
     )
 
 
+def images_of(member: FleetMember) -> dict[str, int]:
+    """The member's nodes by image, as far as its pools tell it."""
+    counts: Counter[str] = Counter()
+    for pool in member.status.node_pools:
+        if pool.image:
+            counts[pool.image] += pool.count
+    return dict(counts)
+
+
+def images_in_all(members: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
+    """Nodes of all these members by image, the most first."""
+    counts: Counter[str] = Counter()
+    for each in members:
+        counts.update(each)
+    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
+
 def next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
-    """The certificate that ends next, seen at ``now``; None where none is known."""
+    """The certificate, of server and client, that ends next or has ended first, seen at ``now``; None where none is
+    known."""
     told = member.status.certificates
     if told is None:
         return None
@@ -88,7 +109,7 @@ def next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
 
 
 def version_of(text: str) -> KubeVersion | None:
-    """The version; None for what is none."""
+    """The version of Kubernetes that a text such as ``v1.35.2`` tells; None for what is none."""
     try:
         return KubeVersion.parse(text) if text else None
     except ValueError:

@@ -7,26 +7,37 @@ shown."""
 
 from __future__ import annotations
 
+import json
 import typing as t
 from dataclasses import dataclass, field
 
 from ..objects.identity import Manifest, ObjectId, ObjectKey
 
 NEW, CHANGED, UNKNOWN, LEFT_OUT = "new", "changed", "may change", "left out"
+MOST_TOLD, SHORT_VALUE = 10, 40
 
 
 @dataclass(frozen=True)
 class FieldChange:
-    """``old`` is None where the field was absent; ``new`` where it is given up, and then ``effect`` says what the
-    server does with it."""
+    """``path`` is written like ``.spec.replicas``. ``old`` is None where the field was absent; ``new`` where it is
+    given up, and then ``effect`` says what the server does with it."""
 
     path: str
     old: t.Any
     new: t.Any
     effect: str = ""
 
+    def in_words(self, most: int) -> str:
+        """What it was and what it becomes, or what happens to one that is given up; a value of more than ``most``
+        characters is cut."""
+        if self.effect:
+            return f"{self.path}: {_shown(self.old, most)} is given up: it {self.effect}"
+        if self.old is None:
+            return f"{self.path}: {_shown(self.new, most)} is new"
+        return f"{self.path}: {_shown(self.old, most)} -> {_shown(self.new, most)}"
+
     def as_dict(self) -> dict[str, t.Any]:
-        """The change as plans and results have it."""
+        """The change as plans and results have it: ``path``, ``old``, ``new``, and ``effect`` where there is one."""
         row = {"path": self.path, "old": self.old, "new": self.new}
         return row | ({"effect": self.effect} if self.effect else {})
 
@@ -41,7 +52,7 @@ class ObjectChange:
     fields: tuple[FieldChange, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The change as plans have it: ``object``, ``action`` and ``fields``."""
+        """The change as plans have it: ``object`` (``Deployment shop/web``), ``action`` and ``fields``."""
         return {"object": str(self.id), "action": self.action, "fields": [each.as_dict() for each in self.fields]}
 
 
@@ -63,3 +74,38 @@ class Earlier:
 
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
     hashes: t.Mapping[ObjectKey, str] = field(default_factory=dict)
+
+
+def changes_sentence(found: t.Iterable[ClusterChanges], room: int) -> str:
+    """The changed objects, each with its fields, in at most about ``room`` characters and ``MOST_TOLD`` fields; what is
+    left out is counted. What changes alike on several sets of clusters is told once. Empty for no change."""
+    told: dict[str, list[str]] = {}
+    for each in dict.fromkeys(_lines(found)):
+        told.setdefault(each[0], []).extend(filter(None, each[1:]))
+    words, left, used, fields = list[str](), 0, 0, 0
+    for what, lines in told.items():
+        taken = list[str]()
+        for line in lines:
+            if fields < MOST_TOLD and used + len(what) + len(line) < room:
+                taken, used, fields = [*taken, line], used + len(line) + 2, fields + 1
+        left += len(lines) - len(taken)
+        if taken or (not lines and used + len(what) < room):
+            words.append(f"{what}: {', '.join(taken)}" if taken else what)
+            used += len(what) + 2
+        elif not lines:
+            left += 1
+    return "; ".join([*words, *([f"and {left} more"] if left else [])])
+
+
+def _lines(found: t.Iterable[ClusterChanges]) -> t.Iterator[tuple[str, str]]:
+    verbs = {NEW: "new", CHANGED: "changes", LEFT_OUT: "left out"}
+    for each in found:
+        for one in each.objects:
+            what = f"{verbs.get(one.action, one.action)} {one.id}"
+            yield what, ""
+            yield from ((what, change.in_words(SHORT_VALUE)) for change in one.fields)
+
+
+def _shown(value: t.Any, most: int) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= most else f"{text[:most]}... ({len(text) - most} more characters)"

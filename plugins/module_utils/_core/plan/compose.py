@@ -49,6 +49,7 @@ from .changes import (
 )
 from .digest import plan_digest
 from .document import (
+    CONTENT_CHANGED,
     EVACUATED,
     GAINED,
     KEPT,
@@ -75,7 +76,7 @@ from .rendering import Sealing, by_cluster, renderings
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """What the records hold of one placement. The three ``resource_*`` are of its latest resource snapshot;
+    """What the records hold of one placement. The three ``resource_*`` are of its latest resource snapshot, if any;
     ``contents`` are the object IDs of each snapshot by name, ``earlier`` what is known of these objects."""
 
     bindings: tuple[ClusterResourceBinding, ...] = ()
@@ -137,8 +138,8 @@ def compose(
     """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
     the facts' instant, their age at ``now``, both aware.
 
-    Brakes that stop it are told in the plan and not raised. FleetError ``too-many-objects``; where overrides cannot be
-    carried out, with all that is wrong with them; and as of ``schedule``.
+    Brakes that stop it are told in the plan and not raised. FleetError ``too-many-objects``; as of ``by_cluster`` where
+    overrides cannot be carried out; and as of ``decide``, the scheduling.
     """
     placement = wanted.placement
     many = too_many(str(placement.key), [each.id for each in wanted.objects])
@@ -199,7 +200,7 @@ def compose(
 
 
 def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
-    """The clusters that are to hold the placement by its bindings, in order of name; without those not in the index."""
+    """The clusters of the index that are to hold the placement by its bindings, and not to lose it; by name."""
     names = {each.spec.target_cluster for each in bindings if _holds(each)} & index.positions.keys()
     return [index.clusters[index.positions[name]] for name in sorted(names)]
 
@@ -242,8 +243,9 @@ def brakes_of(
     limits: BrakeLimits,
     clusters: t.Sequence[ClusterPlan],
 ) -> tuple[Brake, ...]:
-    """All brakes that are asked about this change, whether they have tripped or not. Where the placement
-    ends, those about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source."""
+    """All brakes that are asked about this change, whether they have tripped or not. Where the placement ends, those
+    about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source; ``allow_older`` only
+    where ``wanted`` has it. Evacuated clusters do not count as removals: they were named."""
     name = str(wanted.placement.key)
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
     losing = [each.cause for each in clusters if each.change == LOST]
@@ -272,8 +274,8 @@ def brakes_of(
 def policy_snapshot_of(
     placement: ClusterResourcePlacement, latest: ClusterSchedulingPolicySnapshot | None
 ) -> tuple[ClusterSchedulingPolicySnapshot, bool]:
-    """The latest snapshot if the policy is the same but for the number of clusters, else the next one; and whether it
-    is new. Nothing is written."""
+    """The ``latest`` policy snapshot if the policy is the same but for the number of clusters, else the next one (of
+    index 0 without a latest), as in KubeFleet; and whether it is new. Nothing is written."""
     digest = policy_hash(encode(placement.spec.policy) if placement.spec.policy else None)
     if latest and latest.spec.policy_hash == digest:
         return latest, False
@@ -299,7 +301,7 @@ def cluster_rows(
     unread: t.Container[str],
 ) -> tuple[ClusterPlan, ...]:
     """One row for each cluster that has, gets or loses the placement, by name. ``after`` are the bindings that
-    scheduling leaves, ``policy`` is the name of today's policy snapshot, ``unread`` are clusters kept unread."""
+    scheduling leaves, ``policy`` names today's policy snapshot, ``unread`` are clusters kept for not being read."""
     before = {each.spec.target_cluster: each for each in sorted(known.bindings, key=_had)}
     by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_holds)}
     rows = []
@@ -313,7 +315,7 @@ def cluster_rows(
             reason = LOSSES[cause]
         elif had:
             same = old is not None and _holds_already(old, contents.named.of(cluster))
-            change, cause, reason = KEPT, "unchanged" if same else "content-changed", "holds it already"
+            change, cause, reason = KEPT, "unchanged" if same else CONTENT_CHANGED, "holds it already"
         else:
             change, cause, reason = GAINED, "picked", binding.spec.cluster_decision.reason
         if cluster in unread:
@@ -353,8 +355,9 @@ def leaving_objects(
     cause: str,
     contents: t.Iterable[Rendered],
 ) -> dict[str, tuple[ObjectId, ...]]:
-    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``; an empty dict where nothing can. A cluster
-    that keeps a placement which only reports loses nothing, and what is on one that has left the fleet stays there."""
+    """What leaves a cluster, by ``prune``, ``release`` and ``leftover``; empty without a recorded binding ``old``, if
+    unchanged, for one that keeps a placement which only reports, and for one that has left the fleet, where all stays.
+    ``contents`` is what one that keeps it is to hold."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}

@@ -29,6 +29,7 @@ from .changes import ClusterChanges, ObjectChange
 NOTHING_RECORDED = "nothing-recorded"
 GAINED, KEPT, LOST = "gained", "kept", "lost"
 KEPT_UNREADABLE = "kept-unreadable"
+CONTENT_CHANGED = "content-changed"
 # Why an evacuated cluster loses a placement: at once, or, where it could not be read, as soon as it answers.
 EVACUATED, LEFT_BEHIND = "evacuated", "left-behind"
 PRUNE, RELEASE, LEFTOVER = LEAVING = ("prune", "release", "leftover")
@@ -36,7 +37,8 @@ SCHEMA = 2
 
 
 def reference(each: ObjectId) -> dict[str, str]:
-    """An object in the JSON of a plan; kinds of one name in two groups are two objects."""
+    """An object in the JSON of a plan: ``apiVersion``, and ``object`` such as ``Deployment shop/web``. Kinds of one
+    name in two groups are two objects."""
     return {"apiVersion": each.api_version, "object": str(each)}
 
 
@@ -68,7 +70,8 @@ class Rendering:
     changes: tuple[ObjectChange, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As plan files have it."""
+        """As plan files have it: ``clusters``, ``objects`` without manifests, ``leftOut`` as references,
+        ``changes``."""
         return {
             "clusters": list(self.clusters),
             "objects": [each.as_dict() for each in self.objects],
@@ -79,11 +82,12 @@ class Rendering:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterPlan:
-    """One cluster that has, gets or loses the placement.
+    """One cluster that has, gets or loses the placement: ``change`` is ``gained``, ``kept`` or ``lost``.
 
     ``cause`` is the machine-readable trigger (``picked``, ``scaled-down``, ``policy-changed``, ``left-the-fleet``,
     ``deleted``, ``source-gone``, ``content-changed``, ``unchanged``, ``kept-unreadable``, ``evicted``, ``evacuated``,
-    ``left-behind``). ``decided`` says that an earlier run has recorded already that it loses the placement.
+    ``left-behind``), ``reason`` the same in words. The scores are None where nothing was scored. ``decided`` says that
+    an earlier run has recorded already that it loses the placement.
 
     ``prune`` are objects that are held there and would be deleted, ``release`` those that would stay there without our
     label. ``leftover`` are objects that an unfinished run may have put there; if they are there they are deleted too.
@@ -107,7 +111,8 @@ class ClusterPlan:
 
     @property
     def decides_change(self) -> bool:
-        """Whether it differs from what is recorded; what the member has is not looked at."""
+        """Whether it differs from what is recorded; what the member has is not looked at. A cluster of cause
+        ``left-behind`` does only until an earlier run has recorded its loss."""
         if self.cause == LEFT_BEHIND:
             return not self.decided
         return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
@@ -134,7 +139,7 @@ class LeftOut:
     reason: str
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it."""
+        """The cluster as plan files have it: ``cluster``, ``rule`` and ``reason``."""
         return {"cluster": self.cluster, "rule": self.rule, "reason": self.reason}
 
 
@@ -194,11 +199,12 @@ class PlacementPlan:
         return WantedContent(resource_snapshot=self.resource_snapshot, overrides=self.overrides)
 
     def objects_on(self, cluster: str) -> tuple[Rendered, ...]:
-        """What the cluster is to hold, in hash order as ``objects``."""
+        """What the cluster is to hold, in hash order as ``objects``. It is not asked whether the cluster is to hold the
+        placement: for one without overrides, or unknown, these are ``objects``."""
         return self.rendered.get(cluster, self.objects)
 
     def left_out_on(self, cluster: str) -> tuple[ObjectId, ...]:
-        """The objects of the snapshot that overrides leave out on the cluster."""
+        """The objects of the snapshot that overrides leave out on the cluster, in hash order."""
         there = {each.id for each in self.objects_on(cluster)}
         return tuple(each.id for each in self.objects if each.id not in there) if cluster in self.rendered else ()
 
@@ -210,12 +216,13 @@ class PlacementPlan:
 
     @property
     def unread(self) -> int:
-        """How many clusters keep it beside those, because they could not be read."""
+        """How many clusters keep the placement only because they could not be read; ``picked`` does not count them."""
         return sum(1 for each in self.clusters if each.change != LOST) - self.picked
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Every cluster that was looked at and does not get the placement, by name."""
+        """Every cluster that was looked at and does not get the placement, in the scheduler's order; none where the
+        placement ends."""
         staying = {each.cluster for each in self.clusters if each.change != LOST}
         return tuple(
             LeftOut(cluster=each.cluster, rule=each.rule, reason=each.reason)
@@ -224,8 +231,9 @@ class PlacementPlan:
         )
 
     def going(self, way: str, but: str = "") -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
-        """Objects that leave clusters (``prune``, ``release``, ``leftover``), each set with all clusters that it
-        leaves; those that leave most clusters first. Clusters of the cause ``but`` are left out."""
+        """Objects that leave clusters by one ``way`` (``prune``, ``release``, ``leftover``), each set with all clusters
+        that it leaves; those that leave most clusters first, then by the clusters' names. Clusters of the cause ``but``
+        are left out, and so are those that nothing leaves."""
         rows = [each for each in self.clusters if each.cause != but]
         return _alike({each.cluster: getattr(each, way) for each in rows})
 
@@ -237,7 +245,8 @@ class PlacementPlan:
 
     @property
     def changes_first(self) -> tuple[ClusterPlan, ...]:
-        """Lost, gained and kept clusters in this order, so that a long list can be cut at its end."""
+        """All clusters of the plan: lost, gained and kept in this order, of the kept ones the changed first, then by
+        name; so that a long list can be cut at its end."""
         order = (LOST, GAINED, KEPT)
         return tuple(
             sorted(self.clusters, key=lambda each: (order.index(each.change), each.cause == "unchanged", each.cluster))
@@ -249,7 +258,8 @@ class PlacementPlan:
 
     @property
     def by_run(self) -> bool:
-        """Whether its clusters are changed by staged update runs alone. The end of a placement is no update."""
+        """Whether its clusters are changed by staged update runs alone (KubeFleet's strategy type External). Not so
+        where the placement ends, which is no update."""
         return self.placement.spec.strategy.type == "External" and not self.deleting
 
     @property
@@ -260,7 +270,8 @@ class PlacementPlan:
 
     @property
     def decides_change(self) -> bool:
-        """Whether the plan differs from what is recorded, members not looked at."""
+        """Whether the plan differs from what is recorded, members not looked at. Where staged runs change the clusters
+        (``by_run``), what they will do does not count, but a new snapshot, spec or binding does."""
         if self.by_run:
             return self.resource_snapshot_new or self.policy_snapshot_new or self.respecified or self.rebound
         return (
@@ -271,7 +282,8 @@ class PlacementPlan:
         )
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data in a fixed order, so that equal plans are equal bytes. No instants, but in a tripped brake."""
+        """Plain data in a fixed order, so that equal plans are equal bytes; of the brakes those that have tripped. No
+        instants, but in a tripped brake."""
         return {
             "placement": self.name,
             "spec": digest_of(encode(self.placement.spec)),

@@ -11,19 +11,38 @@ from dataclasses import dataclass, field
 
 from ..objects.identity import ObjectId
 from ..resources.availability import NOT_YET
-from .document import LOST, PlacementPlan
+from .document import CONTENT_CHANGED, LOST, PlacementPlan
 from .outcome import MemberOutcome
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
     """Numbers of clusters: those that are to hold the placement, those that hold all of it now, and those of them where
-    everything is available. ``waiting`` are the objects that are not, by cluster."""
+    everything is available. ``waiting`` are the objects that are not, by cluster. ``replacing`` says that a new version
+    takes the place of an old one; ``keeping`` are the clusters where nothing of the new one was written yet."""
 
     clusters: int
     applied: int
     available: int
     waiting: t.Mapping[str, tuple[ObjectId, ...]] = field(default_factory=dict)
+    replacing: bool = False
+    keeping: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """How far it is, in numbers. That something new is not available yet is no outage where the old one is."""
+        if not self.replacing:
+            return (
+                f"applied on {self.applied} of {self.clusters} clusters, {self.available} of {self.clusters} available"
+            )
+        said = f"new version on {self.applied} of {self.clusters} clusters, available on {self.available}"
+        return "; ".join(filter(None, [said, self.kept]))
+
+    @property
+    def kept(self) -> str:
+        """How many clusters keep the old version, in words; empty for none."""
+        count = len(self.keeping)
+        return f"{count} keep{'s' if count == 1 else ''} the old one" if count else ""
 
     def as_dict(self) -> dict[str, t.Any]:
         """The numbers and the objects as results have them."""
@@ -33,6 +52,7 @@ class Reached:
             "applied": self.applied,
             "available": self.available,
             "waiting": waiting,
+            "keeping": list(self.keeping),
         }
 
 
@@ -49,4 +69,22 @@ def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Rea
         for name, each in applied.items()
     }
     waiting = {name: found for name, found in late.items() if found}
-    return Reached(clusters=len(staying), applied=len(applied), available=len(applied) - len(waiting), waiting=waiting)
+    replaced = [each.cluster for each in plan.clusters if each.cause == CONTENT_CHANGED]
+    return Reached(
+        clusters=len(staying),
+        applied=len(applied),
+        available=len(applied) - len(waiting),
+        waiting=waiting,
+        replacing=bool(replaced),
+        keeping=tuple(name for name in replaced if name in seen and _is_as_before(seen[name])),
+    )
+
+
+def awaited(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> bool:
+    """Whether something that was applied is not available yet, which a rollout that waits to the end stays for."""
+    far = None if plan.by_run else reached(plan, outcomes)
+    return far is not None and bool(far.waiting)
+
+
+def _is_as_before(outcome: MemberOutcome) -> bool:
+    return not outcome.done and not outcome.failures and bool(outcome.changes)

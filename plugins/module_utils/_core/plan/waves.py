@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The waves in which a plan is to be carried out, if every cluster is available before and soon after its own."""
+"""The waves in which a plan is to be carried out, if every cluster is available before and soon after its own: by the
+limits of KubeFleet's rolling update."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from ..resources.snapshots import snapshot_index
 from ..rollout.rolling.budget import limits
 from ..scheduling.picking.new_homes import new_home_of
 from .document import (
+    CONTENT_CHANGED,
     EVACUATED,
     GAINED,
     KEPT,
@@ -35,7 +37,7 @@ def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
     """
     rows = [each for each in plan.clusters if each.cause not in ("left-the-fleet", LEFT_BEHIND)]
     kept = sum(1 for each in rows if each.change == KEPT)
-    changed = _by_binding(plan, (each for each in rows if each.change != KEPT or each.cause == "content-changed"))
+    changed = _by_binding(plan, (each for each in rows if each.change != KEPT or each.cause == CONTENT_CHANGED))
     leaving = [each.cluster for each in changed if each.change == LOST]
     changing = [each.cluster for each in changed if each.change == KEPT]
     coming = [each.cluster for each in changed if each.change == GAINED]
@@ -94,7 +96,8 @@ class _EmptiedHomes:
 
 def reached_at_once(plan: PlacementPlan) -> int:
     """How many clusters a placement reaches in one wave that was never applied before; 0 for one of a single cluster,
-    one that was applied before, and one that staged runs carry. As upstream, that has nothing to keep available."""
+    one that was applied before, and one that staged runs carry. As in KubeFleet, a first rollout has nothing to keep
+    available."""
     first = plan.resource_snapshot_new and snapshot_index(plan.resource_snapshot) == 0
     if not first or plan.deleting or plan.by_run:
         return 0

@@ -8,9 +8,7 @@ Deletion runs through the apply order backwards.
 
 from __future__ import annotations
 
-import typing as t
-
-from ..objects.identity import Manifest, ObjectId, identify
+from ..objects.identity import ObjectId
 
 HASH_ORDER = (
     "PriorityClass",
@@ -93,7 +91,8 @@ _WAVE = {group_kind: wave for wave, kinds in enumerate(WAVES) for group_kind in 
 
 
 def hash_place(each: ObjectId) -> tuple[int, str, str]:
-    """Sort key of the hash order: known kinds by the list above, the others after them by group, version and kind.
+    """Sort key of the hash order: kinds of ``HASH_ORDER`` by their place in it, the others after them by group, version
+    and kind.
 
     Inside a kind it goes by API version, then by ``namespace/name`` as one text, as upstream has it.
     """
@@ -103,12 +102,7 @@ def hash_place(each: ObjectId) -> tuple[int, str, str]:
     return (place, each.api_version, named)
 
 
-def in_hash_order(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """The manifests in the order that makes equal sets equal hashes, whatever order they came in."""
-    return tuple(sorted(manifests, key=lambda manifest: hash_place(identify(manifest))))
-
-
 def apply_wave(each: ObjectId) -> int:
-    """The number of the wave in which an object is applied, from 0; ``LAST_WAVE`` for kinds that are not in the
-    list."""
+    """The number of the wave in which an object is applied, from 0: the place of its group and kind in ``WAVES``;
+    ``LAST_WAVE`` for kinds that are not there."""
     return _WAVE.get((each.group, each.kind), LAST_WAVE)

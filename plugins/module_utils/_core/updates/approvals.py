@@ -10,6 +10,7 @@ gates which name somebody else, and has done so for the whole life of the gate.
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -19,9 +20,12 @@ from ..objects.updates.update_run import UpdateRun
 from ..values.clock_skew import CLOCK_SKEW
 from ..values.instants import write_time
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING
+from .gates import with_gates
 from .integrity import recorded_digest
+from .record.run_state import run_of, status_of
 from .record.summary import UNVERIFIED, completed_by
 from .run import Approval, GateRow
+from .status import derive
 
 MADE_BY = "gitops.fleet/made-by"
 
@@ -56,19 +60,22 @@ class Court:
 
     @property
     def makers(self) -> frozenset[str]:
-        """Who made the run and who started it; nobody if nothing proves it."""
+        """Who made the run and who started it; empty if one of them is not named, or the hub does not vouch for the
+        run."""
         names = named_makers(self.run)
         proven = all(names) and self.vouches(self.run.metadata.creation_timestamp)
         return frozenset(names if proven else ())
 
 
 def is_vouched_for(created: datetime | None, since: datetime | None) -> bool:
-    """Whether names in an object that was ``created`` then are true, on a hub that refuses others ``since`` then."""
+    """Whether names in an object that was ``created`` then are true, on a hub that refuses others ``since`` then:
+    whether it was made later. They are not if one of the two is not known."""
     return since is not None and created is not None and created > since
 
 
 def expiry_words(at: datetime | None, expires: timedelta | None, now: datetime) -> str:
-    """Why an approval that was given ``at`` is not used any more, or not yet; empty if it is."""
+    """Why an approval that was given ``at`` (None: unknown) is not used any more, or not yet, as it lies more than five
+    minutes ahead; empty if it is used, and always where nothing ``expires``."""
     if expires is None:
         return ""
     given = f"given at {write_time(at)}" if at else "given at an unknown time"
@@ -93,7 +100,7 @@ def judged_approval(
     gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
 ) -> Approval | RefusedApproval:
     """The approval of a Gate, which must be Completed, or why it does not count; one that was ``used`` before does not
-    expire any more."""
+    expire any more. Where the Gate does not say who gave it, that is ``unverified``; when, ``now``."""
     digest, approval = recorded_digest(court.run), gate.status.approval
     other = mistaken(gate, place, court.run)
     if other:
@@ -152,6 +159,24 @@ def as_shown(row: GateRow, gate: Gate | None, court: Court | None = None) -> Gat
     return replace(row, due=_due(row, gate), refused=refusal_words(gate, court))
 
 
+def as_answered(run: UpdateRun, answers: t.Mapping[str, Approval | str]) -> UpdateRun:
+    """The run as people are to see it, never for records. ``answers``, by the id of an open gate, are what was answered
+    since the run was conducted: an approval, whose giver the gate names though it is Pending still, or the words of a
+    refusal. Whoever conducts the run takes them up."""
+
+    def answered(row: GateRow) -> GateRow:
+        if row.state != PENDING:
+            return row
+        given = answers.get(row.id)
+        if isinstance(given, Approval):
+            return replace(row, by=given.by, verified=given.verified, refused="")
+        return replace(row, by="", verified=False, refused=given or row.refused)
+
+    state = run_of(run)
+    shown = with_gates(state, answered)
+    return run if shown is state else replace(run, status=status_of(shown, derive(shown), run.status))
+
+
 def _due(row: GateRow, gate: Gate) -> datetime | None:
     """When the clock passes it, by its object; None for a gate of a person, whatever its object says: the schedule is
     covered by the digest of the run."""
@@ -160,8 +185,9 @@ def _due(row: GateRow, gate: Gate) -> datetime | None:
 
 
 def refusal_words(gate: Gate, court: Court | None = None) -> str:
-    """Who refused to open a gate that is not Completed, and why; empty if nobody did. Anybody who may write the Gate
-    may refuse: what a refusal does is that nothing begins. Without a ``court`` nothing vouches for the name."""
+    """Who refused to open a gate that is Pending, and why; empty if nobody did, and in another state. Anybody who may
+    write the Gate may refuse: what a refusal does is that nothing begins. Without a ``court`` nothing vouches for the
+    name."""
     given = gate.status.refusal
     if given is None or gate.status.state != PENDING:
         return ""

@@ -37,7 +37,7 @@ from .run import (
     RunState,
     StageRow,
 )
-from .skipping import SkipTarget, skip
+from .skipping import SkipTarget, carried_on_first, skip
 from .status import derive, stage_look
 
 __all__ = ["SkipTarget", "record", "referenced", "skip", "start", "stop"]
@@ -59,7 +59,7 @@ def start(run: RunState, now: datetime) -> RunState:
     if status.state not in STARTABLE:
         hint = "Completed and Skipped are final" if status.state in DONE else ""
         if status.state == STOPPING:
-            hint = "what is in flight ends first: carry the run on, without a restart, until it is Stopped"
+            hint = f"{carried_on_first(run.name)}; the restart comes after that, once it is Stopped"
         raise FleetError("conflict-state", f"a run in state {status.state} cannot be started", _where(run), hint)
     stages = (
         stage if one.state in DONE and status.state != NOT_STARTED else _again(stage)
@@ -96,7 +96,8 @@ def record(
     node_images: tuple[str, ...] = (),
 ) -> RunState:
     """Writes down the end of an attempt at a member: ``result`` is Completed, Failed, or Skipped (there was nothing to
-    do).
+    do). Versions and images that are empty stay as they were; an empty ``reason`` is UpgradeFailed for Failed,
+    AlreadyAtTarget for Skipped.
 
     The same run if ``operation`` is not in flight, so that a result told twice or late does nothing. ValueError for
     another result.
@@ -128,6 +129,12 @@ def referenced(run: RunState, operation: str, reference: str, version_before: st
         operation,
         lambda row: replace(row, reference=reference, version_before=version_before or row.version_before),
     )
+
+
+def held_up(run: RunState, operation: str, message: str) -> RunState:
+    """The run with what an upgrade in flight waits for, empty once it goes on; the same run if the operation is not in
+    flight, or that is known."""
+    return _in_flight(run, operation, lambda row: row if row.message == message else replace(row, message=message))
 
 
 def _again(stage: StageRow) -> StageRow:

@@ -30,7 +30,7 @@ from .run import (
 )
 from .status import StageLook
 from .timing import obstacles
-from .timing.member_order import order
+from .timing.member_order import order_key
 
 IDLE = (NOT_STARTED, PENDING)
 
@@ -48,7 +48,9 @@ class DispatchContext:
 
 @dataclass
 class GroupSlots:
-    """One group while slots are given out. ``queue`` holds places of its members, the next one last."""
+    """One group while slots are given out: how many are ``free``, how many members have ``failed``, whether more may
+    begin (``open``), the places of those that were ``tried``. ``queue`` holds places of its members, the next one
+    last."""
 
     group: GroupRow
     rows: list[MemberRow]
@@ -134,7 +136,9 @@ def _try_one(turn: DispatchContext, lane: GroupSlots) -> str:
 
 
 def _queue(turn: DispatchContext, lane: GroupSlots) -> list[int]:
-    keys = [(order(turn.members[row.name], at, turn.now), at) for at, row in enumerate(lane.rows) if row.state in IDLE]
+    keys = [
+        (order_key(turn.members[row.name], at, turn.now), at) for at, row in enumerate(lane.rows) if row.state in IDLE
+    ]
     keys.sort(reverse=True)
     return [at for _key, at in keys]
 
@@ -166,13 +170,13 @@ def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> Membe
 
 
 def operation_name(run: RunState, member: str, attempt: int) -> str:
-    """What the operation is called that upgrades the member in this attempt (from 1): the same for every conductor that
-    begins it, so that it is begun once."""
+    """What the operation is called that upgrades the member in this attempt (from 1), ``<run>-<start of its
+    uid>.<member>.<attempt>``: the same for every conductor that begins it, so that it is begun once."""
     return f"{operations_of(run)}{member}.{attempt}"
 
 
 def operations_of(run: RunState) -> str:
-    """What the names of all operations of the run begin with."""
+    """What the names of all operations of the run begin with: ``<run>-<first 8 characters of its uid>.``"""
     return f"{run.name}-{run.uid[:8]}."
 
 

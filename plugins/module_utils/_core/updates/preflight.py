@@ -4,8 +4,8 @@
 """What speaks against an upgrade of a member before it begins, all at once: distance, kubelets, removed APIs, windows,
 budgets, nodes.
 
-What blocks would keep the member from being upgraded, or is not allowed by the version skew policy; the rest would be
-felt by what runs on it.
+What blocks would keep the member from being upgraded, or is not allowed by Kubernetes' version skew policy; the rest
+would be felt by what runs on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ..cluster.pod import DO_NOT_DISRUPT
 from ..objects.clusters.fleet_member import NodePoolStatus
+from ..values.instants import SECONDS, write_time
 from ..values.kube_version import KubeVersion
 from ..values.listed import listed
 from .releases.versions import is_version, skewed, step_refused, view_at_version
@@ -28,11 +30,37 @@ Judge = t.Callable[[MemberView, str, tuple[NodePoolStatus, ...], datetime], Memb
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProtectedNode:
+    """A node of a pool that do-not-disrupt keeps from being replaced: by its own annotation, or by that of a ``pod``
+    (namespace and name), which holds till ``until`` if it ends."""
+
+    node: str
+    pool: str = ""
+    pod: str = ""
+    until: datetime | None = None
+
+    @property
+    def words(self) -> str:
+        """Which pod, or the node itself, and in which pool."""
+        who = f"pod {self.pod}" if self.pod else f"node {self.node}"
+        until = f" until {write_time(self.until, SECONDS)}" if self.until else ""
+        return f"{who}{f' in pool {self.pool}' if self.pool else ''}{until}"
+
+    @property
+    def freed_by(self) -> str:
+        """The command that takes the annotation away."""
+        namespace, _slash, pod = self.pod.partition("/")
+        what = f"pod -n {namespace} {pod}" if self.pod else f"node {self.node}"
+        return f"kubectl annotate {what} {DO_NOT_DISRUPT}-"
+
+
+@dataclass(frozen=True, kw_only=True)
 class MemberLook:
     """What a member showed. ``busy`` is what its platform does there, ``not_ready`` are nodes, ``blocking`` disruption
-    budgets that allow nothing now, ``removed`` APIs in use with the minor that has them no more, ``unread`` what could
-    not be read, with the reason. ``driver`` is what asking its driver has brought up, as code, message and whether that
-    blocks. ``unreachable`` says why nothing could be read."""
+    budgets that allow nothing now, ``protected`` nodes that are to be replaced and may not be, ``removed`` APIs in use
+    with the minor that has them no more, ``unread`` what could not be read, with the reason. ``driver`` is what asking
+    its driver has brought up, as code, message and whether that blocks. ``unreachable`` says why nothing could be
+    read."""
 
     name: str
     version: str = ""
@@ -41,6 +69,7 @@ class MemberLook:
     pools: tuple[NodePoolStatus, ...] = ()
     not_ready: tuple[str, ...] = ()
     blocking: tuple[str, ...] = ()
+    protected: tuple[ProtectedNode, ...] = ()
     removed: tuple[tuple[str, str], ...] = ()
     driver: tuple[tuple[str, str, bool], ...] = ()
     unread: t.Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -48,7 +77,10 @@ class MemberLook:
 
 @dataclass(frozen=True, kw_only=True)
 class PreflightFinding:
-    """``blocks``: the member cannot be upgraded as things are."""
+    """``blocks``: the member cannot be upgraded as things are. ``code`` is ``unreachable``, ``version-unreadable``,
+    ``minor-skipped``, ``kubelet-skew``, ``precondition-failed``, ``never-opens``, ``busy``, ``removed-api-used``,
+    ``nodes-not-ready``, ``budget-allows-none``, ``do-not-disrupt``, ``not-looked-at``, one of its driver's, or the
+    reason of an obstacle."""
 
     member: str
     code: str
@@ -56,7 +88,7 @@ class PreflightFinding:
     blocks: bool
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: ``member``, ``code``, ``message`` and ``blocks``."""
         return {"member": self.member, "code": self.code, "message": self.message, "blocks": self.blocks}
 
 
@@ -111,8 +143,17 @@ def _found(
         yield "nodes-not-ready", f"nodes are not ready: {listed(look.not_ready, _NAMED)}", False
     if look.blocking:
         yield "budget-allows-none", f"disruption budgets allow no eviction now: {listed(look.blocking, _NAMED)}", False
+    if look.protected:
+        yield "do-not-disrupt", _protected(look.protected), False
     for part, why in look.unread.items():
         yield "not-looked-at", f"{part} could not be read: {why}", False
+
+
+def _protected(found: t.Sequence[ProtectedNode]) -> str:
+    """Who holds node pools, and what lets them go: for the first of them in full."""
+    names = listed([each.words for each in found], _NAMED)
+    ways = f"the end of the pod, `{found[0].freed_by}`" if found[0].pod else f"`{found[0].freed_by}`"
+    return f"{DO_NOT_DISRUPT} holds nodes: {names}; let go by {ways}, or nodePools.pace.terminationGracePeriodSeconds"
 
 
 def _refusal(look: MemberLook, target: str, chain: bool) -> str:

@@ -166,10 +166,21 @@ class MemberBlocker:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClosedOpening:
+    """The first opening of windows that a freeze closes: it would begin at ``start``. ``by`` names the freeze, which
+    holds from ``since`` on."""
+
+    start: datetime
+    by: str
+    since: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class MemberView:
     """What is true of a member at the instant of a decision.
 
-    ``windows`` are intervals in order, None for a member without windows; ``shut`` names those who close them now.
+    ``windows`` are intervals in order, None for a member without windows; ``shut`` names those who close them now, and
+    ``closed`` are openings that freezes take away from them, in order.
     With ``skip`` (already at the target) or ``fail`` (a precondition) it is not upgraded when its turn comes, but goes
     to that end.
     """
@@ -178,6 +189,7 @@ class MemberView:
     in_fleet: bool = True
     windows: Spans | None = None
     shut: tuple[str, ...] = ()
+    closed: tuple[ClosedOpening, ...] = ()
     obstacles: tuple[MemberBlocker, ...] = ()
     skip: MemberBlocker | None = None
     fail: MemberBlocker | None = None

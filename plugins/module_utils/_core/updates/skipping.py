@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,6 +23,7 @@ from ..values.update_states import (
     SKIPPED,
     STAGE,
     STOPPED,
+    STOPPING,
     TARGET_TYPES,
     USER,
 )
@@ -38,6 +40,8 @@ from .status import derive
 SKIPPABLE = (NOT_STARTED, RUNNING, PENDING, STOPPED, FAILED)
 _IDLE = (NOT_STARTED, PENDING, STOPPED)
 States = t.Mapping[tuple[str, str], str]
+Wanted = t.Collection[tuple[str, str]]
+ON_REQUEST = "skipped on request"
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,9 @@ class SkipTarget:
         return f"{self.type}:{self.name}"
 
 
-def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime) -> RunState:
-    """The run with all targets Skipped by the user; what is finished already stays as it is.
+def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: str = "") -> RunState:
+    """The run with all targets Skipped by the user; what is finished already stays as it is. Members say the
+    ``reason``.
 
     A group or stage lets members in flight finish; a failed member can be skipped once the run is Stopped or Failed,
     and that alone starts nothing. FleetError with all problems, and then nothing is skipped: ``unknown-target`` says
@@ -60,7 +65,9 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime) -> RunSt
     """
     status = derive(run)
     if status.state not in SKIPPABLE:
-        raise FleetError("conflict-state", f"nothing can be skipped in a run in state {status.state}", _where(run))
+        hint = carried_on_first(run.name) if status.state == STOPPING else ""
+        message = f"nothing can be skipped in a run in state {status.state}"
+        raise FleetError("conflict-state", message, _where(run), hint)
     states: dict[tuple[str, str], str] = {}
     for stage, one in zip(run.stages, status.stages, strict=True):
         states[STAGE, stage.name] = one.state
@@ -74,7 +81,8 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime) -> RunSt
         raise FleetError.of(problems)
     wanted = {(each.type, each.name) for each in targets if states[each.type, each.name] not in DONE}
     desk = GateContext(run, now)
-    stages = (_stage(with_breaches(stage, desk.look(stage).facts), wanted, now) for stage in run.stages)
+    words = f"{ON_REQUEST}: {reason}" if reason else ON_REQUEST
+    stages = (_stage(with_breaches(stage, desk.look(stage).facts), wanted, words, now) for stage in run.stages)
     return replace(run, stages=tuple(with_skipped_gates(stage, desk) for stage in stages))
 
 
@@ -97,23 +105,23 @@ def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> P
     return None
 
 
-def _stage(stage: StageRow, wanted: set[tuple[str, str]], now: datetime) -> StageRow:
+def _stage(stage: StageRow, wanted: Wanted, words: str, now: datetime) -> StageRow:
     whole = (STAGE, stage.name) in wanted
-    groups = tuple(_group(group, STAGE if whole else "", wanted, now) for group in stage.groups)
+    groups = tuple(_group(group, STAGE if whole else "", wanted, words, now) for group in stage.groups)
     wait = stage.wait
     if wait and (AFTER_STAGE_WAIT, stage.name) in wanted:
         wait = close_wait(wait, REQUESTED_BY_USER, now)
     return replace(stage, groups=groups, wait=wait, user_skipped=stage.user_skipped or whole)
 
 
-def _group(group: GroupRow, via: str, wanted: set[tuple[str, str]], now: datetime) -> GroupRow:
+def _group(group: GroupRow, via: str, wanted: Wanted, words: str, now: datetime) -> GroupRow:
     whole = (GROUP, group.name) in wanted
     above = via or (GROUP if whole else "")
-    members = tuple(_member(row, above, (MEMBER, row.name) in wanted, now) for row in group.members)
+    members = tuple(_member(row, above, (MEMBER, row.name) in wanted, words, now) for row in group.members)
     return replace(group, members=members, user_skipped=group.user_skipped or whole)
 
 
-def _member(row: MemberRow, above: str, itself: bool, now: datetime) -> MemberRow:
+def _member(row: MemberRow, above: str, itself: bool, words: str, now: datetime) -> MemberRow:
     """What ended keeps its state, unless a failed member itself is named."""
     if not (itself or (above and row.state in _IDLE)):
         return row
@@ -123,10 +131,16 @@ def _member(row: MemberRow, above: str, itself: bool, now: datetime) -> MemberRo
         skipped_by=USER,
         skipped_via=MEMBER if itself else above,
         reason=REQUESTED_BY_USER,
-        message="skipped on request",
+        message=words,
         completed=now,
         pending_since=None,
     )
+
+
+def carried_on_first(run: str) -> str:
+    """The way out of a state in which nothing new begins and upgrades are in flight, as a hint."""
+    command = f"ansible-playbook gitops.fleet.update -e {shlex.quote(f'run={run}')}"
+    return f"what is in flight ends first, while the run is carried on: {command}"
 
 
 def _where(run: RunState) -> str:

@@ -12,21 +12,23 @@ ALGORITHM = "sha256:"
 
 
 def approves(given: str, digest: str) -> bool:
-    """Whether ``given`` is the digest or begins it, with 12 hexadecimal digits or more; ``sha256:`` may be left out."""
+    """Whether ``given`` is the digest or begins it, with 12 hexadecimal digits or more. Either may lack ``sha256:``;
+    case and spaces around do not count."""
     start = _digits(given)
     return len(start) >= SHORTEST and _digits(digest).startswith(start)
 
 
 def refuse_another(given: str, digest: str, whose: str, where: str, hint: str) -> None:
-    """Raises FleetError ``digest-mismatch`` if a digest was given and does not approve this one. ``whose`` has its
-    verb: "the run has"."""
+    """Raises FleetError ``digest-mismatch`` if a digest was given, which an empty text is not, and does not approve
+    this one. ``whose`` has its verb: ``the run has``."""
     if given and not approves(given, digest):
-        message = f"approved was {given}, {whose} {digest}{lack(given)}"
+        message = f"approved was {given}, {whose} {digest}{too_short_words(given)}"
         raise FleetError("digest-mismatch", message, where, hint)
 
 
-def lack(given: str) -> str:
-    """What to say of a digest that is too short to stand for anything; empty for others."""
+def too_short_words(given: str) -> str:
+    """What to say, behind a sentence, of a digest that is too short to stand for anything: ``; it has 5 digits and
+    needs 12 at least``; empty for others."""
     count = len(_digits(given))
     return f"; it has {count} digits and needs {SHORTEST} at least" if count < SHORTEST else ""
 

@@ -18,12 +18,15 @@ from ..._core.objects.audit.audit_entry import (
     ROLLED_BACK,
     WAITING,
 )
+from ..._core.plan.changes import changes_sentence
 from ..._core.plan.document import KEPT, PlacementPlan
 from ..placements.look import Outcomes
 from ..placements.rollout_words import Waiting, plan_counts
 from ..placements.write_records import Writer
 from ..session import Session
 from .evidence import Deed, Testimony
+
+ROOM = 750  # characters, of those that a message may have
 
 
 class ApplyCourse(t.Protocol):
@@ -39,6 +42,7 @@ def attest(session: Session, writer: Writer, looked: Outcomes, course: ApplyCour
     """Testifies that the placement is carried out now, by whom and under which digest; and once the leases of its
     course are given back, to what it came."""
     plan, back = writer.plan, writer.plan.rolled_back
+    counts = f"{plan_counts(plan)}; content {plan.resource_snapshot}{f', as of index {back.index}' if back else ''}"
     deed = Deed(
         action=REMOVED if plan.deleting else ROLLED_BACK if back else APPLIED,
         kind=plan.key.kinds.placement,
@@ -47,7 +51,7 @@ def attest(session: Session, writer: Writer, looked: Outcomes, course: ApplyCour
         digest=plan.digest,
         approved=writer.approved,
         revision=back.revision if back else "" if plan.deleting else writer.source.revision,
-        message=f"{plan_counts(plan)}; content {plan.resource_snapshot}{f', as of index {back.index}' if back else ''}",
+        message="; ".join(filter(None, [counts, changes_sentence(plan.changes, ROOM)])),
     )
     testimony = Testimony(session, deed)
     testimony.begin()

@@ -38,17 +38,25 @@ NAMED = 10
 
 
 def revision_of(session: Session, src: t.Sequence[str] | None) -> str:
-    """The commit of the folder that manifests were read from; empty where none were, or it is not known."""
+    """The commit of the first of the paths that manifests were read from; empty where none were, or it is not known."""
     return source_revision(src[0], session.environ) if src else ""
 
 
 def commanded(
-    session: Session, action: str, outcome: Outcome, write: bool, message: str = "", members: t.Sequence[str] = ()
+    session: Session,
+    action: str,
+    outcome: Outcome,
+    write: bool,
+    message: str = "",
+    members: t.Sequence[str] = (),
+    reason: str = "",
 ) -> Outcome:
-    """The outcome of a command, of which there is evidence if it changed the run."""
+    """Gives the outcome of a command back; where it changed the run, and this was to ``write``, writes the entry of
+    ``action``."""
     if write and outcome.changed:
         run = outcome.run
-        deed = Deed(action=action, kind=KIND, name=run.name, digest=run.status.digest, message=message, members=members)
+        deed = Deed(action=action, kind=KIND, name=run.name, digest=run.status.digest, message=message, members=members,
+                    reason=reason)  # fmt: skip
         testify(session, deed)
     return outcome
 
@@ -56,7 +64,8 @@ def commanded(
 def defined(
     session: Session, outcome: Outcome, write: bool, src: t.Sequence[str] | None = None, approved: str = ""
 ) -> Outcome:
-    """The outcome of a definition, of which there is evidence if it made the run, or made it another one."""
+    """Gives the outcome of a definition back; where it made the run, or made it another one, and this was to ``write``,
+    writes the entry RUN_DEFINED with all members of the run."""
     if write and outcome.changed:
         run = outcome.run
         names = [row.name for row in run_of(run).members]
@@ -75,14 +84,15 @@ def defined(
 
 
 def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
-    """Whether the run is gone now, of which there is evidence then."""
+    """Gives ``gone`` back; where it is true, and this was to ``write``, writes the entry that the run was deleted."""
     if gone and write:
         testify(session, Deed(action=RUN_DELETED, kind=KIND, name=name))
     return gone
 
 
 def answered(session: Session, done: Completed, reason: str, write: bool) -> Completed:
-    """A gate that was approved or refused, of which there is evidence if this call did it."""
+    """Gives back what became of a gate; where this call approved or refused it, and was to ``write``, writes the entry
+    of that."""
     if write and done.changed:
         gate = done.gate
         doubt = "" if done.verified else "; nobody vouches for the name"

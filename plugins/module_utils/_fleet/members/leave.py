@@ -47,8 +47,9 @@ Ours = t.Container[tuple[str, str]]
 @dataclass(frozen=True, kw_only=True)
 class LeaveRequest:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
-    members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``patience`` is how
-    many seconds to wait until what is deleted is gone.
+    members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``max_removals`` is
+    how many clusters a placement may lose, a number or a share such as ``30%``; ``patience`` is how many seconds to
+    wait until what is deleted is gone.
     """
 
     names: tuple[str, ...]
@@ -62,7 +63,8 @@ class LeaveRequest:
 @dataclass(frozen=True, kw_only=True)
 class Left:
     """Outcomes by member and placement; ``unreachable`` members were forgotten with what is on them, and ``doubles``
-    because their cluster is a member under another name. ``others`` are placements of other records, left alone.
+    because their cluster is a member under another name. ``others`` are placements of other records, left alone;
+    ``failed`` says why members stayed.
     """
 
     left: tuple[str, ...] = ()
@@ -118,7 +120,9 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             _refuse_busy(records, names)
             _check_brakes(records, names, doubles, wish)
             writing = Writing(permit=keeper.check, say=session.say)
-            testimony = stack.enter_context(attested(session, _deed(names, wish), write=bool(names)))
+            testimony = stack.enter_context(
+                attested(session, _deed(names, wish, _any_holds(records, names)), write=bool(names))
+            )
             emptied = [name for name in names if name in asked and name not in unreachable]
             done = in_parallel({name: _emptied(clients, name, wish, ours, writing) for name in emptied}, told=told)
             failed = (*damaged, *_failed(done))
@@ -135,9 +139,16 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     return replace(found, left=gone, outcomes=_outcomes(done), doubles=stayed, failed=failed)
 
 
-def _deed(names: t.Sequence[str], wish: LeaveRequest) -> Deed:
+def _deed(names: t.Sequence[str], wish: LeaveRequest, holding: bool) -> Deed:
     said = "what was placed there is removed" if wish.remove else "what was placed there stays"
+    said = said if holding else "nothing was placed there"
     return Deed(action=LEFT, kind="MemberCluster", members=names, message=said)
+
+
+def _any_holds(records: Records, names: t.Iterable[str]) -> bool:
+    """Whether anything is placed on any of them, by the records."""
+    bound = _by_cluster(records)
+    return any(name in bound for name in names)
 
 
 def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ from ..._kube.client import KubeClient, Timeouts
 from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
 from ..audit.evidence import Deed, Testimony, attested
-from ..members.members import Clients, members_to_write, open_clients, recorded_members
+from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members
 from ..session import Session
 from .deleting import OPERATION, NodeDeletion, delete_nodes
 from .draining import MERGE, NODES, Document
@@ -55,6 +55,7 @@ PROTECTED, UNPROTECTED = "protected", "unprotected"
 NO_POOL, NO_OBJECT = "no-such-pool", "no-such-object"
 POOLS = f"/apis/{API_VERSION}/nodepools"
 NAMED = 10
+ATTEMPTS = 5
 _ATTESTED = {
     STOPPED: POOL_STOPPED,
     RELEASED: POOL_RELEASED,
@@ -120,7 +121,8 @@ def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``,
     ``no-such-object``, ``drift-without-consent``, ``subnet-routes-unconfirmed``, ``invalid-label-selector``, as of
     ``driver_problems`` and ``read_patches``, and of a member that cannot be read. ``partly-written`` is among those of
-    a write that failed after others, and names these."""
+    a write that failed after others, and names these. What others write while it is judged (Karpenter writes into
+    its NodePools) is read and judged anew, ATTEMPTS times in all; ``conflict`` then."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
         hint = f"there are: {', '.join(members) or 'none'}"
@@ -129,10 +131,22 @@ def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     waits = Timeouts.connecting(wish.reading.timeout)
     fleet = {name: each.fleet for name, each in one.items()}
     with open_clients(session, fleet, timeout=waits, strict=write) as clients:
-        snapshot = read_members(one, clients, wish.reading, session.clock())
-        if snapshot.problems:
-            raise FleetError.of(snapshot.problems)
-        return _Manual(session, clients, snapshot.members[0], wish, write).done()
+        for _attempt in range(ATTEMPTS - 1):
+            try:
+                return _judged(session, clients, one, wish, write)
+            except FleetError as error:
+                if [each.code for each in error.problems] != ["conflict"]:
+                    raise
+        return _judged(session, clients, one, wish, write)
+
+
+def _judged(
+    session: Session, clients: Clients, one: t.Mapping[str, Member], wish: ManualWish, write: bool
+) -> ManualReport:
+    snapshot = read_members(one, clients, wish.reading, session.clock())
+    if snapshot.problems:
+        raise FleetError.of(snapshot.problems)
+    return _Manual(session, clients, snapshot.members[0], wish, write).done()
 
 
 class _Manual:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -48,6 +49,7 @@ from .rotation_record import (
     record_begun,
     rotation_document,
     rotation_state,
+    status_once_stopped,
 )
 from .rotation_steering import LOOK, RotationSteering, unreadable
 from .rotation_words import RotationTelling
@@ -72,8 +74,8 @@ class RotationWish:
 @dataclass(frozen=True, kw_only=True)
 class RotationReport:
     """A rotation as it stands, or would begin. ``due`` says of nodes that are not begun why they are to be replaced,
-    ``begins`` which begin now, both by ``member/node``;
-    ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was conducted."""
+    ``begins`` which begin now, both by ``member/node``; ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``,
+    ``why`` empty where nothing was conducted."""
 
     rotation: NodeRotation
     state: RotationState
@@ -142,14 +144,15 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
 
 
 def stopped(session: Session, name: str, write: bool) -> RotationReport:
-    """Asks for no more nodes to be begun; whoever conducts, or the next one, lets those in flight end. Nothing is
-    written without ``write``. FleetError as of ``ask_to_stop``."""
+    """Asks for no more nodes to be begun; whoever conducts, or the next one, lets those in flight end, and without any
+    the rotation ends at once. Without ``write`` nothing is written, and only ``changed`` says what would be. FleetError
+    as of ``ask_to_stop``."""
     if write:
-        changed = commanded(session, ROTATION_STOPPED, name, ask_to_stop(session.records, name))
+        changed = commanded(session, ROTATION_STOPPED, name, ask_to_stop(session.records, name, session.clock()))
         rotation = recorded(NodeRotation, rotation_document(session.records, name))
     else:
         rotation = recorded(NodeRotation, rotation_document(session.records, name))
-        changed = not (rotation.status.stop_requested or rotation_state(rotation).done)
+        changed = status_once_stopped(rotation, session.clock()) is not None
     return RotationReport(rotation=rotation, state=rotation_state(rotation), changed=changed)
 
 
@@ -224,9 +227,15 @@ def _asked(session: Session, name: str, given: NodeManifests) -> _AskedRotation:
         given=given,
     )
     if found.going and encode(found.before.spec) != encode(rotation.spec):
-        hint = "carry it on as it is, or stop it first (state stopped, then conducted)"
-        raise FleetError("rotation-begun", "it has begun, and the file says something else by now", name, hint)
+        raise FleetError("rotation-begun", "it has begun, and the file says something else", name, _instead(found))
     return found
+
+
+def _instead(asked: _AskedRotation) -> str:
+    """What to type for it to go on, or to end so that it can be begun by the file that is there now."""
+    command = f"ansible-playbook gitops.fleet.rotate -e {shlex.quote(f'rotation={asked.ground.rotation.name}')}"
+    ends = f", then {command} until nodes in flight have ended" if asked.state.in_hand else ""
+    return f"carry it on as it was begun: {command}; or stop it: {command} -e state=stopped{ends}, and begin it anew"
 
 
 def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str, Member]:

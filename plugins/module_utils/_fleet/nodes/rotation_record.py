@@ -7,12 +7,13 @@ told to stop, deleted."""
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
-from ..._core.disruption.rotation.decide import DONE, RUNNING, acts_in_flight, outcome
+from ..._core.disruption.rotation.decide import DONE, RUNNING, acts_in_flight, outcome, stopped_at_once
 from ..._core.disruption.rotation.state import BLOCKED, ENDED, GIVEN_UP, ROTATED, RotationState
 from ..._core.errors import FleetError
 from ..._core.objects.api_groups import FLEET_API
-from ..._core.objects.clusters.node_rotation import NodeRotation
+from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationStatus
 from ..._core.schema.codec import decode, encode
 from ..._store.records import Record, Records, replaced
 from ..recorded import DAMAGED, recorded
@@ -33,22 +34,13 @@ class RotationBook:
         self.name = name
 
     def read(self, document: Record) -> RotationState:
-        """FleetError ``record-damaged``."""
+        """The state in the document, whose rotation is remembered. FleetError ``record-damaged``."""
         self.rotation = recorded(NodeRotation, document)
         return rotation_state(self.rotation)
 
     def written(self, document: Record, state: RotationState, epoch: int) -> Record:
         """The document with this state. It counts once it is ``kept``."""
-        status = replace(
-            self.rotation.status,
-            phase=STOPPED_PHASE if state.done and self.rotation.status.stop_requested else _PHASES[outcome(state)],
-            rotated=state.count(ROTATED),
-            left=len(state.nodes) - state.count(*ENDED),
-            failed=state.count(GIVEN_UP, BLOCKED),
-            message=state.halted,
-            epoch=epoch,
-            state=encode(state),
-        )
+        status = _status(replace(self.rotation.status, epoch=epoch), state)
         self._written = replace(self.rotation, status=status)
         return {**document, "status": encode(status)}
 
@@ -64,6 +56,19 @@ class RotationBook:
         """``rotation-deleted``, to be raised."""
         message = "the rotation was deleted while it was carried out; nodes that were cordoned stay so"
         return FleetError("rotation-deleted", message, f"{KIND}/{self.name}", "uncordon them by kubectl uncordon")
+
+
+def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationStatus:
+    """What the record says of the state."""
+    return replace(
+        before,
+        phase=STOPPED_PHASE if state.done and before.stop_requested else _PHASES[outcome(state)],
+        rotated=state.count(ROTATED),
+        left=len(state.nodes) - state.count(*ENDED),
+        failed=state.count(GIVEN_UP, BLOCKED),
+        message=state.halted,
+        state=encode(state),
+    )
 
 
 def rotation_state(rotation: NodeRotation) -> RotationState:
@@ -83,7 +88,8 @@ def has_begun(rotation: NodeRotation) -> bool:
 
 
 def is_waiting(rotation: NodeRotation) -> bool:
-    """Whether a schedule carries the rotation on: it has begun, and not ended or begins again as nodes grow old.
+    """Whether a schedule carries the rotation on: it has begun, and not ended or begins again as nodes grow old, unless
+    it was stopped, was halted or gave nodes up.
 
     One that belongs to an update run is carried on by that. Only age makes a node due again that was replaced, and
     later: what is due for its version or image might be so after every replacement. FleetError ``record-damaged``.
@@ -133,23 +139,34 @@ def record_begun(
     raise FleetError("conflict", "somebody else has begun or written it meanwhile", f"{KIND}/{rotation.name}", hint)
 
 
-def ask_to_stop(records: Records, name: str) -> bool:
-    """Says in the record that no more nodes are to be begun; whether that is news: not if it was said, or the rotation
-    is over. A conductor meets it and goes on. FleetError ``no-such-rotation``, ``record-damaged``, ``conflict``."""
+def ask_to_stop(records: Records, name: str, now: datetime) -> bool:
+    """Says in the record that no more nodes are to be begun, and ends the rotation where none is in flight; whether
+    that is news: not if it was said, or the rotation is over. A conductor meets it and goes on. FleetError
+    ``no-such-rotation``, ``record-damaged``, ``conflict``."""
     for _attempt in range(_ATTEMPTS):
         document = rotation_document(records, name)
-        rotation = recorded(NodeRotation, document)
-        if rotation.status.stop_requested or rotation_state(rotation).done:
+        status = status_once_stopped(recorded(NodeRotation, document), now)
+        if status is None:
             return False
-        status = encode(replace(rotation.status, stop_requested=True))
-        if replaced(records, {**document, "status": status}) is not None:
+        if replaced(records, {**document, "status": encode(status)}) is not None:
             return True
     raise FleetError("conflict", "the rotation is being written all the time", name, "try again")
 
 
+def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationStatus | None:
+    """The status of a recorded rotation after ``ask_to_stop``; None where that changes nothing. FleetError
+    ``record-damaged``."""
+    state = rotation_state(rotation)
+    over = stopped_at_once(state, now)
+    if state.done or (rotation.status.stop_requested and over is None):
+        return None
+    status = replace(rotation.status, stop_requested=True)
+    return status if over is None else _status(status, over)
+
+
 def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bool:
-    """Deletes the record; whether there was one. FleetError ``rotation-in-flight`` where nodes are cordoned by it, or
-    its record cannot be read, unless ``force``."""
+    """Deletes the record, if it is to ``write``; whether there was one. Without ``force`` FleetError
+    ``rotation-in-flight`` where nodes are cordoned by it, ``record-damaged`` where that cannot be read."""
     document = records.get(KIND, name)
     if document is None:
         return False

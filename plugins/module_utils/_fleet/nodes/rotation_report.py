@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from datetime import datetime
 
 from ..._core.disruption.origins import EXTERNAL, MANUAL
 from ..._core.disruption.rotation.state import BLOCKED, GIVEN_UP, ROTATED, NodeProgress
@@ -29,8 +30,8 @@ def rotation_name(name: str, given: NodeManifests) -> str:
 
 
 def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
-    """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code and message. A rotation that leaves nodes behind
-    is never done."""
+    """Outcome (``done``, ``partial``, ``failed``, ``waiting``), code (``nodes-left``, ``waiting``, ``time-limit``,
+    ``interrupted``; empty if it is done) and message. A rotation that leaves nodes behind is never done."""
     state = report.state
     if state.done:
         left = [f"{each.name}: {each.text}" for each in state.nodes if each.phase in _LEFT]
@@ -46,7 +47,8 @@ def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
 
 
 def report_data(report: RotationReport) -> dict[str, t.Any]:
-    """For results: each node with its phase, what holds it, and the origin of its disruption."""
+    """The rotation as the result of its verb has it, where the keys are documented: each node with its phase, what
+    holds it, and the origin of its disruption; instants as text."""
     held = {each.name: [one.as_dict() for one in each.blockers] for each in report.waits}
     return {
         "name": report.rotation.name,
@@ -72,6 +74,12 @@ def report_data(report: RotationReport) -> dict[str, t.Any]:
         "resume_at": write_time(report.resume_at) if report.resume_at else "",
         "notes": [each.as_dict() for each in report.notes],
     }
+
+
+def opens_at(report: RotationReport) -> datetime | None:
+    """When a budget or a window opens that the rotation waits for, if that is when it goes on."""
+    told = {one.about.get("until") for each in report.waits for one in each.blockers}
+    return report.resume_at if report.resume_at and write_time(report.resume_at) in told else None
 
 
 def _origin(node: NodeProgress) -> str:

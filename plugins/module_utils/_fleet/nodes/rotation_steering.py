@@ -17,9 +17,10 @@ from ..._core.disruption.members.member_nodes import (
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.disruption.rotation import decide as machine
-from ..._core.disruption.rotation.input import OtherNode, RotationInput, cluster_in_name
+from ..._core.disruption.rotation.input import OtherNode, RotationInput, cluster_in_name, scopes_left
 from ..._core.disruption.rotation.progress import ADD_NODE, RELEASE, RotationAct
 from ..._core.disruption.rotation.state import RETURNING, RotationState, limit_end
+from ..._core.disruption.rotation.wake import shut
 from ..._core.errors import FleetError
 from ..._core.machine import Blocker, Decision, HeldBack
 from ..._store.records import Lease
@@ -84,6 +85,7 @@ class RotationSteering:
         self._failed: dict[str, str] = {}
         self._stuck: dict[str, _Stuck] = {}
         self._waits: tuple[HeldBack, ...] = ()
+        self._shut: t.Callable[[], bool] = lambda: False
 
     @property
     def waits(self) -> tuple[HeldBack, ...]:
@@ -105,11 +107,12 @@ class RotationSteering:
         """As ``_core.disruption.rotation.decide``; keeps who waits for what."""
         found = machine.decide(state, seen, now)
         self._waits = found.waits
+        self._shut = lambda: shut(found.state, seen, scopes_left(found.state, seen, now))
         return found
 
     def acts_in_flight(self, state: RotationState) -> tuple[RotationAct, ...]:
-        """What is waited for too: a node that has gone, until the next one is ready, keeps the conductor here. One that
-        cannot be let go does not."""
+        """As of the rotation's decider, and AWAIT for each node that has gone until the next one is ready, so that the
+        conductor stays; without nodes that cannot be let go just now."""
         gone = (each for each in state.nodes if each.phase == RETURNING)
         awaited = (RotationAct(AWAIT, each.name, each.pool, each.attempts) for each in gone)
         flying = (each for each in machine.acts_in_flight(state) if each.operation not in self._stuck)
@@ -118,7 +121,8 @@ class RotationSteering:
     def clear(
         self, decision: Decision[RotationState, RotationAct], seen: RotationInput, now: datetime
     ) -> RotationInput | None:
-        """Nothing is begun on what was read some time ago, nor while another rotation decides what it begins."""
+        """None if what was decided may begin: members were read just now, and it is our turn, or nodes are only let go.
+        Else reads members, takes the turn if another rotation does not have it, and gives what is seen by then."""
         if all(each.kind == RELEASE for each in decision.acts):
             self._others.end_turn()
             return None
@@ -134,11 +138,11 @@ class RotationSteering:
         return self._sight(decision.state, now)
 
     def before_store(self, decision: Decision[RotationState, RotationAct]) -> RotationState:
-        """Nothing that could not be found out later."""
+        """The state as decided; nothing is added to it."""
         return decision.state
 
     def stored(self, state: RotationState, lease: Lease) -> None:
-        """From now on others see what this one has begun."""
+        """Gives the turn back: from now on other rotations see in the records what this one has begun."""
         self._others.end_turn()
 
     def carry_out(self, act: RotationAct, state: RotationState, resumed: bool) -> RotationChange | None:
@@ -173,7 +177,8 @@ class RotationSteering:
                 yield _released(each.operation)
 
     def keep(self, state: RotationState, now: datetime) -> None:
-        """A node that could not be let go is tried again now and then: somebody may give us the right to."""
+        """Gives the turn back, renews leases on members, and every 30 s tries again to let go of nodes where that
+        failed: somebody may give us the right to."""
         self._others.end_turn()
         self._workers.holds.keep()
         for act in machine.acts_in_flight(state):
@@ -187,13 +192,17 @@ class RotationSteering:
         return state.done and not machine.acts_in_flight(state)
 
     def next_look(self) -> datetime | None:
-        """Pods come and go, and so do what holds them and who does not answer."""
+        """When members are read again, ``interval`` after the last time: where a node waits, for pods come and go, or a
+        member is unknown. None where nothing is, and where nodes wait for nothing but budgets and windows of which it
+        is known when they open."""
         if self._looked is None or not (self.waits or self._unknown):
+            return None
+        if not (self._unknown or self._stuck) and self._shut():
             return None
         return self._looked + self._interval
 
     def wait(self, seconds: float) -> object:
-        """Until work on a node has ended, at most so many seconds."""
+        """Blocks until work on a node has ended, at most so many seconds; gives None."""
         self._workers.wait(seconds)
         return None
 

@@ -11,9 +11,13 @@ from datetime import datetime
 
 from ..._core.disruption.origins import EXTERNAL, MANUAL
 from ..._core.disruption.rotation.state import (
+    BLOCKED,
     DRAINING,
     GIVEN_UP,
+    RETURNING,
     ROTATED,
+    SURGING,
+    WAITING,
     NodeProgress,
     RotationState,
 )
@@ -21,7 +25,16 @@ from ..._core.machine import HeldBack
 from ..._core.values.instants import write_time
 from ..._core.values.listed import listed
 
-SHOWN = 10
+SHOWN, COLUMNS = 10, 40
+_WORDS = {
+    WAITING: "waits",
+    SURGING: "stays until a new node is ready",
+    DRAINING: "draining",
+    RETURNING: "gone, a new node is awaited",
+    ROTATED: "gone",
+    BLOCKED: "left as it is",
+    GIVEN_UP: "given up",
+}
 
 
 @dataclass
@@ -36,34 +49,35 @@ class RotationTelling:
     _told: tuple[str, ...] = ()
 
     def begin(self, state: RotationState, now: datetime) -> None:
-        """What was known before is no news."""
+        """Notes where each node stands, which is no news later; tells nothing."""
         self._phases = {each.name: (each.phase, each.attempts) for each in state.nodes}
 
     def stored(self, state: RotationState, now: datetime) -> None:
-        """Who has ended or begun since, once it is recorded; who ended first, for others begin by that."""
+        """Tells which nodes have changed since, with lines in the journal; who ended first, for others begin by
+        that."""
         for each in sorted(state.nodes, key=lambda one: not one.ended):
             key = (each.phase, each.attempts)
             if self._phases.get(each.name) == key:
                 continue
             self._phases[each.name] = key
-            text = f": {each.text}" if each.text else ""
-            came = each.replacement.removeprefix(f"{each.name.partition('/')[0]}/")
-            new = f", {came} has come for it" if came and each.phase == ROTATED else ""
-            self.say(f"{self.name}: {each.name} {each.phase}{text}{new}")
+            self.say(f"{self.name}: {each.name} {_now(each)}")
             self._record(each)
 
     def waiting(self, state: RotationState, until: datetime | None, now: datetime) -> None:
-        """Who waits for what, as long as that is news."""
+        """Tells who waits for what, and until when, if that is other than what was told last."""
+        groups = _alike(self.waits())
         lines = tuple(waits_lines(self.waits()))
         if lines != self._told:
             self._told = lines
-            for line in lines:
-                self.say(f"{self.name}: {line}")
+            for text, names in groups.items():
+                own = f"NodeRotation {self.name} on {names[0].partition('/')[0]}: "
+                self.say(f"{self.name}: {_few(names)} {'wait' if len(names) > 1 else 'waits'}:")
+                self.say(f"{self.name}:   {text.replace(own, '')}")
             if until is not None and lines:
                 self.say(f"{self.name}: looked at again at {write_time(until)}")
 
     def end(self, state: RotationState, why: str, now: datetime) -> None:
-        """What still waits then."""
+        """Tells what still waits then; nothing of a rotation that is done."""
         if not state.done:
             self.waiting(state, None, now)
 
@@ -78,12 +92,33 @@ class RotationTelling:
             self.event("GivenUp", f"{node.name}: {node.text}")
 
 
-def waits_lines(waits: t.Iterable[HeldBack]) -> list[str]:
-    """Nodes that wait for the same thing in one line."""
+def waits_lines(waits: t.Iterable[HeldBack], short: bool = False) -> list[str]:
+    """A line for each thing that nodes wait for, with at most SHOWN of their names, or, if it is to be ``short``, as
+    many as COLUMNS hold and at least one; in the order of the first."""
+    return [f"{_few(names) if short else listed(names, SHOWN)}: {text}" for text, names in _alike(waits).items()]
+
+
+def _alike(waits: t.Iterable[HeldBack]) -> dict[str, list[str]]:
+    """Nodes by what they wait for."""
     groups: dict[str, list[str]] = {}
     for each in waits:
         groups.setdefault("; ".join(one.text for one in each.blockers), []).append(each.name)
-    return [f"{listed(names, SHOWN)}: {text}" for text, names in groups.items()]
+    return groups
+
+
+def _few(names: t.Sequence[str]) -> str:
+    shown = 1
+    while shown < len(names) and len(", ".join(names[: shown + 1])) <= COLUMNS:
+        shown += 1
+    return listed(names, shown)
+
+
+def _now(node: NodeProgress) -> str:
+    """What happens to the node, or has; one that was replaced says by which."""
+    if node.phase == ROTATED and node.replacement:
+        return f"replaced by {node.replacement.removeprefix(node.name.partition('/')[0] + '/')}"
+    words = _WORDS.get(node.phase, node.phase)
+    return f"{words}: {node.text}" if node.text and node.code != "rotated" else words
 
 
 def _comes(node: NodeProgress) -> str:

@@ -24,6 +24,7 @@ from ..._core.overview.drift import (
 )
 from ..._core.overview.drift_look import other_records
 from ..._core.overview.matrix import PlacementColumn, decided_column, undecided_column
+from ..._core.overview.runs import in_order
 from ..._core.overview.since import changes, checked_report
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
 from ..._core.plan.document import PlacementPlan
@@ -66,7 +67,7 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
     plans, told = _plans(session, asked, ground.index)
     charts = (run_charts(session, asked.forecast), staged_charts(session.records), rotation_charts(session.records))
     damaged = (problem for _found, problems in charts for problem in problems)
-    pools, unread = pool_calendars(session.records, (*asked.pools, *asked.resources), members, asked.facts, now)
+    pools, unread = pool_calendars(session.records, asked.pools, asked.resources, members, asked.facts, now)
     return Overview(
         title=asked.title,
         made_at=now,
@@ -74,7 +75,7 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
         place=session.records.place,
         clusters=tuple(_clusters(ground.index, members, asked.facts, now)),
         placements=tuple(_columns(ground, statuses, plans)),
-        runs=tuple(chart for found, _problems in charts for chart in found),
+        runs=in_order(chart for found, _problems in charts for chart in found),
         pools=pools,
         drift=_drift(ground, statuses, asked.look),
         supposed=_supposed(session, asked),
@@ -85,8 +86,8 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
 
 
 def with_changes(document: dict[str, t.Any], earlier: str) -> dict[str, t.Any]:
-    """The document, with what has changed since the report in a file. FleetError ``report-missing``, and those of
-    ``checked_report``."""
+    """The document of an overview with two keys more: ``since``, when the report in the file ``earlier`` was made, and
+    ``changes``, a row for each. FleetError ``report-missing``, ``report-invalid``, and those of ``checked_report``."""
     hint = "the first report of a fleet is made without the option since"
     old = checked_report(json_file(earlier, "report-missing", "report-invalid", hint), earlier)
     found = [each.as_dict() for each in changes(old, document)]

@@ -15,21 +15,28 @@ from ..._core.objects.karpenter.node_pool import KIND
 from ..._core.objects.updates.update_run import NODE_IMAGE_ONLY
 from ..._core.overview.calendar import PoolCalendar, frozen, pool_calendar
 from ..._core.updates.timing.maintenance import NamedFreeze
-from ..._store.manifests import read_manifests
+from ..._core.values.listed import listed
+from ..._store.manifests import Manifest, read_manifests
 from ..._store.records import Records
 from ..members.members import Member
+from ..nodes.sources import KIND as ROTATION
 from ..updates.constraints import StartConstraints
 
 
 def pool_calendars(
     records: Records,
     src: t.Sequence[str],
+    beside: t.Sequence[str],
     members: t.Mapping[str, Member],
     facts: FactsSnapshot | None,
     now: datetime,
 ) -> tuple[tuple[PoolCalendar, ...], tuple[Problem, ...]]:
-    """One for each pool and each number of nodes; FleetError with all that is wrong with the files."""
-    pools = [each for each in read_manifests(dict.fromkeys(src)) if each.document.get("kind") == KIND] if src else []
+    """One for each NodePool of the files and each number of nodes that clusters have of it, by ``facts`` or else by the
+    members' records; one without a number where none has any. ``src`` was given for calendars, ``beside`` may have some
+    too. And what is to be told: that ``src`` has no NodePool, and what is wrong with recorded freezes, which are left
+    out then. FleetError with all that is wrong with the files."""
+    paths = dict.fromkeys((*src, *beside))
+    pools = _pools(read_manifests(paths) if paths else ())
     sizes = _sizes(members, facts) if pools else {}
     start = now.replace(minute=0, second=0, microsecond=0)
     found = []
@@ -40,7 +47,22 @@ def pool_calendars(
         if not known:
             found.append(pool_calendar(each.document, each.where, start, None))
     freezes, problems = _freezes(records, now) if found else ({}, ())
-    return tuple(frozen(each, freezes) for each in found), problems
+    return tuple(frozen(each, freezes) for each in found), (*_without(src), *problems)
+
+
+def _pools(manifests: t.Iterable[Manifest]) -> list[Manifest]:
+    return [each for each in manifests if each.document.get("kind") == KIND]
+
+
+def _without(src: t.Sequence[str]) -> t.Iterator[Problem]:
+    """That none of what was given for calendars is a NodePool."""
+    given = read_manifests(src) if src else ()
+    if not src or _pools(given):
+        return
+    rotations = any(each.document.get("kind") == ROTATION for each in given)
+    message = f"no NodePool is in {'it' if len(src) == 1 else 'them'}, so that there is no calendar"
+    beside = "budgets of a NodeRotation are shown by gitops.fleet.budgets with the variable rotations"
+    yield Problem("no-node-pool", message, listed(src, 3), beside if rotations else "")
 
 
 def _freezes(records: Records, now: datetime) -> tuple[t.Mapping[str, t.Sequence[NamedFreeze]], tuple[Problem, ...]]:

@@ -25,7 +25,8 @@ from ..._core.overview.drift import (
     drift_rows,
 )
 from ..._core.overview.drift_look import other_records
-from ..._core.overview.matrix import failing
+from ..._core.overview.matrix import failing, late
+from ..._core.overview.run_needs import run_needs
 from ..._core.overview.runs import MEMBER, NODE, UPDATE_RUN, RunChart
 from ..._core.overview.today import FleetToday, MemberToday, PlacementsHeld, fleet_today, member_today
 from ..._core.schema.meta import ObjectMeta
@@ -56,6 +57,7 @@ class _Gathered:
     problems: list[Problem] = field(default_factory=list)
     held: dict[str, int] = field(default_factory=dict)
     failing: dict[str, dict[str, str]] = field(default_factory=dict)
+    late: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def listed(self, documents: t.Callable[[], t.Iterable[Record]]) -> t.Iterable[Record]:
         try:
@@ -79,8 +81,8 @@ def gather_today(
     placement_records: t.Iterable[Record],
     look: DriftLook | None = None,
 ) -> Today:
-    """A row of every FleetMember and MemberCluster that is given as it is recorded, with what the records hold of
-    placements and of runs, and what a ``look`` for drift has found. What is damaged is told and left out."""
+    """A row by name for every FleetMember and MemberCluster that is given as it is recorded, with what the records hold
+    of placements and of runs, and what a ``look`` for drift has found. What is damaged is told and left out."""
     found = _Gathered(session.clock())
     clusters = {each.name: each for each in found.each(cluster_records, lambda one: decoded(MemberCluster, one))}
     members = {each.name: each for each in found.each(member_records, lambda one: decoded(FleetMember, one))}
@@ -91,14 +93,17 @@ def gather_today(
             clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)),
             members.get(name),
             found.now,
-            held=PlacementsHeld(holds=found.held.get(name, 0), failing=found.failing.get(name, {})),
+            held=PlacementsHeld(
+                holds=found.held.get(name, 0), failing=found.failing.get(name, {}), late=found.late.get(name, {})
+            ),
             **({"drift": drift.clusters[name]} if name in drift.clusters else {}),
             runs=runs.get(name, ()),
         )
         for name in sorted({*clusters, *members})
     ]
     notes = (*other_records(look, session.records.place), *_upgraded_since(charts, rows), *found.problems)
-    return Today(fleet=fleet_today(rows, drift.whole, drift.rows), notes=tuple(dict.fromkeys(notes)))
+    fleet = fleet_today(rows, drift.whole, drift.rows, run_needs(charts))
+    return Today(fleet=fleet, notes=tuple(dict.fromkeys(notes)))
 
 
 def _placed(
@@ -118,6 +123,8 @@ def _placed(
             found.held[cluster] = found.held.get(cluster, 0) + 1
         for cluster, why in failing(status).items():
             found.failing.setdefault(cluster, {})[name] = why
+        for cluster, why in late(status).items():
+            found.late.setdefault(cluster, {})[name] = why
         recorded += drift_rows(name, status)
     return drift_known(recorded, applied, look)
 

@@ -14,7 +14,7 @@ from functools import partial
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.plan.document import LOST, PlacementPlan
-from ..._core.plan.reached import reached
+from ..._core.plan.reached import awaited, reached
 from ..._core.plan.status import placement_status
 from ..._core.rollout.rolling.decide import RolloutSeen, RolloutState
 from ..._core.schema.codec import encode
@@ -44,7 +44,7 @@ from .recorded import RecordedPlacement, placement_of
 from .reported.in_namespace import StatusInNamespace
 from .reported.mirror import mirrored
 from .rollout import MemberAct, Reach, RolloutSteering
-from .rollout_words import RolloutTelling, Waiting, plan_counts
+from .rollout_words import RolloutTelling, Waiting, available_words, plan_counts
 from .staged.hand_over import clusters_to_look_at, hand_over, held_back
 from .write_records import Writer
 
@@ -134,7 +134,8 @@ def carry_out(
     need there what an earlier one brings. One that waits for its members holds back no other.
 
     Placements that another run holds or has changed are passed over and named. When this run is told to end, or its
-    records fail, nothing further is begun, and what was written is told. The problems are raised if nothing was done.
+    records fail, nothing further is begun, and what was written is told. The problems (``lease-held``,
+    ``records-moved``, ``interrupted``, those of the records) are raised if nothing was done; so is ``no-workers``.
     """
     with Interrupts() as told, contextlib.ExitStack() as stack:
         ways = replace(ways, diagnoses=True)
@@ -194,7 +195,8 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     refuse_to_begin(work.told())
     due = bool(new) or changes(each, looked)
     status = _status(each, {name: replace(one, done=True) for name, one in looked.items()}, plan, work)
-    if not due and not _differs(plan, each, status):
+    waits = work.ways.rollout.to_the_end and awaited(each, looked)
+    if not due and not waits and not _differs(plan, each, status):
         tally.outcomes[each.name], tally.statuses[each.name] = looked, status
         _mirror(work, each, tally)
         return None
@@ -340,8 +342,7 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
         )
     done = sum(1 for outcome in outcomes.values() if outcome.applied)
     far = reached(current, outcomes)
-    available = f", {far.available} of {far.clusters} available" if far else ""
-    work.session.say(f"{current.name}: {done} of {len(outcomes)} clusters done{available}")
+    work.session.say(f"{current.name}: {done} of {len(outcomes)} clusters done{available_words(far)}")
     if work.ways.rollout.applied_only:
         work.session.say(f"{current.name}: applied was enough; no wave waited until its clusters were available")
 

@@ -96,7 +96,7 @@ class BindingJournal:
         generation = 1 if old is None else old["metadata"]["generation"] + (spec != old["spec"])
         held = RolloutBinding(binding=_stamped(held.binding, generation))
         metadata: Document = (
-            {**self._key.kept(held.name), "labels": self._key.labels} if old is None else old["metadata"]
+            {**self._key.kept_metadata(held.name), "labels": self._key.labels} if old is None else old["metadata"]
         )
         annotations = _annotations(held.binding)
         metadata = {key: each for key, each in metadata.items() if key != "annotations"}

@@ -25,7 +25,7 @@ from ..._core.plan.document import (
 from ..._core.plan.looked import Looked, looked_at
 from ..._core.plan.member import NOT_GONE
 from ..._core.plan.outcome import APPLY_FAILED
-from ..._core.values.approved_digest import approves, lack
+from ..._core.values.approved_digest import approves, too_short_words
 from ..._kube.access import ready
 from ..._kube.parallel import in_parallel
 from ..keeping import STOPS
@@ -38,8 +38,8 @@ CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
 
 
 def failures(outcomes: t.Mapping[str, Outcomes]) -> tuple[Problem, ...]:
-    """Everything that failed or could not be reached, by placement and cluster; what this run itself left when it had
-    to end is told as a whole."""
+    """Everything that failed (``not-applied``, ``not-gone``, ``refused-on-member``) or could not be reached, by
+    placement and cluster; without what this run itself left when it had to end, which is told as a whole elsewhere."""
     found = []
     for placement, by_cluster in outcomes.items():
         for cluster, outcome in by_cluster.items():
@@ -83,8 +83,8 @@ def seen(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outcomes]) -
 
 
 def unrecorded(place: str, members: t.Container[str], facts: FactsSnapshot | None) -> tuple[Problem, ...]:
-    """That a plan is one of a fleet that the records at ``place`` do not know: what it says of gains and losses is not
-    true of the fleet."""
+    """One problem where a plan is made from ``facts`` of a fleet of which the records at ``place`` know no member, and
+    which do not carry what is held: what it says of gains and losses is not true of the fleet. Else none."""
     if members or facts is None or facts.held is not None:
         return ()
     text = (
@@ -96,7 +96,7 @@ def unrecorded(place: str, members: t.Container[str], facts: FactsSnapshot | Non
 
 
 def check_brakes(plan: FleetPlan) -> None:
-    """Raises all brakes that stop the plan, each with the option that lifts it."""
+    """FleetError with all brakes that stop the plan, codes as of ``braked``."""
     stopped = stopping(plan)
     if stopped:
         raise FleetError.of(stopped)
@@ -108,7 +108,8 @@ def stopping(plan: FleetPlan) -> list[Problem]:
 
 
 def braked(plans: t.Iterable[PlacementPlan]) -> list[Problem]:
-    """The brakes that stop any of the plans, each once, with the option that lifts it."""
+    """The brakes that stop any of the plans, each once, as ``brake-max-removals`` and so on, with the option that lifts
+    it."""
     found = [
         Problem(
             f"brake-{brake.name.replace('_', '-')}",
@@ -124,7 +125,7 @@ def braked(plans: t.Iterable[PlacementPlan]) -> list[Problem]:
 
 
 def unfulfilled(plan: FleetPlan) -> list[Problem]:
-    """The placements that get fewer clusters than their policies ask for."""
+    """A problem ``unfulfilled`` for each placement that gets fewer clusters than its policy asks for."""
     hint = "placement_info with explain tells what is against a cluster"
     return [
         Problem("unfulfilled", f"{each.picked} of {each.wanted} clusters that the policy asks for", each.name, hint)
@@ -137,11 +138,9 @@ def check_digest(plan: FleetPlan, approved: str) -> None:
     """FleetError ``digest-mismatch`` when another plan than the approved one would be carried out. The rest of a plan
     that was begun under ``approved`` passes too, and so does all where that is empty."""
     if approved and not approves(approved, plan.digest) and not _was_begun(plan, approved):
-        raise FleetError(
-            "digest-mismatch",
-            f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}{lack(approved)}",
-            hint="plan again, compare, and have the new digest approved",
-        )
+        message = f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}"
+        hint = "plan again, compare, and have the new digest approved"
+        raise FleetError("digest-mismatch", f"{message}{too_short_words(approved)}", hint=hint)
 
 
 def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: Clients) -> None:

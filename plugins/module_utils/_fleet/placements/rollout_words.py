@@ -11,6 +11,7 @@ from datetime import datetime
 
 from ..._core.plan.document import GAINED, KEPT, LOST, PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
+from ..._core.plan.reached import Reached
 from ..._core.resources.availability import NOT_YET
 from ..._core.rollout.rolling.decide import RolloutState
 from ..._core.rollout.rolling.new_home import LIFTED, NEW_HOME
@@ -22,7 +23,8 @@ NAMED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """A rollout that has not come to its end: ``why`` as of ``conductor.loop.Ending``, who waits, and that in words."""
+    """A rollout that has not come to its end: ``why`` and ``resume_at`` as of ``conductor.loop.Ending``, who waits, and
+    that in words."""
 
     why: str
     rows: tuple[BindingWait, ...]
@@ -52,6 +54,16 @@ def plan_counts(plan: PlacementPlan) -> str:
     return f"{len(plan.objects)} objects; clusters " + ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
+def available_words(far: Reached | None) -> str:
+    """What follows the number of clusters that are done: on how many all is available, and how many keep what they
+    had; empty where nobody has looked."""
+    if far is None:
+        return ""
+    if not far.replacing:
+        return f", {far.available} of {far.clusters} available"
+    return "; ".join(filter(None, [f", the new version available on {far.available}", far.kept]))
+
+
 @dataclass
 class RolloutTelling:
     """Tells people what is about to be done, and who waits for whom, as long as that is news."""
@@ -67,13 +79,13 @@ class RolloutTelling:
         """Says nothing: first of all it is recorded."""
 
     def stored(self, state: RolloutState, now: datetime) -> None:
-        """What the placement is about to do, once all that is intended is recorded."""
+        """Says, the first time, what the placement is about to do: all that is intended is recorded now."""
         if not self._began:
             self._began = True
             self.say(f"{self.name}: {self.summary}")
 
     def waiting(self, state: RolloutState, until: datetime | None, now: datetime) -> None:
-        """The lines that are new."""
+        """Says who waits for whom, all lines of it, if that is other than what was said last."""
         lines = tuple(self.lines())
         if lines != self._told:
             self._told = lines
@@ -81,13 +93,14 @@ class RolloutTelling:
                 self.say(f"{self.name}: {line}")
 
     def end(self, state: RolloutState, why: str, now: datetime) -> None:
-        """What still waits then."""
+        """Says what still waits then, as ``waiting``; nothing of one that is settled."""
         if why != "settled":
             self.waiting(state, None, now)
 
 
 def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """Who waits for whom and what: clusters that wait for the same are told together."""
+    """A line for each thing that clusters wait for before they get what they shall hold, with at most NAMED of their
+    names; those that hold it and are not ready are for ``late_lines``."""
     groups: dict[tuple[t.Any, ...], list[BindingWait]] = {}
     for each in waits:
         if each.wants:
@@ -109,14 +122,15 @@ def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, Membe
 
 
 def late_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """The clusters that hold what they shall and are not ready, and what is missing there."""
+    """A line for each of the first NAMED clusters that hold what they shall and are not ready, with what is missing
+    there, and one that counts the others."""
     late = [each.cluster for each in waits if not each.wants]
     more = [f"and {len(late) - NAMED} more are not ready"] if len(late) > NAMED else []
     return [*(f"not ready: {lacking(name, outcomes.get(name))}" for name in late[:NAMED]), *more]
 
 
 def lacking(name: str, outcome: MemberOutcome | None) -> str:
-    """A cluster that is waited for, and what is missing there."""
+    """The name of a cluster that is waited for, and what is missing there by its outcome, if that is known."""
     if outcome is None:
         return name
     if outcome.error:

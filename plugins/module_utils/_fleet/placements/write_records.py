@@ -52,7 +52,8 @@ from .recorded import (
 @dataclass(frozen=True, kw_only=True)
 class Writer:
     """Writes under one lease for one placement. ``key`` seals Secrets. ``approved`` is the digest under which it is
-    carried out, empty where nobody had to approve it."""
+    carried out, empty where nobody had to approve it. FleetErrors are those of ``Records``: ``lease-lost``,
+    ``conflict`` and so on."""
 
     records: Records
     lease: Lease
@@ -112,7 +113,8 @@ class Writer:
             self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, snapshot_index(self.plan.resource_snapshot))
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
-        """Writes the placement's status, and an event for each condition that has become True. Gives the record."""
+        """Writes the placement's status, and an event for each condition that has become True, with one more for a
+        rollout that is completed as all is available. Gives the record."""
         new = encode(status)
         before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:
@@ -199,7 +201,7 @@ class Writer:
                 {
                     "apiVersion": PLACEMENT_API,
                     "kind": self.plan.key.kinds.resource_snapshot,
-                    "metadata": {**self.plan.key.kept(name), "labels": labels, "annotations": annotations},
+                    "metadata": {**self.plan.key.kept_metadata(name), "labels": labels, "annotations": annotations},
                     "spec": {"selectedResources": list(manifests)},
                 }
             )

@@ -19,7 +19,7 @@ from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import Terms
 from ..._core.updates.preflight import Judge
 from ..._core.updates.record.run_state import run_of
-from ..._core.updates.record.summary import in_one_line, refusal_of
+from ..._core.updates.record.summary import in_one_line, named_failures, refusal_of
 from ..._core.updates.releases import versions
 from ..._core.updates.releases.targets import target_of
 from ..._core.updates.run import MemberRow, RunState
@@ -80,12 +80,14 @@ from .steering import ApprovalRules, RunEnding, conduct_run
 from .steps.member_steps import MemberSteps, Pooling
 from .update_run import started
 
+NAMED = 5
 DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConductOptions:
-    """How to conduct. ``events`` is a file that gets a line of JSON for everything that happens, empty for none.
+    """How to conduct. ``drivers`` are their options by name; ``operations`` is a folder, empty for the usual one;
+    ``timeout`` is seconds to connect. ``events`` is a file that gets a line of JSON for what happens, empty for none.
     ``approved`` and ``src`` stand in the evidence: the digest that was given, and where manifests were read from."""
 
     drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
@@ -103,17 +105,21 @@ class ConductOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunVerdict:
-    """What it came to, in the words of every verb's result."""
+    """What it came to, in the words of every verb's result. ``brief`` names members that failed without their reasons,
+    for those who see these in the tree of the run; empty where the message is that brief."""
 
     outcome: str
     code: str = ""
     message: str = ""
+    brief: str = ""
 
 
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
-    """Starts the run if it never was, as ``who``, and conducts it.
+    """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
+    the target.
 
-    FleetError as of ``started`` and ``conduct_run``, and of drivers.
+    FleetError as of ``started``, ``conduct_run``, ``drivers_from``, ``refuse_target``, ``refuse_type``,
+    ``members_to_write`` and ``events_file``.
     """
     records, say = session.records, session.say
     members_to_write(session)
@@ -161,8 +167,9 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
 def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> tuple[Problem, ...]:
     """FleetError, before the run is recorded, for what could not be carried out: wrong drivers, members that these do
     not know, files that cannot be written, a version that none of their platforms has, a FleetMaintenance that is not
-    there. Else remarks on members that will be skipped; UIDs of new members are recorded by then, and the folder for
-    operations is made."""
+    there; codes are those of ``members_to_write``, ``drivers_from``, ``refuse_target``, ``refuse_type``,
+    ``without_cluster``, ``refuse_unwritable`` and ``StartConstraints.problems``. Else remarks on members that will be
+    skipped; UIDs of new members are recorded by then, and the folder for operations is made."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -176,7 +183,9 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
 
 
 def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Outcome:
-    """What ``carry_on`` would begin with: everything checked, nothing written, members only read."""
+    """The run as ``carry_on`` would begin with it: everything checked, nothing written, members only read. ``notes``
+    say which members may begin now, and what holds others. FleetError as of ``refuse_unfit``, and of ``started`` for a
+    run that never was."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -233,11 +242,14 @@ def _reached(version: str, target: str) -> bool:
 
 
 def verdict(ending: RunEnding) -> RunVerdict:
-    """Done only if every member is where it should be; a run that waits is no failure, one that lost members is."""
+    """Done only if every member is where it should be; a run that waits is no failure, one that lost members is
+    partial. Codes: ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``, ``interrupted``,
+    ``awaiting-approval``, ``waiting``; ``not-at-target``, ``not-all-members``; none if it is done."""
     status = derive(ending.state)
     rows = ending.state.members
     if ending.why == "settled" and status.state == FAILED:
-        return RunVerdict(outcome=FAILURE, code="run-failed", message=status.message)
+        failed = named_failures([row.name for row in rows if row.state == FAILED])
+        return RunVerdict(outcome=FAILURE, code="run-failed", message=status.message, brief=failed)
     refused = refusal_of(ending.state)
     if ending.why == "settled" and status.state == STOPPED and refused:
         message = f"{refused}; it stands until the gate is approved and the run is started again"
@@ -253,7 +265,8 @@ def verdict(ending: RunEnding) -> RunVerdict:
         if lost:
             told = (f"{row.name} {row.state}: {in_one_line(row.message, row.name) or row.reason}" for row in lost[:10])
             named = "; ".join(told)
-            return RunVerdict(outcome=PARTIAL, code="not-all-members", message=named)
+            brief = f"not upgraded: {listed([row.name for row in lost], NAMED)}"
+            return RunVerdict(outcome=PARTIAL, code="not-all-members", message=named, brief=brief)
         return RunVerdict(outcome=DONE)
     if ending.why != "waiting":
         code = "time-limit" if ending.why == "time-limit" else "interrupted"
@@ -264,8 +277,8 @@ def verdict(ending: RunEnding) -> RunVerdict:
 
 
 def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
-    """The folder where operations are kept from run to run: the ``given`` one, else one in the user's folder for
-    state."""
+    """The folder where operations are kept from run to run: the ``given`` one, made absolute, else
+    ``gitops-fleet/operations`` in the user's folder for state (``XDG_STATE_HOME``). Nothing is made."""
     if given:
         return Path(with_home(given, environ)).absolute()
     return Path(environ.get("XDG_STATE_HOME") or with_home("~/.local/state", environ), "gitops-fleet", "operations")

@@ -15,7 +15,7 @@ from ..._core.objects.clusters.fleet_maintenance import FleetMaintenance
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.release_catalog import ReleaseCatalog
 from ..._core.updates.releases.releases import Releases, releases, version_obstacle
-from ..._core.updates.run import MemberBlocker, MemberView
+from ..._core.updates.run import ClosedOpening, MemberBlocker, MemberView
 from ..._core.updates.timing.maintenance import Calendar, MaintainedMember, MemberTimes, calendar
 from ..._core.values.update_states import WINDOW_CLOSED
 from ..._core.windows.spans import Span
@@ -46,8 +46,8 @@ class StartConstraints:
         return {each["metadata"]["name"]: self._view(each, _known(each, labels), times, known, now) for each in members}
 
     def times(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberTimes]:
-        """The same views, each with who has windows for the FleetMember, and its freezes by name: those of the fleet
-        alone where it cannot be read."""
+        """As ``views``, each with whose windows the FleetMember is held by, when all of them are open, and its freezes
+        by name: those of the fleet alone where it cannot be read."""
         windows, known = self._read()
         labels = self._labels() if windows.windows or windows.freezes else {}
         found = {}
@@ -66,13 +66,15 @@ class StartConstraints:
         return found
 
     def freezes(self, members: t.Sequence[Record]) -> dict[str, tuple[tuple[str, Span], ...]]:
-        """Those of each FleetMember: what they are called, and when they hold."""
+        """The freezes of each FleetMember, by its name: what they are called, and when they hold. Those of the fleet
+        alone where it cannot be read."""
         times, _known = self._read()
         labels = self._labels() if times.freezes else {}
         return {each["metadata"]["name"]: _freezes(times, each, labels) for each in members}
 
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
-        """Members of which it is not known when they may begin."""
+        """What is wrong with members of which it is not known when they may begin: ``no-such-maintenance``, or a
+        FleetMember that cannot be read."""
         times, _known = self._read()
         found: list[Problem] = []
         for each in members:
@@ -83,7 +85,8 @@ class StartConstraints:
         return found
 
     def releases(self) -> Releases:
-        """What platforms offer where, as it is recorded now."""
+        """What platforms offer where, as it is given or recorded now. FleetError ``record-damaged``,
+        ``duplicate-location``."""
         return self._read()[1]
 
     def _read(self) -> tuple[Calendar, Releases]:
@@ -116,16 +119,18 @@ class StartConstraints:
             obstacles.append(version_obstacle(place, self.target, spec.get("location", ""), now))
         windows = None
         shut: tuple[str, ...] = ()
+        closed: tuple[ClosedOpening, ...] = ()
         try:
             if isinstance(site, FleetError):
                 raise site
             obstacles.insert(0, times.frozen(site, now))
             windows = times.open(site, self.run_type, *_span(now))
             shut = times.shut(site, self.run_type, now)
+            closed = times.closed(site, self.run_type, *_span(now))
         except FleetError as error:
             obstacles.append(MemberBlocker(reason=WINDOW_CLOSED, message=error.message))
         held = tuple(each for each in obstacles if each is not None)
-        return MemberView(name=member["metadata"]["name"], windows=windows, shut=shut, obstacles=held)
+        return MemberView(name=member["metadata"]["name"], windows=windows, shut=shut, closed=closed, obstacles=held)
 
 
 def _known(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> MaintainedMember | FleetError:

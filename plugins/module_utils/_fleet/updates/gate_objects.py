@@ -6,6 +6,7 @@ passed gates proven."""
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ from ..._core.schema.codec import encode
 from ..._core.updates.approvals import (
     Court,
     Terms,
+    as_answered,
     as_shown,
     judged_approval,
     mistaken,
@@ -98,7 +100,8 @@ class GateKeeper:
         """The approvals that count, and open gates by id as their objects have them.
 
         A Gate with one that does not count, or that cannot be read, is deleted, so that somebody else can approve it:
-        it opens again.
+        it opens again. People are told of that, and of refusals. FleetError ``conflict`` if others write a Gate at
+        every attempt.
         """
         rows: dict[str, GateRow] = {}
         found: list[Approval] = []
@@ -114,7 +117,8 @@ class GateKeeper:
         return tuple(found), rows
 
     def publish(self, run: UpdateRun, state: RunState, lease: Lease) -> None:
-        """Makes the Gate objects say what the run says."""
+        """Makes the Gate objects say what the run says: makes one for each gate that is open, and writes the state of
+        those that have closed; nothing for what was shown before. FleetErrors of the records."""
         for placed in gates_of(state):
             gate = placed.gate
             if gate.state == self._shown.get(gate.id, NOT_STARTED):
@@ -200,6 +204,26 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
             hint = "approve it (gitops.fleet.approve), or delete the run"
             message = f"gate {placed.gate.name} {placed.position} was refused by {words}"
             yield Problem("gate-refused", message, f"UpdateRun/{run.name}", hint)
+
+
+def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
+    """The run as people are to see it: open gates that were approved or refused since it was conducted say so. An
+    approval that does not count, and a Gate that cannot be read, are left to whoever conducts. ``since`` as of
+    ``GateKeeper``."""
+    answers: dict[str, Approval | str] = {}
+    for placed in gates_of(run_of(run)):
+        with contextlib.suppress(FleetError):
+            document = records.get(KIND, placed.gate.id) if placed.gate.state == PENDING else None
+            gate = recorded(Gate, document) if document is not None else None
+            if gate is None or not (gate.status.state == COMPLETED or gate.status.refusal):
+                continue
+            court = Court(run=run, since=since())
+            given = judged_approval(gate, gate_target(run.name, placed), court, now)
+            if gate.status.state == PENDING:
+                answers[placed.gate.id] = refusal_words(gate, court)
+            elif isinstance(given, Approval):
+                answers[placed.gate.id] = given
+    return as_answered(run, answers)
 
 
 def gate_target(run: str, placed: PlacedGate) -> UpdateRunGateTarget:

@@ -7,13 +7,27 @@ written."""
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from ..._core.cluster.facts.member import pools_of
+from ..._core.cluster.facts.node import pool_label
+from ..._core.cluster.pod import DO_NOT_DISRUPT
+from ..._core.cluster.pod_disruption import protection
+from ..._core.cluster.pod_reading import read_pod
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.updates.preflight import MemberLook, PreflightFinding, deprecated_apis, findings
+from ..._core.updates.preflight import (
+    MemberLook,
+    PreflightFinding,
+    ProtectedNode,
+    deprecated_apis,
+    findings,
+)
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.releases.targets import target_of
 from ..._core.values.parts import mapping, text
@@ -29,10 +43,11 @@ from ..members.members import Clients, open_clients, recorded_members
 from ..session import Session
 from .conducting import ConductOptions, operations_folder
 from .constraints import StartConstraints
-from .pools import WholeJudge, by_steps
+from .pools import WholeJudge, by_steps, whole_run
 from .sources import UpdateManifests
 
 BUDGETS, MOST_BUDGETS = "/apis/policy/v1/poddisruptionbudgets", 100_000
+NODES, PODS, MOST_PODS = "/api/v1/nodes", "/api/v1/pods", 300_000
 # The code of a driver that has to have options, of which none are given.
 BARE = "driver-without-options"
 T = t.TypeVar("T")
@@ -60,7 +75,8 @@ def preflight(
         operations = operations_folder(wish.operations, session.environ)
         place = OptionPlace(operations=operations, environ=session.environ, cwd=Path.cwd())
         drivers_from(wish.drivers, {}, clients, place)
-        work = {name: _looking(clients, each, wish, place) for name, each in members.items()}
+        held = partial(_protected, now=now) if _held_by_pods(run) else None
+        work = {name: partial(_look, clients, each, wish, place, held) for name, each in members.items()}
         looks = in_parallel(work, threads=wish.threads)
     found: list[PreflightFinding] = []
     for name, look in looks.items():
@@ -69,13 +85,19 @@ def preflight(
     return tuple(found)
 
 
-def _looking(
-    clients: Clients, member: FleetMember, wish: ConductOptions, place: OptionPlace
-) -> t.Callable[[], MemberLook]:
-    return lambda: _look(clients, member, wish, place)
+def _held_by_pods(run: UpdateRun) -> bool:
+    """Whether nodes are replaced, and by no deadline that pods do not outlast."""
+    wanted = run.spec.node_pools
+    return whole_run(run) and not (wanted and wanted.pace.grace_period)
 
 
-def _look(clients: Clients, member: FleetMember, wish: ConductOptions, place: OptionPlace) -> MemberLook:
+def _look(
+    clients: Clients,
+    member: FleetMember,
+    wish: ConductOptions,
+    place: OptionPlace,
+    held: t.Callable[[KubeClient], tuple[ProtectedNode, ...]] | None,
+) -> MemberLook:
     """FleetError if not even its version can be read."""
     client, unread = clients.get(member.name), dict[str, str]()
     nodes = _part("nodes", unread, lambda: nodes_of(client))
@@ -87,6 +109,7 @@ def _look(clients: Clients, member: FleetMember, wish: ConductOptions, place: Op
         pools=member.status.node_pools if nodes is None else pools_of(nodes),
         not_ready=tuple(each.name for each in nodes or () if not each.ready),
         blocking=_part("disruption budgets", unread, lambda: _blocking(client)) or (),
+        protected=(_part("pods", unread, lambda: held(client)) or ()) if held else (),
         removed=_part("metrics", unread, lambda: _removed(client)) or (),
         driver=found,
         unread=unread,
@@ -137,6 +160,37 @@ def _held_by(budget: t.Mapping[str, t.Any]) -> str:
     if not status.get("expectedPods") or status.get("disruptionsAllowed"):
         return ""
     return f"{text(metadata, 'namespace')}/{text(metadata, 'name')}"
+
+
+def _protected(client: KubeClient, now: datetime) -> tuple[ProtectedNode, ...]:
+    """Nodes that do-not-disrupt keeps from being replaced, by themselves or by their pods, by pool and name."""
+    nodes = read_each(client, NODES, _node, "Node", MOST_PODS).items
+    pools = {node.node: node.pool for node, _own in nodes}
+    found = [node for node, own in nodes if own]
+    pods = read_each(client, PODS, lambda pod: _shielding(pod, now), "Pod", MOST_PODS).items
+    found += [replace(each, pool=pools[each.node]) for each in pods if each is not None and each.node in pools]
+    return tuple(sorted(found, key=lambda each: (each.pool, each.node, each.pod)))
+
+
+def _node(document: Mapping[str, t.Any]) -> tuple[ProtectedNode, bool]:
+    """The node, and whether its own annotation protects it; ValueError if it is none."""
+    metadata = mapping(document, "metadata")
+    labels = mapping(metadata, "labels")
+    pool = str(labels.get(pool_label(labels), ""))
+    own = mapping(metadata, "annotations").get(DO_NOT_DISRUPT) == "true"
+    return ProtectedNode(node=text(metadata, "name"), pool=pool), own
+
+
+def _shielding(document: Mapping[str, t.Any], now: datetime) -> ProtectedNode | None:
+    """The node that the pod holds; None if it holds none. ValueError if it is no pod."""
+    if DO_NOT_DISRUPT not in mapping(mapping(document, "metadata"), "annotations"):
+        return None
+    try:
+        pod = read_pod(document)
+    except FleetError as error:
+        raise ValueError(str(error)) from None
+    found = protection(pod, now)
+    return ProtectedNode(node=pod.node, pod=pod.key, until=found.until) if pod.active and found.holds else None
 
 
 def _removed(client: KubeClient) -> tuple[tuple[str, str], ...]:

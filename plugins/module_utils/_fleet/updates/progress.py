@@ -52,7 +52,8 @@ class RunProgress:
     _words: dict[str, str] = field(default_factory=dict)
 
     def begin(self, state: RunState, now: datetime) -> None:
-        """Tells what the run is for, and how far it is."""
+        """Tells people, and as an event, what the run is for, and how far it is; what comes later is told against
+        this."""
         run = self.run
         goal = f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}"
         self._told, self._status, self._reminded = state, derive(state), now
@@ -60,7 +61,8 @@ class RunProgress:
         self._event(now, "conducting", state=self._status.state, message=f"{goal}; {counted(state)}")
 
     def stored(self, state: RunState, now: datetime) -> None:
-        """Tells what is new since the last time."""
+        """Tells what is new of members, gates, stages and the run since the last time: to people, as events, and the
+        journal."""
         before, told = self._told, self._status
         if before is None or state is before:
             return
@@ -94,7 +96,8 @@ class RunProgress:
             self._words[operation] = message
             rows = self._told.members if self._told else ()
             who = next((row.name for row in rows if row.operation == operation), operation)
-            self.say(f"    {who}: {message.removeprefix(f'{who}: ')}")
+            words = message.removeprefix(f"{who}: ")
+            self.say(f"  {who} {words}" if words.startswith("pool ") else f"    {who}: {words}")
 
     def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
         """Tells people, at most once a minute, that it still waits."""
@@ -185,7 +188,8 @@ class RunProgress:
 
 
 def counted(run: RunState) -> str:
-    """``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``."""
+    """How far the run is, such as ``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``; what is none is not
+    named."""
     states = [row.state for row in run.members]
     parts = [f"{states.count('Completed')} of {len(states)} clusters done"]
     for state, word in ((RUNNING, "in flight"), (FAILED, "failed"), (SKIPPED, "skipped"), (PENDING, "pending")):

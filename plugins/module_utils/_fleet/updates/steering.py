@@ -14,7 +14,7 @@ from ..._core.machine import Decision
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates import decide as machine
 from ..._core.updates.approvals import Terms
-from ..._core.updates.commands import record, referenced
+from ..._core.updates.commands import held_up, record, referenced
 from ..._core.updates.dispatch import operations_of
 from ..._core.updates.run import (
     Begin,
@@ -88,7 +88,8 @@ class ApprovalRules:
 class RunEnding:
     """How conducting a run ended; ``why`` and ``resume_at`` as of ``conductor.loop.Ending``.
 
-    ``witnessed`` are members that this conductor saw at the target; ``behind`` are Completed and not there, by version.
+    ``witnessed`` are members that this conductor saw at the target; ``behind`` has, by name, the versions of those that
+    count as done and are not there.
     """
 
     run: UpdateRun
@@ -160,6 +161,7 @@ class UpdateSteering:
         self._retries: dict[str, datetime] = {}
         self._blocked_since: dict[str, datetime] = {}
         self._paused: dict[str, datetime | None] = {}
+        self._taken_on: list[str] = []
         self._resting = False
         self._wake: datetime | None = None
 
@@ -186,7 +188,7 @@ class UpdateSteering:
         return None if self._sight.claim_or_look(begins, now) else replace(seen, members=dict(self._sight.views))
 
     def before_store(self, decision: Decision[RunState, UpdateAct]) -> RunState:
-        """With what a member was at before its upgrade, and where that is about to be begun."""
+        """The state with what each member was at before its upgrade, and where that is about to be begun."""
         run = decision.state
         for each in decision.acts:
             if isinstance(each, Begin):
@@ -205,7 +207,9 @@ class UpdateSteering:
         work = self._work(act, state)
         ours = not resumed or self._taken_up(work)
         self._works.begin(work, resumed=resumed, only_follow=not ours)
-        return None if ours else lambda run: referenced(run, work.operation, "")
+        if not ours:
+            return lambda run: referenced(run, work.operation, "")
+        return _held_up(work.operation, "") if resumed else None
 
     def release(self, state: RunState) -> None:
         """Gives up the claims of members that are in flight no more."""
@@ -215,6 +219,9 @@ class UpdateSteering:
 
     def record(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
         """A change for each event of the executor since the last call; what is only said changes nothing."""
+        for operation in self._taken_on:
+            yield _held_up(operation, "")
+        self._taken_on = []
         for event in self._works.events():
             if isinstance(event, Said):
                 self._progress.said(event.operation, event.message)
@@ -222,7 +229,7 @@ class UpdateSteering:
             elif isinstance(event, Paused):
                 self._paused[event.operation] = event.until
                 self._progress.said(event.operation, event.message)
-                yield _nothing
+                yield _held_up(event.operation, event.message)
             elif isinstance(event, Blocked):
                 yield self._blocked(event, state, now)
             else:
@@ -242,6 +249,7 @@ class UpdateSteering:
             act = next((each for each in machine.acts_in_flight(state) if each.operation == operation), None)
             if act:
                 self._works.begin(self._work(act, state), resumed=True)
+                self._taken_on.append(operation)
 
     def rests(self) -> str:
         """``waiting`` if all that is in flight stands still until later, and nothing else has begun."""
@@ -269,7 +277,7 @@ class UpdateSteering:
         self._works.close()
 
     def witnessed(self, state: RunState) -> frozenset[str]:
-        """Members that were seen at the target."""
+        """Members whose operation ended as completed under this conductor, which saw them at the target."""
         return frozenset(row.name for row in state.members if row.operation in self._completed)
 
     def _taken_up(self, work: Work) -> bool:
@@ -306,6 +314,10 @@ class UpdateSteering:
 
 def _nothing(run: RunState) -> RunState:
     return run
+
+
+def _held_up(operation: str, message: str) -> RunChange:
+    return lambda run: held_up(run, operation, message)
 
 
 def change_of(event: Begun | Ended, now: datetime) -> RunChange:

@@ -71,26 +71,36 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     return commanded(session, RUN_STARTED, done, write)
 
 
+def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> Outcome:
+    """As ``started``, for a run that goes on; one that never was started is left as it is, to who conducts it."""
+    if run.status.phase == NEW:
+        return Outcome(run=run, changed=False)
+    return started(session, run, {}, write, who)
+
+
 def stopped(session: Session, name: str, write: bool) -> Outcome:
-    """Asks for nothing new to begin; whoever conducts follows what is in flight to its end. FleetError as of
-    ``read_run``, ``conflict-state`` for a run that cannot be stopped, ``conflict``."""
+    """Asks for nothing new to begin; whoever conducts follows what is in flight to its end. Without ``write`` nothing
+    is recorded. FleetError as of ``read_run``, ``conflict-state`` for a run that cannot be stopped, ``conflict``."""
     records, now = session.records, session.clock()
     done = _commanded(records, read_run(records, name), lambda at: commands.stop(at, now), write)
     return commanded(session, RUN_STOPPED, done, write)
 
 
-def skipped(session: Session, name: str, targets: t.Sequence[commands.SkipTarget], write: bool) -> Outcome:
-    """Has members, groups, stages or waits left out; all of the targets or none. FleetError as of ``read_run`` and
-    ``commands.skip``, ``conflict``."""
+def skipped(
+    session: Session, name: str, targets: t.Sequence[commands.SkipTarget], write: bool, reason: str = ""
+) -> Outcome:
+    """Has members, groups, stages or waits left out for a ``reason`` that is kept; all of the targets or none.
+    FleetError as of ``read_run`` and ``commands.skip``, ``conflict``. Without ``write`` nothing is recorded."""
     records, now = session.records, session.clock()
-    done = _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now), write)
+    done = _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now, reason), write)
     names = [each.name for each in targets if each.type == MEMBER]
     told = listed([f"{each.type}:{each.name}" for each in targets], 20)
-    return commanded(session, RUN_SKIPPED, done, write, told, names)
+    return commanded(session, RUN_SKIPPED, done, write, told, names, reason)
 
 
 def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.SkipTarget, ...]:
-    """``Type:name`` as targets of a skip. FleetError ``bad-target`` with every wrong one, ``nothing-asked``."""
+    """``Type:name`` as targets of a skip, in their order. FleetError ``bad-target`` with every wrong one,
+    ``nothing-asked`` where some are ``wanted`` and there are none."""
     if wanted and not texts:
         hint = "such as Member:c-1, Group:eu, Stage:prod or AfterStageWait:canary"
         raise FleetError("nothing-asked", "state skipped needs targets", "targets", hint)

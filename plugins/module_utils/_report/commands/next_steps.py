@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import types
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 from ..._core.objects.updates.run_status import (
     MemberUpdateStatus,
@@ -15,8 +17,10 @@ from ..._core.objects.updates.run_status import (
     UpdateStageStatus,
 )
 from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.plan.going_on.ways_on import WaysOn
 from ..._core.plan.looked import Looked
 from ..._core.values.approved_digest import ALGORITHM
+from ..._core.values.instants import write_local
 from ..._core.values.update_states import (
     ALREADY_AT_TARGET,
     COMPLETED,
@@ -27,7 +31,10 @@ from ..._core.values.update_states import (
     RUNNING,
     SKIPPED,
     STOPPED,
+    STOPPING,
     SYSTEM,
+    WAITING_FOR_SLOT,
+    WINDOW_CLOSED,
 )
 from .playbook_command import Variables, playbook_command
 
@@ -42,33 +49,49 @@ REPEATED = (
 )
 # Options of a look for drift that another one is made with.
 LOOKED_WITH = ("names", "strict", "unreachable", "result_file")
+NO_WAYS = WaysOn()
+_A_RUN = {"runs": "folder", "run": "name"}
 OF_OTHERS = ("definition", "evacuate", "readmit", "to")
+NOTHING: Variables = types.MappingProxyType({})
+# Options of which a command can have the value: no secret is in it.
+OF_A_WORD = ("operations", "driver", "allow_self_approval", "verified_approvals", "approval_expires")
 MOST = 5
+SOON = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NextStep:
-    """A playbook with its variables; ``to`` says what for, as in ``to go on``."""
+    """A playbook with its variables; ``to`` says what for, as in ``to go on``. ``blanks`` are further variables, each
+    with a word for what only people know."""
 
     to: str
     playbook: str
     variables: Variables
+    blanks: t.Mapping[str, str] = field(default_factory=dict)
 
 
-def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: t.Sequence[str] = ()) -> list[str]:
-    """A line for each step. ``records`` is where they are, empty for the usual place; ``as_now`` are options that were
-    given, and that whoever carries the same on has to give again, such as ``drivers``."""
+def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variables = NOTHING) -> list[str]:
+    """A line for each step, ``to go on: ansible-playbook ...``; none for a step whose variables cannot stand in a
+    command. ``records`` is where they are, empty for the usual place; ``as_now`` are options that were given, and that
+    whoever carries the same on has to give again: those of a word stand in the command, others, such as ``drivers``,
+    are named."""
     lines = []
     for each in steps:
-        command = playbook_command(each.playbook, {**each.variables, **({"records": records} if records else {})})
-        with_them = f", with {' and '.join(as_now)} as now" if as_now and each.playbook in CARRYING_ON else ""
+        again = {name: as_now[name] for name in as_now if each.playbook in CARRYING_ON and name not in each.variables}
+        words = {name: value for name, value in again.items() if name in OF_A_WORD}
+        named = [name for name in again if name not in words]
+        variables = {**each.variables, **words, **({"records": records} if records else {})}
+        command = playbook_command(each.playbook, variables)
+        with_them = f", with {' and '.join(named)} as now" if named else ""
         if command:
+            command += "".join(f" -e {name}=<{word}>" for name, word in each.blanks.items())
             lines.append(f"to {each.to}{with_them}: {command}")
     return lines
 
 
-def after_run(run: UpdateRun) -> list[NextStep]:
-    """How an update run goes on from the state that it is in; nothing of one that ended well."""
+def after_run(run: UpdateRun, now: datetime, resumes: datetime | None = None) -> list[NextStep]:
+    """How an update run goes on from the state that it is in: open gates first, at most ``MOST`` of them; nothing of
+    one that ended well. Before ``resumes``, where that is known, nothing more would begin."""
     status, name = run.status, {"run": run.name}
     state = status.status.state
     members = [member for stage in status.stages for group in stage.groups for member in group.members]
@@ -76,7 +99,13 @@ def after_run(run: UpdateRun) -> list[NextStep]:
         return [NextStep(to="start it", playbook="update", variables=name)]
     if state in (PENDING, RUNNING):
         gates = _approvals(run)
-        return [*gates, NextStep(to="go on then" if gates else "go on", playbook="update", variables=name)]
+        to = "go on then" if gates else "go on"
+        if resumes and not gates and resumes - now >= SOON and all(_by_the_clock(each) for each in members):
+            to = f"go on from {write_local(_next_minute(resumes), UTC)}"
+        return [*gates, NextStep(to=to, playbook="update", variables=name)]
+    if state == STOPPING:
+        to = "follow what is in flight to its end, unless it is being conducted"
+        return [NextStep(to=to, playbook="update", variables=name)]
     if state in (STOPPED, FAILED):
         again = NextStep(to=_AGAIN[state], playbook="update", variables={**name, "restart": True})
         return [*_approvals(run), again, *_skip(run.name, members, state)]
@@ -87,6 +116,16 @@ def after_run(run: UpdateRun) -> list[NextStep]:
 
 
 _AGAIN = {FAILED: "try again what failed, and go on", STOPPED: "take it up again"}
+
+
+def _by_the_clock(member: MemberUpdateStatus) -> bool:
+    """Whether nothing but time brings the member on, if it waits at all."""
+    return member.status.state != PENDING or member.reason in (WAITING_FOR_SLOT, WINDOW_CLOSED)
+
+
+def _next_minute(instant: datetime) -> datetime:
+    """The first whole minute that is not before the instant."""
+    return instant + timedelta(seconds=-instant.second % 60)
 
 
 def _left_behind(member: MemberUpdateStatus) -> bool:
@@ -114,7 +153,7 @@ def _approvals(run: UpdateRun) -> list[NextStep]:
             variables={"run": run.name, "gate": gate.gate_id, **({"digest": digest} if digest else {})},
         )
         for place, timing, gate in _gates(run)
-        if gate.status.state == PENDING and gate.gate_id and (gate.refused or not gate.due)
+        if gate.status.state == PENDING and gate.gate_id and not gate.by and (gate.refused or not gate.due)
     ]
     return found[:MOST]
 
@@ -131,8 +170,9 @@ def _gates(run: UpdateRun) -> t.Iterator[tuple[str, str, UpdateRunGateStatus]]:
 def after_staged(
     run: str, kind: str, state: str, approvals: t.Sequence[tuple[str, str]], again: Variables
 ) -> list[NextStep]:
-    """How a staged update run goes on, as the words of its ``state`` have it. ``approvals`` are stages and timings that
-    it waits for, ``again`` the variables that its playbook was given and needs once more."""
+    """How a staged update run of that ``kind`` goes on; ``state`` is its word in results, and one that has ended goes
+    nowhere. ``approvals`` are stages and timings that it waits for, ``again`` the variables that its playbook was given
+    and needs once more."""
     if state in ENDED:
         return []
     found = [
@@ -151,8 +191,8 @@ def after_staged(
 
 
 def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
-    """Carrying a run on whose gate was passed; ``state`` is that of an update run, which may stand still until it is
-    started again."""
+    """The step that carries a run on whose gate was passed, with its ``playbook``; ``state`` is that of an update run,
+    which may stand still until it is started again."""
     stands = state in (STOPPED, FAILED)
     variables = {"run": run, **({"restart": True} if stands else {})}
     on = "go on, with the options it was begun with" if playbook == "staged_update" else "go on"
@@ -161,14 +201,20 @@ def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
 
 
 def after_placement(
-    given: Variables, outcome: str, changed: bool, digest: str, looked: Looked | None = None
+    given: Variables,
+    outcome: str,
+    changed: bool,
+    digest: str,
+    looked: Looked | None = None,
+    ways: WaysOn = NO_WAYS,
 ) -> list[NextStep]:
-    """How placements go on that were planned, looked at or applied with the ``given`` options; nothing where another
-    playbook than these would have to be told more. ``looked`` is what was seen where nothing was to be written: None
-    after an apply."""
+    """How placements go on that were planned, looked at or applied with the ``given`` options; where another playbook
+    than these would have to be told more, only how one goes back. ``looked`` is what was seen where nothing was to be
+    written: None after an apply, and then ``ways`` says what can be done."""
     own = given.get("state", "present") in ("present", "planned")
+    back = _back(given, ways) if own else []
     if not own or not given.get("src") or any(given.get(name) for name in OF_OTHERS):
-        return []
+        return back
     sources = {name: _one(given[option]) for option, name in SOURCES.items() if given.get(option)}
     variables = sources | {name: _one(given[name]) for name in REPEATED if name in given}
     writing = "rollout" if given.get("wait") else "apply"
@@ -185,6 +231,28 @@ def after_placement(
     elif looked is None and outcome in ("waiting", "partial"):
         to = "go on" if outcome == "waiting" else "try again what failed"
         found.append(NextStep(to=to, playbook=writing, variables=variables))
+    elif looked is None and outcome == "done":
+        found += _after_apply(given, variables, ways)
+    return found + back
+
+
+def _back(given: Variables, ways: WaysOn) -> list[NextStep]:
+    if not ways.back or len(ways.back) > MOST:
+        return []
+    secrets = ways.with_secrets and given.get("resources")
+    variables = {"placement": _one(list(ways.back)), **({"resources": _one(given["resources"])} if secrets else {})}
+    return [NextStep(to="go back", playbook="rollback", variables=variables)]
+
+
+def _after_apply(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep]:
+    """What an apply that is done leaves to do."""
+    found = []
+    if ways.staged:
+        with_them = {name: _one(given[name]) for name in ("resources", "prune_kinds") if given.get(name)}
+        step = NextStep(to="give it to its clusters", playbook="staged_update", variables=with_them, blanks=_A_RUN)
+        found.append(step)
+    if ways.late and not given.get("wait"):
+        found.append(NextStep(to="wait until it is available", playbook="rollout", variables=variables))
     return found
 
 
@@ -200,6 +268,10 @@ def _one(value: t.Any) -> t.Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def after_rotation(name: str, outcome: str) -> list[NextStep]:
-    """Carrying a rotation on that waits."""
-    return [NextStep(to="go on", playbook="rotate", variables={"rotation": name})] if outcome == "waiting" else []
+def after_rotation(name: str, outcome: str, resume_at: datetime | None = None) -> list[NextStep]:
+    """The step that carries a rotation on whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
+    nothing for another."""
+    if outcome != "waiting":
+        return []
+    to = f"go on from {write_local(resume_at, UTC)}" if resume_at else "go on"
+    return [NextStep(to=to, playbook="rotate", variables={"rotation": name})]

@@ -6,15 +6,38 @@
 from __future__ import annotations
 
 import typing as t
+from collections import Counter, defaultdict
 from itertools import groupby
 
 from ..._core.disruption.members.node_answers import NodeAnswer
 from ..._core.disruption.safeguards import SafeguardRow
+from ..._core.values.listed import listed
 from ..text import folded, some, table
+
+PLACES = 20
+
+
+def images_text(answers: t.Iterable[NodeAnswer]) -> list[str]:
+    """A row for each image and version of kubelets: how many nodes have them, and how many of them in which pool of
+    which member. Nothing without nodes."""
+    found: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    for each in answers:
+        found[each.image, each.version][each.member, each.pool] += 1
+    rows = [
+        (image or "unknown", version or "unknown", str(places.total()), _places(places))
+        for (image, version), places in sorted(found.items())
+    ]
+    return table(("IMAGE", "KUBELET", "NODES", "WHERE"), some(rows)) if rows else []
+
+
+def _places(places: Counter[tuple[str, str]]) -> str:
+    members = len({member for member, _pool in places})
+    where = [f"{member}{f' {pool}' if pool else ''} {count}" for (member, pool), count in sorted(places.items())]
+    return f"{members} {'cluster' if members == 1 else 'clusters'}: {listed(where, PLACES)}"
 
 
 def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
-    """A table for each member, whose answers stand together; nodes without a cause are only counted."""
+    """A sentence and a table for each member, whose answers stand together; nodes without a cause are only counted."""
     lines: list[str] = []
     for name, found in groupby(answers, key=lambda each: each.member):
         here = list(found)

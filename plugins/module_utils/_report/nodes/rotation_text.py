@@ -8,7 +8,8 @@ from __future__ import annotations
 import typing as t
 from collections import Counter
 
-from ..._core.disruption.rotation.state import RotationState
+from ..._core.disruption.rotation.input import cluster_in_name
+from ..._core.disruption.rotation.state import WAITING, NodeProgress, RotationState
 from ..._core.machine import HeldBack
 from ..text import folded, some, table
 
@@ -20,14 +21,29 @@ def rotation_text(
     begins: t.Collection[str],
     waits: t.Sequence[HeldBack],
 ) -> list[str]:
-    """A sentence about how far the rotation is, and a row for each node: why it is due, and what holds it."""
+    """A sentence about how far the rotation is, and a row for each node: why it is due, and what holds it. ``due`` says
+    by node why, ``begins`` names those that begin now, ``waits`` are held back."""
     phases = Counter(each.phase for each in state.nodes)
     told = ", ".join(f"{number} {phase}" for phase, number in sorted(phases.items()))
     lines = folded(f"{name}: {len(state.nodes)} nodes to replace{f' ({told})' if told else ''}")
     held = {each.name: "; ".join(one.text for one in each.blockers) for each in waits}
-    rows = []
+    groups: dict[tuple[str, str], list[NodeProgress]] = {}
     for each in state.nodes:
-        now = "begins" if each.name in begins else each.phase
-        why = each.text or held.get(each.name, "") or due.get(each.name, "")
-        rows.append((each.name, now, why))
+        alike = held.get(each.name, "") if each.phase == WAITING and each.name not in begins else ""
+        alike = each.text if _left_out(each) else alike
+        key = (cluster_in_name(each.name), alike) if alike else (each.name, "")
+        groups.setdefault(key, []).append(each)
+    rows = []
+    for (cluster, why), nodes in groups.items():
+        first = nodes[0]
+        now = "begins" if first.name in begins else "not begun" if _left_out(first) else first.phase
+        told = why or first.text or held.get(first.name, "") or ("" if first.ended else due.get(first.name, ""))
+        own = f"NodeRotation {name} on {cluster_in_name(first.name)}: "
+        place = first.name if len(nodes) == 1 else f"{cluster} {len(nodes)} nodes".strip()
+        rows.append((place, now, told.replace(own, "")))
     return lines + (table(("NODE", "NOW", "WHY"), some(rows)) if rows else [])
+
+
+def _left_out(node: NodeProgress) -> bool:
+    """Whether the rotation ended before the node was begun."""
+    return node.code == "halted" and not node.attempts

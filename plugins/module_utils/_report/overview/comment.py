@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._core.overview.upkeep import SOON
+from ..._core.overview.upkeep import SOON, images_in_all
 from ..markdown import (
     LIMIT,
     SHOWN,
@@ -41,30 +41,31 @@ def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
     if report["since"]:
         header: tuple[str, ...] = ("what", "name", "change")
         rows = _picked(report["changes"], "what", "name", "text")
-        told = markdown_table(header, rows) if rows else ["Nothing has changed."]
+        told = _table(header, rows) if rows else ["Nothing has changed."]
         yield f"Since {escaped(report['since'])}", told
     unwell = [each for each in report["clusters"] if each["state"] != "ready"]
     header = ("cluster", "state", "why")
     if unwell:
-        yield "Clusters that are not ready", markdown_table(header, _picked(unwell, "name", "state", "why"))
+        yield "Clusters that are not ready", _table(header, _picked(unwell, "name", "state", "why"))
     yield from _growing_old(report["clusters"])
+    yield from _images(report["clusters"])
     if report["placements"]:
         header = ("placement", "policy", "clusters", "gains", "loses", "waves", "stopped by")
-        yield "Placements", markdown_table(header, [_placement(each) for each in report["placements"]])
+        yield "Placements", _table(header, [_placement(each) for each in report["placements"]])
     changes = [row for each in report["placements"] for row in _changes(report, each)]
     if changes:
         yield "Who gains and who loses", markdown_table(("placement", "cluster", "", "why"), changes)
     if report["runs"]:
         header = ("what", "run", "state", "to", "how far", "expected end", "waits for")
-        yield "Runs", markdown_table(header, [_run(each) for each in report["runs"]])
+        yield "Runs", _table(header, [_run(each) for each in report["runs"]])
     if report["pools"]:
         header = ("pool", "nodes", "clusters", "budgets", "remarks")
-        yield "Disruption", markdown_table(header, [_pool(each) for each in report["pools"]])
+        yield "Disruption", _table(header, [_pool(each) for each in report["pools"]])
     if report["drift"]:
         header = ("placement", "cluster", "object", "field", "is", "was placed", "seen")
         shown = [{**each, "live": "is missing"} if _is_missing(each) else each for each in report["drift"]]
         rows = _picked(shown, "placement", "cluster", "object", "path", "live", "placed", "seen")
-        yield "Drift", [escaped(report["driftKnown"]["words"]), "", *markdown_table(header, rows)]
+        yield "Drift", [escaped(report["driftKnown"]["words"]), "", *_table(header, rows)]
     moved = [each for each in report["whatIf"] or () if each["gained"] or each["lost"]]
     if moved:
         yield "What if", [f"- {escaped(each['sentence'])}" for each in moved[:SHOWN]]
@@ -90,6 +91,16 @@ def _growing_old(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str
         yield "Kubelets that are behind their API server", markdown_table(header, [_behind(each) for each in behind])
 
 
+def _images(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str]]]:
+    """The images of nodes, those of the most nodes first, and how many clusters have each."""
+    counts = images_in_all(each["images"] for each in clusters)
+    rows = [
+        (name, f"{nodes:,}", f"{sum(name in each['images'] for each in clusters):,}") for name, nodes in counts.items()
+    ]
+    if rows:
+        yield "Images of nodes", markdown_table(("image", "nodes", "clusters"), rows)
+
+
 def _behind(each: Report) -> tuple[str, ...]:
     kubelets = each["kubelets"]
     number = f"{kubelets['behind']}{', too old for it' if kubelets['tooOld'] else ''}"
@@ -99,6 +110,12 @@ def _behind(each: Report) -> tuple[str, ...]:
 def _is_missing(row: Report) -> bool:
     """Whether a look has found the object gone: of all else that it finds it names the field."""
     return row["looked"] and not (row["path"] or row["live"] or row["placed"])
+
+
+def _table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -> list[str]:
+    """A table without the columns that are empty in all rows."""
+    kept = [at for at in range(len(header)) if any(row[at] for row in rows)]
+    return markdown_table(tuple(header[at] for at in kept), [tuple(row[at] for at in kept) for row in rows])
 
 
 def _picked(rows: t.Iterable[Report], *names: str) -> list[tuple[str, ...]]:

@@ -23,10 +23,18 @@ except ImportError:  # both come with ansible-core
     jinja2 = None  # type: ignore[assignment]
 
 from ..markdown import SHOWN
-from .summary import UNKNOWN, Report, counted
+from .summary import ENDING, TOO_OLD, UNKNOWN, Report, counted, drifted_number
 
 FOLDER = Path(__file__).resolve().parent / "files"
 VENDOR = FOLDER / "vendor" / "echarts.min.js.gz"
+# The page that a number above them is about; the others are about the fleet.
+OF_CARDS = {
+    "placements": "placements",
+    "gained": "placements",
+    "lost": "placements",
+    "drifted": "drift",
+    "runs": "runs",
+}
 SCRIPTS = ("basics", "charts", "grid", "fleet", "matrix", "runs", "calendar", "drift", "start")
 
 
@@ -50,9 +58,10 @@ def report_page(report: Report) -> str:
 
 
 def _cards(report: Report) -> t.Iterator[dict[str, t.Any]]:
-    marks = {"not ready": "bad", "lost": "bad", "drifted": "warn"}
+    marks = {"not ready": "bad", "lost": "bad", "drifted": "warn", ENDING: "warn", TOO_OLD: "warn"}
     for name, number, words in counted(report):
-        yield {"number": number, "words": words, "mark": marks.get(name, "") if number not in ("0", UNKNOWN) else ""}
+        mark = marks.get(name, "") if number not in ("0", UNKNOWN) else ""
+        yield {"number": number, "words": words, "mark": mark, "page": OF_CARDS.get(name, "fleet")}
 
 
 def _tabs(report: Report) -> t.Iterator[dict[str, t.Any]]:
@@ -60,8 +69,8 @@ def _tabs(report: Report) -> t.Iterator[dict[str, t.Any]]:
         ("fleet", "Fleet", len(report["clusters"])),
         ("placements", "Placements", len(report["placements"])),
         ("runs", "Runs", len(report["runs"])),
-        ("calendar", "Disruption calendar", len(report["pools"])),
-        ("drift", "Drift", len(report["drift"])),
+        ("calendar", "Disruption calendar", len(report["pools"]) or None),
+        ("drift", "Drift", drifted_number(report)),
         ("what-if", "What if", None if report["whatIf"] is None else len(report["whatIf"])),
     )
     for name, words, count in rows:

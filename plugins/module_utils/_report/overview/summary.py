@@ -7,17 +7,31 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._core.overview.upkeep import SOON
 from ..text import folded, table
 
 Report = t.Mapping[str, t.Any]
+# Of one, and of any other number.
 WORDS = {
-    "clusters": "clusters",
-    "not ready": "of them not ready",
-    "placements": "placements",
-    "gained": "places to be gained",
-    "lost": "places to be lost",
-    "drifted": "objects drifted",
-    "runs": "runs not over",
+    "clusters": ("cluster", "clusters"),
+    "not ready": ("of them not ready", "of them not ready"),
+    "placements": ("placement", "placements"),
+    "gained": ("place to be gained", "places to be gained"),
+    "lost": ("place to be lost", "places to be lost"),
+    "drifted": ("object drifted", "objects drifted"),
+    "runs": ("run not over", "runs not over"),
+}
+# What is told only where there is any.
+ENDING, TOO_OLD = "ending", "too old"
+UPKEEP = {
+    ENDING: (
+        f"certificate that has ended, or ends within {SOON.days} days",
+        f"certificates that have ended, or end within {SOON.days} days",
+    ),
+    TOO_OLD: (
+        "cluster with kubelets too old for its API server",
+        "clusters with kubelets too old for their API servers",
+    ),
 }
 SHOWN = 40
 
@@ -41,19 +55,38 @@ def overview_counts(report: Report) -> dict[str, int | None]:
 
 
 def counted(report: Report) -> t.Iterator[tuple[str, str, str]]:
-    """Each number under its name, as text, and what it counts; of drift also as of when."""
+    """For each number its name (of ``WORDS``, and where there is any of ``UPKEEP``), the number as text (``?`` if it is
+    not known), and what it counts; of drift also as of when."""
     for name, number in overview_counts(report).items():
-        told = UNKNOWN if number is None else f"{number:,}"
-        yield name, told, _drift_words(report) if name == "drifted" else WORDS[name]
+        words = WORDS[name][number != 1]
+        if name == "drifted":
+            yield name, drifted_number(report), f"{words}, {report['driftKnown']['asOf']}"
+        else:
+            yield name, f"{number:,}", words
+        if name == "not ready":
+            yield from _upkeep(report["clusters"])
 
 
-def _drift_words(report: Report) -> str:
-    """What stands behind the number of objects that drifted: as of when, or that nobody looked."""
-    return f"{WORDS['drifted']}, {report['driftKnown']['asOf']}"
+def drifted_number(report: Report) -> str:
+    """How many objects drifted, as text; ``?`` where that is not known. Where nothing is placed it is 0."""
+    known = report["driftKnown"]
+    number = known["objects"] if known["places"] else 0
+    return UNKNOWN if number is None else f"{number:,}"
+
+
+def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
+    counts = {
+        ENDING: sum(1 for each in clusters if each["certificate"] and each["certificate"]["days"] < SOON.days),
+        TOO_OLD: sum(1 for each in clusters if each["kubelets"]["tooOld"]),
+    }
+    for name, number in counts.items():
+        if number:
+            yield name, f"{number:,}", UPKEEP[name][number != 1]
 
 
 def overview_text(report: Report, page: str) -> list[str]:
-    """The numbers, what is to be told, and ``page``, where the page is; empty if it was not written."""
+    """The numbers as a table, the first ``SHOWN`` notes, and ``page``, where the page is; empty if it was not
+    written."""
     lines = table(("HOW MANY", "WHAT"), [(number, words) for _name, number, words in counted(report)], "")
     lines += [part for note in report["notes"][:SHOWN] for part in folded(f"note: {note}", "  ")]
     if len(report["notes"]) > SHOWN:

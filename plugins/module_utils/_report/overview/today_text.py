@@ -6,12 +6,24 @@
 from __future__ import annotations
 
 import typing as t
+from collections import Counter
 from datetime import timedelta
 
 from ..._core.errors import Problem
 from ..._core.foreign import in_line
 from ..._core.overview.clusters import READY
 from ..._core.overview.drift import DriftKnown
+from ..._core.overview.run_needs import (
+    FOR_APPROVAL,
+    FOR_BUDGET,
+    FOR_WINDOW,
+    HAS_FAILED,
+    IS_STUCK,
+    NEEDS,
+    PAUSES,
+    RunNeed,
+)
+from ..._core.overview.runs import KINDS
 from ..._core.overview.today import (
     SILENT,
     FleetToday,
@@ -31,6 +43,15 @@ TO_LOOK = (
     "to see here what drifted: ansible-playbook gitops.fleet.drift with placements, resources and"
     " result_file=drift.json, which writes nothing else; then gitops.fleet.status -e drift=drift.json"
 )
+# Of one run, and of several.
+NEEDED = {
+    HAS_FAILED: ("failed", "failed"),
+    IS_STUCK: ("is stuck", "are stuck"),
+    FOR_APPROVAL: ("waits for an approval", "wait for an approval"),
+    FOR_WINDOW: ("waits for a window", "wait for a window"),
+    FOR_BUDGET: ("waits for budgets or windows", "wait for budgets or windows"),
+    PAUSES: ("pauses", "pause"),
+}
 _DETAIL = "    "
 
 
@@ -75,7 +96,8 @@ def age_text(age: timedelta) -> str:
 
 def _headline(today: FleetToday) -> str:
     totals = today.totals
-    parts = [f"{_counted(totals.clusters, 'cluster')}: {', '.join(_states(totals))}", _versions(totals)]
+    parts = [f"{_counted(totals.clusters, 'cluster')}: {', '.join(_states(totals))}", *_runs(today.runs)]
+    parts.append(_versions(totals))
     if totals.ended:
         parts.append(f"{_counted(totals.ended, 'certificate')} ended")
     if totals.ends:
@@ -89,6 +111,16 @@ def _headline(today: FleetToday) -> str:
         youngest, oldest = map(age_text, totals.read)
         parts.append(f"read {youngest} ago" if youngest == oldest else f"read {youngest} to {oldest} ago")
     return "; ".join(parts)
+
+
+def _runs(runs: t.Sequence[RunNeed]) -> t.Iterator[str]:
+    """Of each kind how many failed, and how many wait for what: ``1 update run failed, 2 wait for an approval``."""
+    for kind in KINDS:
+        counts = Counter(each.needs for each in runs if each.kind == kind)
+        told = [(counts[needs], NEEDED[needs][counts[needs] > 1]) for needs in NEEDS if counts[needs]]
+        if told:
+            (number, verb), *more = told
+            yield ", ".join([f"{_counted(number, kind)} {verb}", *(f"{count:,} {words}" for count, words in more)])
 
 
 def _states(totals: Totals) -> t.Iterator[str]:
@@ -108,7 +140,8 @@ def _counts(numbers: t.Mapping[str, int]) -> str:
 def _row(row: MemberToday) -> tuple[str, ...]:
     behind = f" -{row.kubelets.behind}" if row.kubelets.behind else ""
     ends = row.certificate
-    failing = len(row.held.failing)
+    failing, late = len(row.held.failing), len(row.held.late)
+    held = [str(row.held.holds), *([f"{failing} bad"] if failing else []), *([f"{late} late"] if late else [])]
     return (
         row.name,
         row.state,
@@ -117,7 +150,7 @@ def _row(row: MemberToday) -> tuple[str, ...]:
         _short(row.kubelets.oldest) + behind,
         str(len(row.images) or "?"),
         ("ended" if ends.ended else f"{ends.days} d") if ends else "?",
-        f"{row.held.holds}, {failing} bad" if failing else str(row.held.holds),
+        ", ".join(held),
         _drift(row.drift),
     )
 
@@ -140,18 +173,23 @@ def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
     if ends and ends.near:
         verb = "ended" if ends.ended else "ends"
         yield f"{CERTIFICATES[ends.which]} {verb} at {write_time(ends.at, SECONDS)}"
-    for placement, why in sorted(row.held.failing.items())[:3]:
-        yield f"{placement} is {why}"
-    if len(row.held.failing) > 3:
-        yield f"{len(row.held.failing) - 3} more placements fail"
+    yield from _first([f"{name} is {why}" for name, why in sorted(row.held.failing.items())], "placements fail")
     if row.kubelets.too_old:
         yield f"kubelets of {row.kubelets.oldest} are too old for its API server"
     if row.drift.objects:
         yield f"{row.drift.words}{': ' if drifted else ''}{listed(drifted, 3)}"
+    late = [f"{name} {why}" for name, why in sorted(row.held.late.items())]
+    yield from _first(late, "placements were not available yet")
     if row.evacuated:
         yield "evacuated: nothing is placed there until it is readmitted"
     if row.runs:
         yield f"in flight: {listed(row.runs, 3)}"
+
+
+def _first(told: t.Sequence[str], many: str) -> t.Iterator[str]:
+    yield from told[:3]
+    if len(told) > 3:
+        yield f"{len(told) - 3} more {many}"
 
 
 def _others(members: t.Sequence[MemberToday], shown: t.Sequence[MemberToday]) -> list[str]:

@@ -12,6 +12,8 @@ from ..._core.scheduling.what_if.what_if import NAMED, Difference, Differences
 from ..._core.values.listed import listed
 from ..text import MARKS, folded, notes_text, some, table
 
+HOLDS = "keeps the placement"
+
 
 def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t.Sequence[Problem] = ()) -> list[str]:
     """One sentence a placement, and a row for each cluster that gains it, loses it, or keeps it for the time being;
@@ -25,7 +27,7 @@ def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t
         if not each.rows:
             continue
         lines += folded(each.sentence)
-        lines += table(("", "CLUSTER", "THEN, AND NOW"), some([_row(one) for one in each.rows]))
+        lines += table(("", "CLUSTER", "THEN, AND TODAY"), some([_row(one) for one in each.rows]))
         if each.moves and objects:
             lines += folded(f"moves with it: {listed(objects, NAMED)}", "  ")
         lines += notes_text(each.findings)
@@ -36,4 +38,5 @@ def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t
 
 def _row(each: Difference) -> tuple[str, str, str]:
     then, now = (text.removeprefix(f"{each.cluster} ") for text in (each.sentence, each.before))
-    return (MARKS[each.change], each.cluster, f"{then} Now it {now}")
+    today = "it holds it." if now.startswith(HOLDS) else f"it {now}"
+    return (MARKS[each.change], each.cluster, f"{then} Today: {today}")

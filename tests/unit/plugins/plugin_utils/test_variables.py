@@ -115,4 +115,6 @@ def test_a_value_whose_blanks_ansible_took_for_ends_is_told_how_to_be_written() 
     """``-e reason="two words"``: Ansible splits at blanks, once the shell has taken the quotes."""
     (found,) = unknown({"reason"}, ["_raw_params"], alone=True)
     assert (found.code, found.where) == ("unknown-variable", "-e") and "_raw_params" not in str(found)
-    assert "-e reason=\"'it loses requests'\"" in found.hint
+    assert "-e reason=\"'it loses requests'\"" in found.message
+    first, _other = unknown({"reason"}, ["Reasom", "_raw_params"], alone=True)
+    assert first == found, "it comes before what may have come of it"

@@ -265,6 +265,17 @@ def test_a_failure_in_a_playbook_of_ours_is_its_message_and_no_more(
     assert len(kept["members"]) == 99 and kept["msg"] == "why\nto go on: x"
 
 
+def test_what_stands_above_it_is_not_said_once_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fails(_run: Run) -> Answer:
+        brief, message = "1 failed: a\nto go on: x", "a: etcd is down\nto go on: x"
+        return Answer(changed=True, outcome="partial", message=message, brief=brief)
+
+    told = failing(monkeypatch, OURS, fails, result_file=str(tmp_path / "result.json"))
+    assert told["error"] == "1 failed: a\nto go on: x" and told["msg"] == "1 failed: a"
+    assert json.loads((tmp_path / "result.json").read_text())["msg"] == "a: etcd is down\nto go on: x"
+    assert failing(monkeypatch, "/home/user/site.yml:3", fails)["msg"].startswith("a: etcd is down")
+
+
 def test_one_without_a_message_is_told_by_its_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     told = failing(monkeypatch, OURS, lambda _run: Answer(changed=False, outcome="partial"))
     assert told["error"] == told["msg"] == "it ended as partial"

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
+from ...cluster.facts.node import image_of, pool_label
 from ...cluster.pod import reschedulable
 from ...cluster.state_node import StateNode
 from ...machine import Blocker
@@ -29,9 +30,11 @@ KARPENTER_ONLY = ("not-managed", "not-initialized", "no-pool-label", "no-pool", 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeAnswer:
-    """``causes`` are why it may be disrupted, in words, by cause. ``graceful`` holds emptiness and consolidation back,
-    ``eventual`` drift; ``rotation``, what our own rotation looks at. ``expires`` is when Karpenter deletes it;
-    ``drain``, how far it has come with that: pods that are left, until when they are waited for, and for which."""
+    """``causes`` are why it may be disrupted, in words, by cause (``Empty``, ``Drifted``, ``Expired``, ``Due``).
+    ``graceful`` holds emptiness and consolidation back, ``eventual`` drift; ``rotation``, what our own rotation looks
+    at. ``expires`` is when Karpenter deletes it, None: never; ``drain``, how far it has come with that: pods that are
+    left, until when they are waited for, and for which. ``managed``: it has a NodeClaim. ``version`` is its
+    kubelet's."""
 
     member: str
     node: str
@@ -44,13 +47,18 @@ class NodeAnswer:
     origin: str
     managed: bool
     drain: str = ""
+    image: str = ""
+    version: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: the three sorts of blockers under ``blockers``; ``candidate``, whether nothing holds
+        emptiness and consolidation back from a managed node; ``expires`` is a text, empty for never."""
         return {
             "member": self.member,
             "node": self.node,
             "pool": self.pool,
+            "image": self.image,
+            "version": self.version,
             "causes": dict(self.causes),
             "blockers": {
                 "graceful": [each.as_dict() for each in self.graceful],
@@ -68,7 +76,8 @@ def node_answers(
     members: t.Iterable[MemberNodes], rotations: t.Iterable[NodeRotation], now: datetime
 ) -> tuple[NodeAnswer, ...]:
     """All Nodes of the members, in the order of these and then by name, at an aware instant, those too that Karpenter
-    overlooks; NodeClaims without a Node are left out. ValueError for a selector of a rotation that is none."""
+    overlooks; NodeClaims without a Node are left out. Of several ``rotations`` for which a node is due the last one is
+    told. ValueError for a selector or a duration of a rotation that is none."""
     grounds = [RotationGround(rotation=each) for each in rotations]
     out = []
     for member in members:
@@ -87,10 +96,13 @@ def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now:
     lives = expiry(state, node, now)
     own, by_pods = node_blockers(state, node, now), pod_blockers(node.pods, state.limits, now)
     graceful = (*own, *by_pods)
+    labels = node.node.labels if node.node else node.labels
     return NodeAnswer(
         member=member.name,
         node=node.node_name,
-        pool=node.pool,
+        pool=node.pool or labels.get(pool_label(labels), ""),
+        image=image_of(labels, node.node.image) if node.node else "",
+        version=node.node.kubelet_version if node.node else "",
         causes=dict(_causes(member, node, lives, due, now)),
         graceful=graceful,
         eventual=past_grace(graceful, node),

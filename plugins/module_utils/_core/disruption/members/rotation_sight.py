@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ...cluster.facts.node import image_of
 from ...cluster.pod import Pod
 from ...cluster.state_node import Node, StateNode, age
 from ...errors import FleetError
@@ -58,7 +59,8 @@ class RotationGround:
         return any(each.spec.budgets for each in self.maintenance)
 
     def takes(self, member: str, labels: Mapping[str, str]) -> bool:
-        """Whether the member with these labels takes part in the rotation."""
+        """Whether the member with these labels takes part in the rotation, as of ``pools.takes``; ValueError for a
+        selector that is none."""
         return takes(self.rotation, member, labels)
 
     def due(self, members: t.Iterable[MemberNodes], now: datetime) -> dict[str, str]:
@@ -133,8 +135,9 @@ class RotationGround:
                 found.append(f"its version is {node.kubelet_version or 'unknown'}")
         if due.image_other_than:
             asked = True
-            if node.image != due.image_other_than:
-                found.append(f"its image is {node.image or 'unknown'}")
+            image = image_of(node.labels, node.image)
+            if due.image_other_than not in (node.image, image):
+                found.append(f"its image is {image or 'unknown'}")
         return "; ".join(found) if asked else "all are to be replaced"
 
     def _scopes(

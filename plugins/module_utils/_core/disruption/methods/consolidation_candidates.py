@@ -24,7 +24,8 @@ WHEN_EMPTY, BALANCED = "WhenEmpty", "Balanced"
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Why a candidate is left out; without ``event`` upstream says nothing, ``silent`` says so of us as well."""
+    """Why a candidate is left out, as a code and a sentence. ``event`` is what upstream says of it, empty where it says
+    nothing; ``silent``: we do not tell it among refusals either."""
 
     code: str
     text: str
@@ -32,18 +33,20 @@ class Exclusion:
     silent: bool = False
 
 
-def never(pool: NodePool) -> bool:
+def never_consolidates(pool: NodePool) -> bool:
     """Whether the pool consolidates nothing at all, because its ``consolidateAfter`` is Never. ValueError for a text
     that is no duration."""
     return parse_or_never(pool.disruption.consolidate_after) is None
 
 
 def not_emptied(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
-    """Why an empty node stays, or a node is none of emptiness' business; None: it goes."""
+    """Why emptiness does not take a candidate, the first of: ``static-pool``, ``never``, ``not-empty``, what
+    ``consolidatable`` says of its ``consolidateAfter`` (``waiting``, ``not-initialized``), ``not-consolidatable``;
+    None: it goes. ValueError as of ``never_consolidates``."""
     pool = one.pool
     if pool.static:
         return Exclusion("static-pool", f"pool {pool.name} is static: it keeps its number of replicas", silent=True)
-    if never(pool.pool):
+    if never_consolidates(pool.pool):
         return _never(pool.name)
     if not one.empty:
         return Exclusion("not-empty", f"node {one.name} is not empty", silent=True)
@@ -51,7 +54,10 @@ def not_emptied(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
 
 
 def not_consolidated(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
-    """Why a candidate is left out of consolidation all the same, as upstream asks; None: it is not."""
+    """Why consolidation does not look at a candidate, the first of: ``static-pool``, ``instance-type-unknown``,
+    ``label-missing`` (capacity type, then zone), ``never``, ``empty``, ``policy``, what ``consolidatable`` says of its
+    ``consolidateAfter`` (``waiting``, ``not-initialized``), ``not-consolidatable``; None: it does. ValueError as of
+    ``never_consolidates``."""
     pool, labels = one.pool, one.node.labels
     if pool.static:
         return Exclusion("static-pool", f"pool {pool.name} is static: it keeps its number of replicas")
@@ -64,7 +70,7 @@ def not_consolidated(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
         if not labels.get(label):
             text = f"node {one.name} lacks the label {label}"
             return Exclusion("label-missing", text, f'Node does not have label "{label}"')
-    if never(pool.pool):
+    if never_consolidates(pool.pool):
         return _never(pool.name)
     if one.empty:
         return Exclusion("empty", f"node {one.name} is empty: emptiness takes it, within its own budget", silent=True)
@@ -102,4 +108,7 @@ def _waiting(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
     if look.consolidatable(one.node):
         return None
     found = consolidatable(one.pool.pool, one.node, look.now)
+    if found.holds:
+        text = f"the NodeClaim of node {one.name} is not Consolidatable, by the pool that it names itself"
+        return Exclusion("not-consolidatable", text)
     return Exclusion(found.code, found.text)

@@ -50,6 +50,7 @@ from .state import (
 from .wake import next_instant
 
 RUNNING, WAITS, DONE = "running", "waiting", "done"
+STOPPED = "the rotation was stopped"
 
 
 def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettings, now: datetime) -> RotationState:
@@ -67,7 +68,15 @@ def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettin
     if problems:
         raise FleetError.of(problems)
     nodes = tuple(
-        NodeProgress(name=name, uid=each.uid, pool=each.pool, created_at=each.created_at, since=now)
+        NodeProgress(
+            name=name,
+            uid=each.uid,
+            pool=each.pool,
+            created_at=each.created_at,
+            image=each.image,
+            version=each.version,
+            since=now,
+        )
         for name, each in ((name, there[name]) for name in wanted)
     )
     return RotationState(settings=settings, nodes=nodes, known=tuple(sorted(there)), started_at=now)
@@ -126,6 +135,19 @@ def released(state: RotationState, operation: str) -> RotationState:
     return dataclasses.replace(state, nodes=tuple(nodes))
 
 
+def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None:
+    """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up; None if
+    nodes are in flight, or are to be let go, which somebody has to carry on."""
+    if state.in_hand:
+        return None
+    halted = state.halted or STOPPED
+    nodes = (
+        dataclasses.replace(each, phase=GIVEN_UP, since=now, code="halted", text=halted) if not each.ended else each
+        for each in state.nodes
+    )
+    return dataclasses.replace(state, nodes=tuple(nodes), halted=halted)
+
+
 def _blocked(
     name: str, there: t.Mapping[str, RotationNode], seen: RotationInput, held: RotationBlockers
 ) -> tuple[Blocker, ...]:
@@ -142,7 +164,7 @@ def _halted(state: RotationState, sight: RotationInput, now: datetime) -> str:
     if state.halted:
         return state.halted
     if sight.stop:
-        return "the rotation was stopped"
+        return STOPPED
     if failures > settings.max_failures:
         return f"{failures} nodes were given up, and {settings.max_failures} may be"
     return "its time is over" if limit_passed(limit_end(state.started_at, settings.time_limit), now) else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
+from ...cluster.facts.node import image_of
 from ...cluster.pod import DO_NOT_DISRUPT, Pod
 from ...cluster.pod_disruption_budget import PodDisruptionBudgets
 from ...cluster.state_node import Node
@@ -21,6 +22,7 @@ from ...schema.meta import EMPTY
 from ...values.instants import write_time
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import Allowed, allowed, limit_or_none
+from ..budgets.closing import closed_words, opens_at
 from ..origins import disruptor
 from .state import RotationState
 
@@ -29,8 +31,8 @@ from .state import RotationState
 class RotationNode:
     """A node as it is now. Over several clusters ``name`` and ``pool`` begin with the cluster, to be unique.
 
-    ``annotated``: it has do-not-disrupt; ``disruptor``: who of us empties it now, as ``origins.disruptor``. Without
-    NodeClaims every node counts as initialized.
+    ``annotated``: it has do-not-disrupt; ``disruptor``: who of us empties it now, as ``origins.disruptor``; ``version``
+    is its kubelet's. Without NodeClaims every node counts as initialized.
     """
 
     name: str
@@ -43,6 +45,8 @@ class RotationNode:
     annotated: bool = False
     disruptor: str = ""
     created_at: datetime | None = None
+    image: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,8 +134,8 @@ OTHERS = " (others)"
 
 
 def family(pool: str) -> str:
-    """The name of the whole pool, also of the part of it that a rotation does not select: what comes for a node may
-    lack the label by which that was selected."""
+    """The name of the whole pool, also of its part that a rotation does not select, whose name ends with `` (others)``:
+    what comes for a node may lack the label by which that was selected."""
     return pool.removesuffix(OTHERS)
 
 
@@ -142,11 +146,12 @@ def cluster_in_name(name: str) -> str:
 
 @dataclass
 class ScopeLeft:
-    """What a scope still has room for in this step, and how that came about."""
+    """What a scope still has room for in this step, at the instant ``now``, and how that came about."""
 
     scope: BudgetScope
     answer: Allowed
     disrupting: int
+    now: datetime
     taken: int = 0
 
     @property
@@ -159,9 +164,23 @@ class ScopeLeft:
         self.taken += 1
         self.__dict__.pop("blocker", None)
 
+    @property
+    def closed(self) -> bool:
+        """Whether budgets let no node go, also if none is disrupted."""
+        return self.answer.limit <= 0
+
+    @cached_property
+    def opens(self) -> datetime | None:
+        """When budgets of a scope that is ``closed`` let some node go; None if they do not within a year."""
+        return opens_at(self.scope.budgets, self.now, self.answer.total, self.answer.reason)
+
     @cached_property
     def blocker(self) -> Blocker:
-        """The sum in words, for a node that finds nothing left."""
+        """For a node that finds nothing left: which budget is closed and until when, or the sum in words."""
+        if self.closed:
+            about = {"scope": self.scope.name, **({"until": write_time(self.opens)} if self.opens else {})}
+            text = f"{self.scope.name}: {closed_words(self.answer, self.opens, self.now)}"
+            return Blocker("budget", text, about=about)
         limit = limit_or_none(self.answer.limit)
         how = "; ".join(text for index in self.answer.binding if (text := self._told(index)))
         begun = f" - {self.taken} begun now" if self.taken else ""
@@ -193,6 +212,8 @@ def rotation_node(
         annotated=node.annotations.get(DO_NOT_DISRUPT) == "true",
         disruptor=disruptor(node.annotations),
         created_at=node.created_at,
+        image=image_of(node.labels, node.image),
+        version=node.kubelet_version,
     )
 
 
@@ -208,7 +229,7 @@ def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> li
         pools = [name for name in places if scope.covers(name)]
         total = sum(places[name] for name in pools) + scope.more
         answer = allowed(scope.budgets, now, total, state.settings.reason)
-        out.append(ScopeLeft(scope, answer, sum(disrupted[name] for name in pools) + scope.gone))
+        out.append(ScopeLeft(scope, answer, sum(disrupted[name] for name in pools) + scope.gone, now))
     return out
 
 
@@ -243,4 +264,5 @@ def window_blocker(sight: RotationInput, cluster: str) -> Blocker | None:
     if answer is None or answer.open:
         return None
     until = f", until {write_time(answer.until)}" if answer.until else ""
-    return Blocker("window", f"{answer.why}{until}", about={"cluster": cluster})
+    about = {"cluster": cluster, **({"until": write_time(answer.until)} if answer.until else {})}
+    return Blocker("window", f"{answer.why}{until}", about=about)

@@ -50,11 +50,11 @@ class RotationAct:
 
     @property
     def operation(self) -> str:
-        """Name of the operation that carries it out."""
+        """Name of the operation that carries it out: ``node.attempt.kind``."""
         return f"{self.node}.{self.attempt}.{self.kind}"
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it."""
+        """As results have it: the fields without ``attempt``."""
         return {"kind": self.kind, "node": self.node, "pool": self.pool, "text": self.text}
 
 
@@ -106,7 +106,7 @@ class RotationProgress:
             return node
         if self._settings.replacement == AFTER:
             return self.after_returning(self._turn(node, RETURNING))
-        return self._end(node, ROTATED, "rotated", "")
+        return self._rotated(node, self._there.get(node.replacement))
 
     def after_returning(self, node: NodeProgress) -> NodeProgress:
         """Ends once a replacement is there for the node that is gone; it may have the same name."""
@@ -114,7 +114,7 @@ class RotationProgress:
         new = again if again is not None and _usable(again) else self._take(node)
         if new is None:
             return node
-        return dataclasses.replace(self._end(node, ROTATED, "rotated", ""), replacement=new.name)
+        return dataclasses.replace(self._rotated(node, new), replacement=new.name)
 
     def _late(self, node: NodeProgress) -> NodeProgress:
         old = self._old(node)
@@ -148,6 +148,9 @@ class RotationProgress:
     def _turn(self, node: NodeProgress, phase: str) -> NodeProgress:
         return dataclasses.replace(node, phase=phase, since=self._now)
 
+    def _rotated(self, node: NodeProgress, new: RotationNode | None) -> NodeProgress:
+        return self._end(node, ROTATED, "rotated", _became(node, new))
+
     def _end(self, node: NodeProgress, phase: str, code: str, text: str) -> NodeProgress:
         return dataclasses.replace(self._turn(node, phase), code=code, text=text)
 
@@ -161,3 +164,17 @@ _BY_PHASE: dict[str, t.Callable[[RotationProgress, NodeProgress], NodeProgress]]
 
 def _usable(node: RotationNode) -> bool:
     return node.ready and node.initialized and not node.deleting
+
+
+def _became(old: NodeProgress, new: RotationNode | None) -> str:
+    """What the node had, and what the one in its place has: image, version of the kubelet, or both, as they differ."""
+    had = {"image": old.image, "version": old.version}
+    has = {"image": new.image, "version": new.version} if new else {}
+    differ = [key for key, each in had.items() if each and has.get(key, "") not in ("", each)]
+    told = differ or [key for key, each in had.items() if each][:1]
+    before = f"had {' '.join(had[key] for key in told)}" if told else ""
+    if new is None:
+        return before
+    name = new.name.removeprefix(f"{cluster_in_name(old.name)}/")
+    now = " ".join(filter(None, (has[key] for key in told))) if told else new.image
+    return "; ".join(filter(None, (before, f"{name} has {now}" if now else f"{name} has come for it")))

@@ -29,6 +29,8 @@ class NodeProgress:
     uid: str = prop("Identity of the Node.", default="")
     pool: str = prop("Pool that it belongs to.", default="")
     created_at: datetime | None = prop("When it was made.", default=None)
+    image: str = prop("Its image.", default="")
+    version: str = prop("Version of its kubelet.", default="")
     phase: str = prop("Phase.", default=WAITING)
     wave: int = prop("Wave that it was begun in.", default=0)
     attempts: int = prop("How often it was begun.", default=0)
@@ -83,6 +85,11 @@ class RotationState:
     def count(self, *phases: str) -> int:
         """How many nodes are in one of the phases."""
         return sum(each.phase in phases for each in self.nodes)
+
+    @property
+    def in_hand(self) -> bool:
+        """Whether something is left that was begun: nodes in flight, or such that are to be let go."""
+        return any(each.in_flight or each.release for each in self.nodes)
 
     @property
     def done(self) -> bool:

@@ -7,14 +7,12 @@ pause, a window or a budget turns."""
 from __future__ import annotations
 
 import typing as t
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from ..budgets.closing import HORIZONS
 from ..budgets.timeline import next_change
 from .input import RotationInput, ScopeLeft
 from .state import WAITING, RotationState, limit_end
-
-# First nearby, because a year of some budgets is long to write down.
-HORIZONS = (timedelta(days=9), timedelta(days=366))
 
 
 def next_instant(
@@ -36,7 +34,29 @@ def next_instant(
     return min((each for each in times if each is not None and each > now), default=None)
 
 
+def shut(state: RotationState, sight: RotationInput, scopes: t.Sequence[ScopeLeft]) -> bool:
+    """Whether every node that waits is behind a budget or a window that is closed, of which it is known when it opens:
+    whatever becomes of pods and PodDisruptionBudgets, none can begin before."""
+    over: dict[str, bool] = {}
+    there = {each.name: each for each in sight.nodes}
+    for node in state.nodes:
+        if node.phase != WAITING:
+            continue
+        if node.name not in there or sight.wait:
+            return False
+        window = sight.windows.get(there[node.name].cluster)
+        if window is not None and not window.open and window.until is not None:
+            continue
+        if node.pool not in over:
+            over[node.pool] = any(each.closed and each.opens and each.scope.covers(node.pool) for each in scopes)
+        if not over[node.pool]:
+            return False
+    return True
+
+
 def _change(one: ScopeLeft, now: datetime) -> datetime | None:
+    if one.closed:
+        return one.opens
     for ahead in HORIZONS:
         _answer, change = next_change(one.scope.budgets, now, one.answer.total, one.answer.reason, now + ahead)
         if change is not None:

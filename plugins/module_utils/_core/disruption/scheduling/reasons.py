@@ -14,7 +14,7 @@ from .solve import SchedulingRun
 from .wishes import PodDemands
 
 
-def why(one: PodDemands, work: SchedulingRun) -> str:
+def why_unplaced(one: PodDemands, work: SchedulingRun) -> str:
     """Why a pod fits nowhere, in a sentence: how many nodes refuse it for which cause, the most frequent first; the
     nodes are as the run has left them."""
     if one.pod.unjudged:

@@ -20,13 +20,13 @@ from ...values.quantity import NANO
 from .kinds import by_price, min_values
 from .landscape import landscape
 from .new_claim import Memory, NewClaim
-from .reasons import why
+from .reasons import why_unplaced
 from .requirement import WELL_KNOWN, LabelRequirement, compatible, of_labels
 from .rooms import Room, Rooms
 from .settings import DEFAULTS, Settings
 from .simulation import Misfit, Move, NewNode, Simulation
 from .solve import Limits, SchedulingRun
-from .templates import NODES, SOFT, Template, making_pools, possible_domains, template
+from .templates import NODES, SOFT, MakingPool, Template, making_pools, possible_domains, template
 from .topology import Landscape, PodTopology
 from .wishes import HOSTNAME, PodDemands, Wishes, acceptable
 
@@ -52,13 +52,14 @@ class Simulator:
         self._zones: dict[str, str] = {}
 
     @cached_property
-    def making(self) -> list[t.Any]:
-        """The pools that may make nodes (``MakingPool``), in the order in which they are tried."""
+    def making(self) -> list[MakingPool]:
+        """The pools that may make nodes, in the order in which they are tried. FleetError as of ``making_pools``."""
         return making_pools(self.state.pools.values())
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """Labels about which pods may ask freely."""
+        """Labels about which pods may ask although their pool does not speak of them: well-known ones, and those of
+        instance types."""
         described = (key for each in self.making for kind in each.kinds for key in kind.type.labels)
         return WELL_KNOWN | frozenset(described)
 
@@ -106,16 +107,17 @@ class Simulator:
 
     @cached_property
     def pending(self) -> list[Pod]:
-        """Pods that wait for a node to be made."""
+        """Pods that wait for a node to be made, as of ``provisionable`` and ``acceptable``; pods of nodes on their way
+        out are not among them."""
         return [each for each in self.state.pending if provisionable(each) and acceptable(each)]
 
     @cached_property
     def leaving(self) -> list[StateNode]:
-        """Nodes on their way out."""
+        """Nodes on their way out, by name; NodeClaims without a Node are left out."""
         return [each for each in self.state.nodes if each.deleting and each.node is not None]
 
     @cached_property
-    def old(self) -> list[tuple[Pod, StateNode]]:
+    def pods_leaving(self) -> list[tuple[Pod, StateNode]]:
         """Pods of nodes on their way out that need a place now."""
         limits = self.state.limits
         return [(pod, node) for node in self.leaving for pod in node.pods if limits.reschedulable_now(pod, self.now)]
@@ -130,9 +132,9 @@ class Simulator:
         """
         names = frozenset(each.name for each in going)
         own = [(pod, each) for each in going for pod in each.pods if self.state.limits.reschedulable_now(pod, self.now)]
-        sources = {pod.key: node.name for pod, node in (*own, *self.old)}
+        sources = {pod.key: node.name for pod, node in (*own, *self.pods_leaving)}
         asked = [self._ask(Wishes.of(each)) for each in self.pending]
-        asked += [self._ask(Wishes.of(pod), node.labels.get(ZONE, "")) for pod, node in (*own, *self.old)]
+        asked += [self._ask(Wishes.of(pod), node.labels.get(ZONE, "")) for pod, node in (*own, *self.pods_leaving)]
         moving = frozenset(each.key for each in asked)
         work = SchedulingRun(
             rooms=self.rooms,
@@ -143,7 +145,7 @@ class Simulator:
             memory=self.memory,
             ask=self._ask,
             soft_taints=self.soft_taints,
-            old=frozenset(pod.key for pod, _node in self.old),
+            old=frozenset(pod.key for pod, _node in self.pods_leaving),
             settled=consolidation,
         )
         self.rooms.leave_out(names)
@@ -172,7 +174,7 @@ class Simulator:
         return found
 
     def _outcome(self, work: SchedulingRun, sources: t.Mapping[str, str]) -> Simulation:
-        misfits = {key: Misfit(key, why(one, work)) for key, one in work.failed.items() if key in sources}
+        misfits = {key: Misfit(key, why_unplaced(one, work)) for key, one in work.failed.items() if key in sources}
         moves, old = [], work.old
         for room in work.used:
             for one in room.pods:

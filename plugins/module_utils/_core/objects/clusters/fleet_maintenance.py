@@ -108,7 +108,7 @@ class TimeInWeek:
 @dataclass(frozen=True, kw_only=True)
 class TimeSpan:
     start: datetime | None = prop("First instant.")
-    end: datetime | None = prop("Last instant.")
+    end: datetime | None = prop("Instant of the end, which is not part of it.")
 
 
 @dataclass(frozen=True, kw_only=True)

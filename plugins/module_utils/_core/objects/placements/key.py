@@ -67,7 +67,7 @@ class PlacementKey(ScopedName):
         """The label that is on all of its records, by which they are found in its namespace."""
         return {PARENT: self.name}
 
-    def kept(self, name: str) -> dict[str, t.Any]:
+    def kept_metadata(self, name: str) -> dict[str, t.Any]:
         """``metadata`` of a record that tells what members hold. One in a namespace bears our finalizer, and outlives
         the deletion of its namespace until nothing is left to be taken from members."""
         return {**self.metadata(name), **({"finalizers": [CLEANUP]} if self.namespace else {})}

@@ -25,7 +25,7 @@ def blocks(problem: Found) -> bool:
     return problem.code not in HOLES or bool(_DECIDES.fullmatch(problem.path))
 
 
-def around(placement: ClusterResourcePlacement, holes: t.Sequence[Found]) -> ClusterResourcePlacement:
+def without_holes(placement: ClusterResourcePlacement, holes: t.Sequence[Found]) -> ClusterResourcePlacement:
     """The placement without the selectors that have a hole, so that none of them selects more than is written."""
     found = items_at((each.path for each in holes), "spec.resourceSelectors")
     kept = tuple(one for index, one in enumerate(placement.spec.resource_selectors) if str(index) not in found)

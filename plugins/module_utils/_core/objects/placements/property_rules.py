@@ -39,7 +39,9 @@ _RESOURCE = re.compile(rf"({DNS_SUBDOMAIN}/)?[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
 
 
 def check_property_name(name: str, path: str) -> t.Iterator[Found]:
-    """What is wrong with the name of a property at ``path``, with one that is like it where there is one."""
+    """What is wrong with the name of a property at ``path``, with one that is like it where there is one:
+    ``unknown-property``, ``invalid-property-name``, or of a resource ``unknown-capacity`` and
+    ``resource-upper-case``."""
     if not name.isascii():
         yield Found(
             "unknown-property", path, f"{name!r} is not a property name: it has letters beyond ASCII", _like(name)
@@ -51,14 +53,16 @@ def check_property_name(name: str, path: str) -> t.Iterator[Found]:
 
 
 def alias_finding(name: str, path: str) -> Finding | None:
-    """The warning if ``name`` is an older one of a property; None if it is not."""
+    """The finding ``property-alias`` if ``name`` is an older one of a property; None if it is not."""
     if name not in ALIASES:
         return None
     return Finding("property-alias", path, path, name, name, f"{name} is an older name of {ALIASES[name]}")
 
 
 def check_property_requirements(requirements: t.Sequence[PropertyRequirement], path: str) -> t.Iterator[Found]:
-    """One term's requirements, which must all hold: each by itself, then those on the same property together."""
+    """What is wrong with one term's requirements, which must all hold: each by itself (``unknown-operator``,
+    ``value-missing``, ``invalid-value``, and those of ``check_property_name``), then those on the same property
+    together (``contradictory-requirements``)."""
     held: dict[str, _Left] = {}
     for index, one in enumerate(requirements):
         place = f"{path}[{index}]"
@@ -71,12 +75,6 @@ def check_property_requirements(requirements: t.Sequence[PropertyRequirement], p
             before = listed(left.conditions)
             message = f"{one.name} {one.operator} {one.values[0]} can never hold together with {before}"
             yield Found("contradictory-requirements", place, message)
-
-
-def can_hold(conditions: t.Sequence[tuple[str, Quantity]]) -> bool:
-    """Whether any value satisfies all of the (operator, quantity), as if between any two values there were another."""
-    left = _Left()
-    return all(left.takes(operator, each) for operator, each in conditions)
 
 
 @dataclass

@@ -29,7 +29,7 @@ from ...windows.clocks import shifted
 from ..conditions import FALSE, TRUE, Conditions, Row
 from . import tasks as staged_tasks
 from .begin import begin
-from .deletion import delete, going
+from .deletion import deletion_step, deletions_under_way
 from .flight import finish_clusters, stage_after, update_clusters
 from .layout import concurrency
 from .marks import (
@@ -264,7 +264,7 @@ def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> Sta
 
 def _delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
     marks = Marks(scene.generation, scene.now)
-    stage, actions = delete(scene, marks.stage_started(stage), stopping=False)
+    stage, actions = deletion_step(scene, marks.stage_started(stage), stopping=False)
     if not scene.leaving:
         done = marks.stage_ended(stage, TRUE, STAGE_DONE, "all clusters of the stage are done")
         return StageStep(stage=done, row=RUN_PROGRESSING, finished=True)
@@ -300,8 +300,8 @@ def _stop_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
 def _stop_delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
     """Deletions that have begun are let finish. Upstream counts those that have not begun too, and never stops."""
     marks = Marks(scene.generation, scene.now)
-    stage, actions = delete(scene, stage, stopping=True)
-    left = going(scene, stage)
+    stage, actions = deletion_step(scene, stage, stopping=True)
+    left = deletions_under_way(scene, stage)
     stopped = marks.on_stage(stage, STAGE_STOPPING if left else STAGE_STOPPED)
     if left == 0 and (not scene.leaving or not scene.upstream):
         return StageStep(stage=stopped, row=RUN_STOPPED)

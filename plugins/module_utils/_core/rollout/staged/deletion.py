@@ -26,13 +26,13 @@ from .world import (
 )
 
 
-def delete(
+def deletion_step(
     scene: RunContext, stage: StageUpdatingStatus, *, stopping: bool
 ) -> tuple[StageUpdatingStatus, list[Action]]:
     """The stage and what is to be done in it: all bindings are deleted at once, and a cluster is done when its binding
     is gone. While ``stopping``, none begins.
 
-    One that has begun and is not being deleted was recorded by somebody who did not live to delete it.
+    One that is recorded as begun and is not being deleted is deleted now: who recorded it ended before it could.
 
     RunRefused if a binding contradicts the record.
     """
@@ -58,7 +58,7 @@ def delete(
     return replace(stage, clusters=tuple(clusters)), actions
 
 
-def going(scene: RunContext, stage: StageUpdatingStatus) -> int:
+def deletions_under_way(scene: RunContext, stage: StageUpdatingStatus) -> int:
     """How many clusters of the delete stage have a deletion that has begun and is not over."""
     return sum(
         1

@@ -60,8 +60,8 @@ class Flight:
     stuck_from: datetime | None = None
 
     @classmethod
-    def over(cls, scene: RunContext, stage: StageUpdatingStatus) -> Flight:
-        """A look at the stage that has not begun."""
+    def of(cls, scene: RunContext, stage: StageUpdatingStatus) -> Flight:
+        """A look at the stage that has found nothing yet."""
         return cls(scene, stage, Marks(scene.generation, scene.now))
 
     def fail(self, code: str, message: str) -> None:
@@ -71,8 +71,9 @@ class Flight:
 
 def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
     """One walk over the stage's clusters in order, with at most ``limit`` in flight. A place that one cluster leaves is
-    taken by the next in the same walk."""
-    flight = Flight.over(scene, stage)
+    taken by the next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and ``pre-empted``,
+    problems ``cluster-troubled``; a cluster is stuck after 5 minutes."""
+    flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
         if flight.in_flight >= limit:
@@ -87,8 +88,9 @@ def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -
 
 
 def finish_clusters(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
-    """One walk while the run stops: nothing starts, but a cluster that is only recorded as started gets its content."""
-    flight = Flight.over(scene, stage)
+    """One walk while the run stops: nothing starts, but a cluster that is only recorded as started gets its content.
+    Clusters that have ended, or not begun, are left as they are."""
+    flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
         over = any(scene.holds(cluster.conditions, SUCCEEDED, each) for each in (TRUE, FALSE))

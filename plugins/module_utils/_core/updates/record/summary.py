@@ -23,6 +23,7 @@ from ..run import (
 )
 
 UNVERIFIED = "unverified"
+TAKEN_UP = "taken up when the run is carried on"
 _NAMED = 3
 HALTED = "more members failed than allowed"
 # Not the counts of a recap, as in ``failed=1``.
@@ -40,7 +41,7 @@ def in_one_line(message: str, name: str = "") -> str:
 
 
 def named_failures(names: t.Sequence[str]) -> str:
-    """``2 failed: a, b``, with the first few names; empty for none."""
+    """``2 failed: a, b``, with the first three names; empty for none."""
     return f"{len(names)} failed: {listed(names, _NAMED)}" if names else ""
 
 
@@ -51,6 +52,11 @@ def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str
         return "the clock"
     words = by if verified or by == UNVERIFIED else f"{by}, {UNVERIFIED}"
     return f"{words}, who made or started the run" if by in makers else words
+
+
+def taken_up_later(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
+    """That somebody approved a gate which whoever conducts the run has not passed yet, in words."""
+    return f"approved by {completed_by(by, verified, makers)}; {TAKEN_UP}"
 
 
 def of_group(group: GroupRow, state: str) -> str:
@@ -125,6 +131,8 @@ def _gates(gates: t.Sequence[GateRow]) -> str:
 def _until(gate: GateRow) -> str:
     if gate.refused:
         return f" (refused by {gate.refused})"
+    if gate.by:
+        return f" (approved by {completed_by(gate.by, gate.verified)})"
     return f" (opens {write_time(gate.due)})" if gate.due else ""
 
 

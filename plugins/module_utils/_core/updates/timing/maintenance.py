@@ -32,8 +32,8 @@ from ...values.selector import Matcher, compile_selector
 from ...values.selector_text import parse_selector
 from ...values.update_states import WINDOW_CLOSED
 from ...windows.maintenance import clock_of, local_day_spans, window_openings
-from ...windows.spans import Span, Spans, joined, without
-from ..run import MemberBlocker, MemberView
+from ...windows.spans import Span, Spans, joined, meeting, without
+from ..run import ClosedOpening, MemberBlocker, MemberView
 
 _DAY, _YEAR = timedelta(days=1), timedelta(days=366)
 GOVERNED_BY: Mapping[str, str] = {FULL: KUBERNETES, CONTROL_PLANE_ONLY: KUBERNETES, NODE_IMAGE_ONLY: NODE_IMAGE}
@@ -120,8 +120,8 @@ class Calendar:
     freezes: tuple[_Frozen, ...] = ()
 
     def open(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
-        """When upgrades of this type may start on the member between two instants, in order of time, as
-        ``MemberView.windows`` has it.
+        """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member between two
+        instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut.
 
         None: at any time; empty: never. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not
         there: whether it may start is not known then.
@@ -133,7 +133,8 @@ class Calendar:
         return without(permitted, frozen)
 
     def permitted(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
-        """The same by the windows alone, whatever freezes say. FleetError as of ``open``."""
+        """When upgrades of this type may start by the windows alone, whatever freezes say; the rest, FleetError
+        included, as of ``open``."""
         found = [each for _whose, each in self._sides(site, GOVERNED_BY[run_type])]
         if not found:
             return None
@@ -141,6 +142,20 @@ class Calendar:
         for other in found[1:]:
             permitted = without(permitted, without(((start - _YEAR, end + _YEAR),), _opened(other, start, end)))
         return permitted
+
+    def closed(
+        self, site: MaintainedMember, run_type: str, start: datetime, end: datetime
+    ) -> tuple[ClosedOpening, ...]:
+        """The first opening of its windows that each freeze between two instants closes, in order of time. FleetError
+        as of ``open``."""
+        frozen = [each for each in self._frozen(site) if each.span[0] < end and each.span[1] > start]
+        permitted = self.permitted(site, run_type, start, end) if frozen else None
+        found = [
+            ClosedOpening(start=max(met[0][0], each.span[0]), by=f"freeze {each.freeze.name}", since=each.span[0])
+            for each in frozen
+            if (met := meeting(permitted or (), *each.span))
+        ]
+        return tuple(sorted(found, key=lambda each: each.start))
 
     def shut(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
         """Whose windows are closed at an instant, in words, for a member that has some of its own; else nothing.

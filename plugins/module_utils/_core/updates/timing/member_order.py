@@ -26,8 +26,10 @@ Key = tuple[int, t.Any, str]
 """Comparable: within a class the second element has one type."""
 
 
-def order(view: MemberView, listed: int, now: datetime) -> Key:
-    """The key by which members of a group are tried, the least first; ``listed`` is the member's place in its group."""
+def order_key(view: MemberView, listed: int, now: datetime) -> Key:
+    """The key by which members of a group are tried, the least first: open now, by the closing; opens within four
+    hours, by the opening; no windows, as listed; closed, by the opening. ``listed`` is the member's place in its
+    group."""
     if view.windows is None:
         return NONE, listed, view.name
     window = _next(view.windows, now)

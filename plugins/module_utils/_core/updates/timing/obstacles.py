@@ -6,11 +6,10 @@ that lasts too long."""
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
-from ...values.instants import write_time
+from ...values.instants import write_local, write_time
 from ...values.update_states import (
     FAILED,
     PENDING,
@@ -34,24 +33,28 @@ NO_REASON = MemberBlocker(reason="")
 
 
 def obstacle(view: MemberView, now: datetime) -> MemberBlocker | None:
-    """Why the member cannot start now; None if it can.
+    """Why the member cannot start now, one reason with the messages of all; None if it can.
 
-    Of several the closed window comes first, so that an unreachable member has its whole window to come back, then
-    that it is unreachable.
+    Of several the closed window comes first, so that an unreachable member has its whole window to come back, then that
+    it is unreachable.
     """
     found = list(view.obstacles)
     if len(found) > 1:
         found.sort(key=lambda each: each.reason != UNREACHABLE)
     opens = closed_until(view, now)
     if opens is not None:
-        found.insert(0, _closed(opens, view.shut))
+        found.insert(0, _closed(opens, view, now))
     if len(found) < 2:
         return found[0] if found else None
     return replace(found[0], message="; ".join(each.message or each.reason for each in found))
 
 
-def _closed(opens: datetime, by: t.Sequence[str]) -> MemberBlocker:
-    whose = f", closed now by {' and by '.join(by)}" if by else ""
+def _closed(opens: datetime, view: MemberView, now: datetime) -> MemberBlocker:
+    whose = f", closed now by {' and by '.join(view.shut)}" if view.shut else ""
+    # Of a freeze that holds already there is an obstacle of its own.
+    taken = [each for each in view.closed if now < each.since and each.start < opens]
+    if taken:
+        whose += f"; the opening {write_local(taken[0].start, UTC)} is closed by {taken[0].by}"
     if opens == NEVER:
         return MemberBlocker(reason=WINDOW_CLOSED, message=f"no maintenance window is known to open{whose}")
     return MemberBlocker(
@@ -69,7 +72,8 @@ def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
 
 
 def held(row: MemberRow, why: MemberBlocker, run: RunState, now: datetime) -> MemberRow:
-    """Pending, or Skipped once it has been unreachable for the run's ``unreachable_timeout``."""
+    """The member's row, Pending for that reason, or Skipped once it has been unreachable for the run's
+    ``unreachable_timeout``."""
     row = pending(row, why, now)
     if row.reason != UNREACHABLE or row.pending_since is None or now - row.pending_since < run.unreachable_timeout:
         return row

@@ -36,6 +36,7 @@ from ..sources import EarlierContent, LoadedPlacement
 from .kept import kept_snapshots
 
 GIT = "git:"
+LATER = "an apply of the manifests as they are now rolls forward again"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +90,12 @@ def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
     of = f" of revision {back.revision[:12]}" if back.revision else ""
     old = f", {span_words(session.clock() - kept.created)} old" if kept.created else ""
     told = Problem("rolls-back", f"to snapshot {back.index}{of}{old}: {len(objects)} objects", name)
+    later = Problem("applies-forward", LATER, name, "revert them in Git if this is to stay")
     return LoadedPlacement(
         placement=recorded.placement,
         document=recorded.document,
         where=kept.name,
-        findings=(told,),
+        findings=(told, later),
         earlier=EarlierContent(objects=objects, of=back),
     )
 

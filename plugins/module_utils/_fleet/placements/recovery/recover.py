@@ -75,7 +75,8 @@ def recover(
 ) -> Recovered:
     """Rebuilds the records of the ``described`` placements that are lost, by name, from what the members hold; without
     ``write`` it only says which. Every member must answer: from some of its clusters the others would be forgotten.
-    FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``member-held``.
+    FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``member-held``,
+    ``member-moved``, ``record-damaged``, ``interrupted``; placements before that one are rebuilt then.
 
     ``former`` are uids that the placement had in records which are given up; ``key_bytes`` seals Secrets.
     """
@@ -270,7 +271,7 @@ def _resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manife
         {
             "apiVersion": PLACEMENT_API,
             "kind": key.kinds.resource_snapshot,
-            "metadata": {**key.kept(name), "labels": labels, "annotations": annotations},
+            "metadata": {**key.kept_metadata(name), "labels": labels, "annotations": annotations},
             "spec": {"selectedResources": list(content)},
         }
     )
@@ -291,7 +292,7 @@ def _binding_record(name: str, cluster: str, held: ApplySet, annotations: t.Mapp
         "apiVersion": PLACEMENT_API,
         "kind": key.kinds.binding,
         "metadata": {
-            **key.kept(name),
+            **key.kept_metadata(name),
             "labels": key.labels,
             **({"annotations": dict(annotations)} if annotations else {}),
         },

@@ -80,7 +80,8 @@ class _Laid:
 def rehearse(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, changed: bool
 ) -> StagedReport:
-    """The run as it would begin or go on, from the records alone. Nothing is written, no member is asked."""
+    """The run as it would begin or go on, from the records alone. Nothing is written, no member is asked. Brakes that
+    would stop it are its ``problems``. FleetError ``digest-mismatch``, and as of ``run_ground`` and ``planned``."""
     laid = _laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
         _check_digest(laid, wish.approved)
@@ -105,7 +106,7 @@ def refuse_unfit(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> None:
     """Says before a new run is recorded why it could not begin: FleetError with the reason it would end with, brakes,
-    and ``digest-mismatch``."""
+    ``digest-mismatch``, and as of ``run_ground`` and ``planned``. Nothing is written, no member is asked."""
     laid = _laid_out(session, run, given, wish, members, sends=True)
     failure = laid.decision.state.failure
     if failure is not None:
@@ -147,8 +148,8 @@ def carry_on(
 
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
-    """Records the stages of a run that has none yet, and who is in each; one that has is only rehearsed. FleetError as
-    of ``carry_on``."""
+    """Records the stages of a run that has none yet, and who is in each; one that has is only rehearsed. No member is
+    asked. FleetError ``lease-held``, ``digest-mismatch``, and as of ``run_ground`` and ``planned``."""
     if find_condition(run.status.conditions, "Initialized") is not None:
         return rehearse(session, run, given, wish, changed=False)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
@@ -261,7 +262,7 @@ class _Conducted:
         name = str(journal.state.run.key)
         telling = conducting(
             session,
-            StagedTelling(name, session.say, steering.lines, self.event),
+            StagedTelling(name, session.say, steering.lines, self.event, self.approved),
             self.laid.run,
             self.laid.digest,
             self.wish.approved,
@@ -291,13 +292,19 @@ class _Conducted:
         request_approval(self.session.records, run, self._digest(run), act, self.lease)
         self._looked = None
 
+    def approved(self, name: str) -> None:
+        """Tells whose the approval is that the run takes, before what begins by it."""
+        run = self.laid.run
+        for each in self._requests:
+            if run.key.record(each.name) == name:
+                self.session.say(f"{run.key}: {told_approval(self.session, run, self._digest(run), each)}")
+
     def accept(self, name: str, now: datetime) -> None:
-        """Says on the request that the run has taken the approval, and tells whose it is."""
+        """Says on the request that the run has taken the approval, and in the journal whose it is."""
         run = self.laid.run
         for each in self._requests:
             if each.name == name:
                 told = told_approval(self.session, run, self._digest(run), each)
-                self.session.say(f"{run.key}: {told}")
                 self.event("StageApproved", told)
         accept_approval(self.session.records, run.key, name, now, self.lease)
         self._looked = None

@@ -24,13 +24,13 @@ from ...._core.schema.meta import Condition, find_condition
 from ...._core.values.instants import write_time
 from ...._core.values.listed import listed
 from ..rollout_words import NAMED, lacking
-from .approvals import open_requests
+from .approvals import BEFORE, open_requests, requests_of
 
 LEAVING = "the clusters that leave"
 
 
 def stage_title(stage: StageUpdatingStatus) -> str:
-    """The stage, as people are told of it."""
+    """The stage, as people are told of it: ``stage prod``, or LEAVING for the one that deletes."""
     return LEAVING if stage.stage_name == DELETE_STAGE else f"stage {stage.stage_name}"
 
 
@@ -55,7 +55,8 @@ def run_lines(
         verb = "wait" if stage == DELETE_STAGE else "waits"
         lines.append(f"{title} {verb} for {whom}")
     lines += [
-        f"stage {asked.stage} waits for an approval {asked.position} ({asked.name})" for asked in open_requests(run)
+        f"stage {asked.stage} waits for an approval{'' if asked.timing == BEFORE else ' after it'}"
+        for asked in open_requests(run)
     ]
     lines += [
         f"stage {stage.stage_name} waits until {write_time(ends)}"
@@ -76,30 +77,42 @@ def _counts(stage: StageUpdatingStatus) -> bool:
     return TIMED_WAIT in tasks and any(each is not None and each.status == FALSE for each in found)
 
 
+def _untold(name: str) -> None:
+    pass
+
+
 @dataclass
 class StagedTelling:
     """Tells people what begins and ends, and who waits for what, as long as that is news; ``event`` takes a line for
-    the run's journal: its reason and a sentence."""
+    the run's journal: its reason and a sentence. ``approved`` takes the name of a request whose approval was taken."""
 
     name: str
     say: t.Callable[[str], None]
     lines: t.Callable[[], list[str]]
     event: t.Callable[[str, str], None]
+    approved: t.Callable[[str], None] = _untold
+    _approvals: set[str] = field(default_factory=set)
     _clusters: dict[tuple[str, str], str] = field(default_factory=dict)
     _stages: dict[str, str] = field(default_factory=dict)
     _told: tuple[str, ...] = ()
     _reason: str = ""
 
     def begin(self, state: StagedState, now: datetime) -> None:
-        """What was known before is no news."""
+        """Notes where stages and clusters stand, which is no news later; tells nothing."""
         for stage in _stages(state.run):
             self._stages[stage.stage_name] = _reason(stage.conditions)
             for each in stage.clusters:
                 self._clusters[stage.stage_name, each.cluster_name] = cluster_state(each.conditions)
+        self._approvals = {each.name for each in requests_of(state.run) if each.accepted}
         self._reason = _reason(state.run.status.conditions)
 
     def stored(self, state: StagedState, now: datetime) -> None:
-        """What has begun or ended since, once it is recorded."""
+        """Tells which clusters have begun or ended since; for stages and the run lines go to the journal.
+        What was approved for it comes first."""
+        for asked in requests_of(state.run):
+            if asked.accepted and asked.name not in self._approvals:
+                self._approvals.add(asked.name)
+                self.approved(asked.name)
         for stage in _stages(state.run):
             news: dict[str, list[str]] = {}
             for each in stage.clusters:
@@ -120,7 +133,7 @@ class StagedTelling:
             self.event(reason, message_of(state.run))
 
     def waiting(self, state: StagedState, until: datetime | None, now: datetime) -> None:
-        """The lines that are new."""
+        """Says who waits for whom, all lines of it, if that is other than what was said last."""
         lines = tuple(self.lines())
         if lines != self._told:
             self._told = lines
@@ -128,7 +141,7 @@ class StagedTelling:
                 self.say(f"{self.name}: {line}")
 
     def end(self, state: StagedState, why: str, now: datetime) -> None:
-        """What still waits then."""
+        """Says what still waits then, as ``waiting``."""
         self.waiting(state, None, now)
 
 

@@ -60,7 +60,7 @@ class Evaluated:
         return self.found.run.name if self.found.run else self.found.existing
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """What came of it as results have it, where the keys are documented; texts are empty where there is nothing."""
         found, target = self.found, self.found.target
         return {
             "name": found.profile,
@@ -87,7 +87,7 @@ class ProfilesReport:
     held: str = ""
 
 
-def recorded_profiles(records: Records, given: UpdateManifests, write: bool) -> bool:
+def record_profiles(records: Records, given: UpdateManifests, write: bool) -> bool:
     """Records, with ``write``, the profiles that are given, with strategies and catalogues; whether any was new or
     another.
 
@@ -119,9 +119,11 @@ def absent(records: Records, name: str, write: bool) -> bool:
 def evaluated(
     session: Session, given: UpdateManifests, names: t.Sequence[str], write: bool, start: bool, who: str = ""
 ) -> ProfilesReport:
-    """Makes the run that each profile wants now, and starts it with ``start``; without ``write`` only says so.
+    """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``; without
+    ``write`` only says so. What came of each is kept in its status. A profile whose run cannot be made or started has
+    that among its reasons, and stops no other.
 
-    FleetError ``no-such-profile``, ``record-damaged``, and those of ``defining.define_run``.
+    FleetError ``no-such-profile``, ``record-damaged``, and those of ``known_releases``.
     """
     if not write:
         return _report(list(_each(session, given, names, start, who, None)))

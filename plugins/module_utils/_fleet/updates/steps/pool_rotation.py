@@ -89,11 +89,12 @@ class PoolRotations:
     wish: RotationWish = field(default_factory=RotationWish)
 
     def upgrade(self, task: PoolTask) -> PoolEnd:
-        """Rotates the nodes of the step's pool that are behind, until all are replaced or it has to wait. FleetError if
-        nobody can replace its nodes, and ``members-unread`` if these cannot be read now."""
+        """Rotates the nodes of the step's pool that are behind, until all are replaced or it has to wait. The record of
+        the rotation goes once it is done. FleetError as of ``driver_problems`` and ``carried``, ``members-unread`` if
+        its nodes cannot be read now, ``not-a-member``, ``conflict``."""
         ground = self._ground(task.work, task.step, task.image)
         members = self._reading(task.work.member, ground)
-        session = replace(self.session, say=_briefly(task, ground.rotation.name))
+        session = replace(self.session, say=briefly(task, ground.rotation.name))
         stored = session.records.get(KIND, ground.rotation.name)
         rotation = recorded(NodeRotation, stored) if stored is not None else ground.rotation
         if not has_begun(rotation):
@@ -105,7 +106,8 @@ class PoolRotations:
             ending, steering = carried(session, ground, members, self.clients, self.wish, limits)
             task.pause(0)
             state = ending.state
-            words = "\n".join(waits_lines(steering.waits))
+            lines = (_brief(each, task.work.member, rotation.name) for each in waits_lines(steering.waits, short=True))
+            words = "; ".join(lines)
             paused = PoolEnd(paused=words or ending.why, until=ending.resume_at)
         if not state.done:
             return paused
@@ -166,7 +168,8 @@ class PoolRotations:
 
 
 def behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
-    """Nodes of the pool that have an older version or image than the step brings. Nothing goes back."""
+    """Nodes of the step's pool that have an older version or image than it brings, or a version that cannot be read.
+    Nothing goes back."""
     mine = (each for each in member.nodes if each.labels.get(pool_label(each.labels), "") == step.pool)
     return [each for each in mine if _older(each, step)]
 
@@ -200,13 +203,18 @@ def step_name(operation: str, step: UpgradeStep) -> str:
     return ".".join(filter(None, (operation, pool, digest)))
 
 
-def _briefly(task: PoolTask, rotation: str) -> t.Callable[[str], None]:
-    """Says what a rotation says of itself by the name of the pool: the name that it is recorded under has the run, the
+def briefly(task: PoolTask, rotation: str) -> t.Callable[[str], None]:
+    """What says a line of the rotation by the name of its pool: the name that it is recorded under has the run, the
     member and the attempt in it."""
-    of_rotation, of_member = f"{rotation}: ", f"{task.work.member}/"
+    pool = task.step.pool or "without a name"
     return lambda text: task.say(
-        f"pool {task.step.pool or 'without a name'}: {text.removeprefix(of_rotation).removeprefix(of_member)}"
+        f"pool {pool}: {_brief(text.removeprefix(f'{rotation}: '), task.work.member, rotation)}"
     )
+
+
+def _brief(text: str, member: str, rotation: str) -> str:
+    """What is told of nodes of the member, without its name, and without that of the rotation."""
+    return text.replace(f"NodeRotation {rotation} on {member}: ", "").replace(f"{member}/", "")
 
 
 def _left(state: RotationState) -> str:

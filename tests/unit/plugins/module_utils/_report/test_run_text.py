@@ -8,9 +8,11 @@ from dataclasses import fields, replace
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeStep
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import COMPLETED
 from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import brief_text, run_text, waits_for
@@ -119,3 +121,19 @@ def test_everything_that_a_run_waits_for_is_told_d3_48() -> None:
     assert waits_for(run(play))[1]["message"] == "the maintenance window opens at 2026-08-17T00:10:00Z"
     waiting = played("s(60){g:a}, t{h:b}").start().ends("a")
     assert waits_for(run(waiting)) == [{"type": "wait", "where": "s", "until": "2026-08-17T00:01:00Z", "message": ""}]
+
+
+def test_a_gate_that_was_approved_is_not_to_be_approved_until_the_run_is_carried_on() -> None:
+    play = Play(changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))).start()
+    shown = as_answered(run(play), {"id-ticket": Approval(gate="id-ticket", by="carol", at=at(5))})
+    told = " ".join(" ".join(run_text(shown)).split())
+    assert "gate before Pending ticket; approved by carol, unverified; taken up when the run is carried on" in told
+    assert "waits for gate ticket (approved by carol, unverified)" in told and "approve id-" not in told
+    (row,) = waits_for(shown)
+    assert row["message"] == "approved by carol, unverified; taken up when the run is carried on"
+
+
+def test_a_gate_that_was_refused_meanwhile_says_so() -> None:
+    play = Play(changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))).start()
+    shown = as_answered(run(play), {"id-ticket": "bob: not on a Friday"})
+    assert "refused by bob: not on a Friday" in " ".join("\n".join(run_text(shown)).split())

@@ -55,8 +55,21 @@ def test_that_something_is_available_is_told_as_of_when_it_was_seen():
         on("b", condition("Applied", "False", "1 of 3 could not be applied", at)),
     )
     assert placements_text({"web": PlacementStatus(placement_statuses=rows)}, "here")[2:] == [
-        "  b        not Applied  1 of 3 could not be applied",
+        "  b        not Applied  1 of 3 could not be applied, as of 2026-11-26T03:26:15Z",
         "  a        Available    all 3 objects are available, as of 2026-11-26T03:26:15Z",
+    ]
+
+
+def test_what_was_not_available_yet_may_be_by_now_and_does_not_alarm():
+    at = datetime(2026, 11, 26, 3, 33, tzinfo=UTC)
+    late = "not available yet: 1 of 3"
+    status = PlacementStatus(
+        conditions=(condition(f"{PREFIX}Available", "False", "available on 0 of 1", at),),
+        placement_statuses=(on("a", condition("Applied", "True", ""), condition("Available", "False", late, at)),),
+    )
+    assert placements_text({"web": status}, "here")[1:] == [
+        "web        Available?  available on 0 of 1, as of 2026-11-26T03:33:00Z",
+        "  a        Available?  not available yet: 1 of 3, as of 2026-11-26T03:33:00Z",
     ]
 
 

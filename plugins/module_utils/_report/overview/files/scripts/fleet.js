@@ -11,25 +11,29 @@ function fleetPage(report, host) {
     age: cluster.heartbeat ? now - Date.parse(cluster.heartbeat) : null,
     cpuFree: share(cluster.cpu),
     memoryFree: share(cluster.memory),
-    text: [cluster.name, cluster.state, cluster.group, cluster.location, cluster.version, ...cluster.taints, ...Object.entries(cluster.labels).map((each) => each.join("="))].join(" ").toLowerCase(),
+    text: [cluster.name, cluster.state, cluster.group, cluster.location, cluster.version, ...Object.keys(cluster.images), ...cluster.taints, ...Object.entries(cluster.labels).map((each) => each.join("="))].join(" ").toLowerCase(),
   }));
+  const known = { kubelet: rows.some((row) => row.kubelets.oldest), certificate: rows.some((row) => row.certificate), image: rows.some((row) => Object.keys(row.images).length) };
   const detail = element("div", { class: "detail", role: "region", "aria-label": "The cluster chosen", tabindex: 0 }, element("p", { class: "muted" }, "Choose a cluster to see its labels, taints and resources."));
   const grid = new Grid({
     label: "Clusters",
     rows,
-    columns: [
+    columns: filled([
       { title: "Cluster", width: widest(rows.map((row) => row.name), 110, narrow() ? 150 : 260), grow: 1, value: (row) => row.name, draw: (row) => row.name },
       { title: "State", width: 112, value: (row) => row.state, draw: (row) => badge(row.state), label: (row) => row.state },
       { title: "Version", width: 92, grow: 1, value: (row) => version(row.version), draw: (row) => row.version || "?" },
       { title: "Nodes", width: 74, number: true, value: (row) => row.nodes, draw: (row) => row.nodes ?? "?" },
-      { title: "CPU free", width: 90, number: true, value: (row) => row.cpuFree, draw: (row) => percent(row.cpuFree) || "?" },
-      { title: "Mem. free", about: "share of memory that is free", width: 98, number: true, value: (row) => row.memoryFree, draw: (row) => percent(row.memoryFree) || "?" },
-      { title: "Placements", width: 118, number: true, value: (row) => row.holds, draw: (row) => row.holds },
       { title: "Drift", about: "objects that drifted; ? where nobody looked", width: 66, number: true, value: (row) => row.drift.objects, draw: (row) => row.drift.objects ?? (row.drift.places ? "?" : "") },
+      { title: "Kubelet", about: "the oldest, and how many minors it is behind its API server", width: widest(rows.map(kubeletWords), 84, 170, false), value: (row) => version(row.kubelets.oldest), draw: (row) => (row.kubelets.tooOld ? toned("bad", kubeletWords(row)) : kubeletWords(row) || (known.kubelet ? "?" : "")), label: kubeletWords },
+      { title: "Cert. ends", about: "in how many days the first certificate ends", width: 108, number: true, value: (row) => row.certificate?.days ?? null, draw: (row) => (!row.certificate ? (known.certificate ? "?" : "") : row.certificate.days < SOON ? toned(row.certificate.days < 0 ? "bad" : "warn", endWords(row)) : endWords(row)), label: endWords },
+      { title: "Image", about: "of nodes, as far as pools tell it", width: widest(rows.map(imageWords), 70, 190, false), value: imageWords, draw: (row) => imageWords(row) || (known.image ? "?" : "") },
+      { title: "Placements", width: 118, number: true, value: (row) => row.holds, draw: (row) => row.holds },
+      { title: "CPU free", width: 90, number: true, value: (row) => row.cpuFree, draw: (row) => percent(row.cpuFree) || "?" },
+      { title: "Mem. free", about: "share of memory that is free", width: 108, number: true, value: (row) => row.memoryFree, draw: (row) => percent(row.memoryFree) || "?" },
       { title: "Heartbeat", width: 134, number: true, value: (row) => row.age, draw: (row) => (row.age === null ? "never" : row.age < 60000 ? "just now" : `${lasting(row.age)} ago`) },
       { title: "Group", width: 84, grow: 1, value: (row) => row.group, draw: (row) => row.group },
       { title: "Location", width: 100, grow: 1, value: (row) => row.location, draw: (row) => row.location },
-    ],
+    ], rows),
     opened: (row) => detail.replaceChildren(clusterHeading(row), ...clusterFacts(row)),
   });
   const count = told(counted(rows.length, "cluster"));
@@ -43,10 +47,35 @@ function fleetPage(report, host) {
   const [chosen] = choice("State", [["", "all"], ...states.map((each) => [each, each])], (value) => { state = value; filtered(); });
   host.append(
     element("div", { class: "charts" }, versionChart(rows), headroomChart(rows)),
-    element("div", { class: "tools" }, search("Search clusters, labels, versions", (value) => { words = value; filtered(); }), chosen, count),
+    upkeep(rows),
+    element("div", { class: "tools" }, search("Search clusters, labels, versions, images", (value) => { words = value; filtered(); }), chosen, count),
     element("div", { class: "split" }, grid.host, detail),
   );
   return () => grid.draw();
+}
+
+const SOON = 30;
+const CERTIFICATES = { server: "that of the API server", client: "that of the client" };
+const toned = (mark, words) => element("span", { class: `state ${mark}` }, words);
+const kubeletWords = (row) => `${row.kubelets.oldest}${row.kubelets.behind ? ` \u2212${row.kubelets.behind}` : ""}`;
+const endWords = (row) => (!row.certificate ? "" : row.certificate.days < 0 ? "ended" : counted(row.certificate.days, "day"));
+const imageWords = (row) => (Object.keys(row.images).length > 1 ? counted(Object.keys(row.images).length, "image") : Object.keys(row.images)[0] || "");
+const imageList = (images) => listed(Object.entries(images).sort((one, other) => other[1] - one[1]).map(([name, nodes]) => `${name} (${counted(nodes, "node")})`), 5);
+
+// What grows old, in words: certificates, kubelets, images.
+function upkeep(rows) {
+  const ends = rows.filter((row) => row.certificate && row.certificate.days < SOON).sort((one, other) => one.certificate.days - other.certificate.days);
+  const old = rows.filter((row) => row.kubelets.tooOld), behind = rows.filter((row) => row.kubelets.behind && !row.kubelets.tooOld);
+  const minors = [...new Set(behind.map((row) => row.kubelets.behind))].sort((one, other) => other - one);
+  const images = {};
+  for (const row of rows) for (const [name, nodes] of Object.entries(row.images)) images[name] = (images[name] || 0) + nodes;
+  const told = [
+    ends.length ? `Certificates that have ended, or end within ${SOON} days: ${listed(ends.map((row) => `${row.name} (${row.certificate.days < 0 ? "ended" : `in ${counted(row.certificate.days, "day")}`})`), 8)}` : "",
+    old.length ? `Kubelets too old for their API server: ${listed(old.map((row) => row.name), 8)}` : "",
+    behind.length ? `Kubelets behind their API server: ${minors.map((each) => `${counted(behind.filter((row) => row.kubelets.behind === each).length, "cluster")} by ${counted(each, "minor")}`).join(", ")}` : "",
+    Object.keys(images).length ? `Images of nodes: ${imageList(images)}` : "",
+  ].filter(Boolean);
+  return told.length ? element("ul", { class: "notes", "aria-label": "What grows old" }, ...told.map((each) => element("li", {}, each))) : "";
 }
 
 const clusterHeading = (row) => element("h3", {}, row.name, " ", badge(row.state));
@@ -55,7 +84,8 @@ function clusterFacts(row) {
   return [
     row.why ? element("p", {}, row.why) : null,
     facts([
-      ["Version", row.version], ["Nodes", row.nodes], ["Group", row.group], ["Location", row.location],
+      ["Version", row.version], ["Kubelets", row.kubelets.oldest === row.kubelets.newest ? kubeletWords(row) : `${row.kubelets.oldest} to ${row.kubelets.newest}`], ["Nodes", row.nodes],
+      ["Images", imageList(row.images)], ["Certificate", row.certificate ? `${CERTIFICATES[row.certificate.which]} ${row.certificate.days < 0 ? "ended" : "ends"} ${instant(row.certificate.ends)}` : ""], ["Group", row.group], ["Location", row.location],
       ["CPU", row.cpu[1] === null ? "" : `${cores(row.cpu[0]) || "?"} of ${cores(row.cpu[1])} cores free`],
       ["Memory", row.memory[1] === null ? "" : `${bytes(row.memory[0]) || "?"} of ${bytes(row.memory[1])} free`],
       ["Heartbeat", instant(row.heartbeat)], ["Drift", row.drift.words], ["Operation", row.operation], ["Taints", row.taints.join(", ")],

@@ -3,6 +3,9 @@
 const BEYOND = 4;
 const PRINTED = 400;
 
+// Without the columns in which no row has anything.
+const filled = (columns, rows) => columns.filter((column, at) => at === 0 || !rows.length || rows.some((row) => !["", null, undefined].includes(column.draw(row))));
+
 class Grid {
   // columns: {title, width, value(row) for sorting, draw(row) a Node or text, label(row), style(row), number, opens}
   constructor({ label, columns, rows, rowHeight = 32, headHeight = 38, kind = "", opened = null, headOpened = null, fit = true }) {

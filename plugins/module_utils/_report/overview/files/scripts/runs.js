@@ -11,10 +11,7 @@ function runsPage(report, host) {
   const about = element("div");
   const gantt = chart("Stages or waves, members or nodes, gates and waits over time (UTC)", 300, null);
   const bars = () => run.bars.map((bar, at) => ({ ...bar, at, text: `${bar.what} ${bar.name} ${bar.state} ${bar.why} ${bar.waitsFor}`.toLowerCase() }));
-  const grid = new Grid({
-    label: "The same as a table",
-    rows: bars(),
-    columns: [
+  const columns = [
       { title: "What", width: widest(report.runs.flatMap((each) => each.bars.map((bar) => `${bar.what} ${bar.name}`)), 160, narrow() ? 200 : 300) + 42, grow: 1, value: (row) => row.at, draw: (row) => element("span", { style: `padding-left:${row.depth * 14}px` }, `${row.what} ${barName(row, narrow())}`) },
       { title: "State", width: 110, value: (row) => row.state, draw: (row) => badge(row.state), label: (row) => row.state },
       { title: "Start (UTC)", width: 168, value: (row) => row.start, draw: (row) => minute(row.start) },
@@ -22,8 +19,8 @@ function runsPage(report, host) {
       { title: "Expected end (UTC)", width: 188, value: (row) => row.expectedEnd, draw: (row) => (row.end ? "" : minute(row.expectedEnd)) },
       { title: "Nine of ten by (UTC)", width: 194, value: (row) => row.latestEnd, draw: (row) => (row.end ? "" : minute(row.latestEnd)) },
       { title: "Why", width: 240, grow: 3, value: (row) => row.why, draw: (row) => row.why || row.waitsFor },
-    ],
-  });
+  ];
+  const grid = new Grid({ label: "The same as a table", rows: bars(), columns: filled(columns, bars()) });
   let words = "", state = "";
   const count = told("");
   const filtered = () => {
@@ -34,6 +31,8 @@ function runsPage(report, host) {
   };
   const redrawn = () => {
     about.replaceChildren(runAbout(report, run));
+    grid.sorted = null;
+    grid.columns = filled(columns, bars());
     filtered();
   };
   const [chosen] = choice("Run", report.runs.map((each, at) => [String(at), `${each.kind} ${each.name} (${each.state})`]), (value) => { run = report.runs[Number(value)]; redrawn(); });
@@ -58,7 +57,7 @@ function runsPage(report, host) {
 
 function runAbout(report, run) {
   const whole = run.bars[0];
-  return element("div", {}, element("p", {}, `${run.kind} `, element("strong", {}, run.name), " ", badge(run.state), run.outcome ? ` ${run.outcome}` : "", run.target ? ` to ${run.target}` : "", run.progress ? `; ${run.progress}` : ""),
+  return element("div", {}, element("p", {}, `${run.kind} `, element("strong", {}, run.name), " ", badge(run.state), run.outcome ? ` ${run.outcome}` : "", run.target ? `; target ${run.target}` : "", run.progress ? `; ${run.progress}` : ""),
     run.message ? element("p", {}, run.message) : null,
     run.forecast && whole.expectedEnd && !whole.end ? element("p", {}, `Expected to end ${instant(whole.expectedEnd)}, in nine of ten courses by ${instant(whole.latestEnd) || "no known instant"}.${whole.waitsFor ? ` Waits longest: ${whole.waitsFor}` : ""}`) : null,
     run.forecast && !whole.expectedEnd && !whole.end ? element("p", {}, `It does not end by itself.${whole.waitsFor ? ` It waits: ${whole.waitsFor}` : ""}`) : null);
@@ -79,7 +78,7 @@ function ganttOf(report, run, rows) {
     const zoomed = rows.length > SEEN_BARS;
     return {
       tooltip: tooltip((of) => barWords(rows[of.dataIndex])),
-      grid: { left: label, right: zoomed ? 40 : 14, top: 12, bottom: small ? 64 : 46 },
+      grid: { left: label, right: zoomed ? 40 : 14, top: 22, bottom: small ? 64 : 46 },
       xAxis: { type: "time", min: first, max: last, ...axisLine(), splitLine: { show: true, lineStyle: { color: colour("line") } }, splitNumber: small ? 3 : 8, axisLabel: { color: colour("muted"), hideOverlap: true, rotate: small ? 40 : 0, formatter: (value) => shortInstant(value, last - first) } },
       yAxis: { type: "category", inverse: true, data: names, axisTick: { show: false }, axisLine: { show: false }, axisLabel: { color: colour("fg"), width: label - 16, overflow: "truncate", fontSize: 12, align: "left", margin: label - 8, interval: 0 } },
       dataZoom: zoomed ? [{ type: "slider", yAxisIndex: 0, right: 6, width: 18, startValue: 0, endValue: SEEN_BARS - 1, minValueSpan: SEEN_BARS - 1, maxValueSpan: SEEN_BARS - 1, showDetail: false, brushSelect: false, filterMode: "weakFilter", fillerColor: colour("line"), borderColor: colour("line"), backgroundColor: colour("panel"), showDataShadow: false }] : [],
@@ -87,7 +86,7 @@ function ganttOf(report, run, rows) {
         type: "custom", encode: { x: [1], y: 0 }, clip: true,
         data: rows.map((_row, number) => [number, now]),
         renderItem: (params, api) => drawnBar(rows[params.dataIndex], params, api, { at, now, first, last }),
-        markLine: { silent: true, symbol: "none", data: [{ xAxis: now }], lineStyle: { color: colour("bad"), type: "solid" }, label: { formatter: "now", color: colour("bad") } },
+        markLine: { silent: true, symbol: "none", data: [{ xAxis: now }], lineStyle: { color: colour("bad"), type: "solid" }, label: { formatter: "now", position: "start", distance: 3, color: colour("bad") } },
       }],
     };
   };

@@ -72,14 +72,17 @@ def test_the_file_is_icalendar() -> None:
 def test_the_forecast_as_a_table() -> None:
     run = played("s{g:a,b}").run
     views = {name: MemberView(name=name) for name in "ab"}
-    lines = forecast_text(forecast(run, views, T0), Duration(20 * HOUR, 30 * HOUR), 0)
-    assert re.fullmatch(r"forecast of r: done by \w{3} 2026-08-\d\d \d\d:\d\d UTC, at the latest .* UTC", lines[0])
-    assert "1200 min" in lines[1] and "assumed" in lines[1]
-    assert lines[2] == "next change: somebody starts it"
-    assert [line.split()[0] for line in lines[4:]] == ["r", "s", "a", "b"]
+    day = timedelta(hours=20)
+    lines = forecast_text(forecast(run, views, T0), Duration(day, day * 1.5), 0, goal=["run r: Full to 1.36.3"])
+    done = r"r will be done \w{3} 2026-08-\d\d \d\d:\d\d UTC, at the latest .*\d\d:\d\d, if no upgrade fails"
+    assert re.fullmatch(done, " ".join(" ".join(lines[: lines.index("run r: Full to 1.36.3")]).split()))
+    told = " ".join(" ".join(lines).split())
+    assert "at most 1200 min" in told and "assumed" in told and "next change: somebody starts it" in told
+    head = next(number for number, line in enumerate(lines) if line.startswith("WHAT"))
+    assert [line.split()[0] for line in lines[head + 1 :]] == ["r", "s", "a", "b"]
     waiting = views | {"b": MemberView(name="b", windows=(NIGHT,))}
-    held = forecast_text(forecast(run, waiting, T0), Duration(20 * HOUR, 30 * HOUR), 3)
-    assert "learned from 3 earlier runs" in held[1] and max(map(len, held[3:])) <= 80
-    assert any(line.startswith("b ") and "maintenance window opens" in line for line in held), held
+    held = forecast_text(forecast(run, waiting, T0), Duration(day, day * 1.5), 3)
+    assert "learned from 3 earlier runs" in " ".join(" ".join(held).split()) and max(map(len, held)) <= 80
+    assert any(re.match(r"b .* the maintenance window opens at Mon 2026-08-17 ", line) for line in held), held
     never = forecast(run, views | {"b": MemberView(name="b", windows=())}, T0)
-    assert forecast_text(never, Duration(HOUR, HOUR), 0)[0] == "forecast of r: it does not end by itself"
+    assert forecast_text(never, Duration(HOUR, HOUR), 0)[0].startswith("r does not end by itself: waits for b: ")

@@ -125,6 +125,7 @@ def test_what_fails_what_drifted_and_what_is_in_flight():
     drift = DriftKnown(places=1, looked=1, objects=2, seen=NOW)
     row = seen(held=PlacementsHeld(holds=3, failing={"web": "not Applied"}), drift=drift, runs=("update run r",))
     assert row.concerns == ("placement-fails", "drifted") and row.runs == ("update run r",)
+    assert seen(held=PlacementsHeld(holds=1, late={"web": "was not available yet"})).concerns == ("placement-late",)
     assert seen(fleet=member(operation="op-1")).runs == ("op-1",)
     assert seen(fleet=member(operation="op-1"), runs=("update run r",)).runs == ("update run r",)
 
@@ -164,7 +165,7 @@ def test_a_row_is_plain_data():
     row = seen(fleet=member(("v1.35.1", "Ubuntu", 3), certificates={"server": FAR})).as_dict()
     assert row["age"] == 3600 and row["heartbeat"] == HOUR_AGO
     assert row["certificate"] == {"which": "server", "ends": FAR, "days": 365}
-    assert row["drift"]["objects"] is None and row["placements"] == {"held": 0, "failing": {}}
+    assert row["drift"]["objects"] is None and row["placements"] == {"held": 0, "failing": {}, "late": {}}
 
 
 def test_images_of_all_clusters_are_counted_the_most_nodes_first():

@@ -12,7 +12,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identit
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import (
     LAST_WAVE,
     apply_wave,
-    in_hash_order,
+    hash_place,
 )
 
 
@@ -31,6 +31,10 @@ MIXED = [
     thing("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
     thing("example.com/v1", "Gadget"),
 ]
+
+
+def in_hash_order(manifests: t.Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+    return sorted(manifests, key=lambda each: hash_place(identify(each)))
 
 
 def words(manifests: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import (
+    held_up,
     record,
     referenced,
     skip,
@@ -161,3 +162,21 @@ def test_a_reference_is_kept_until_the_next_attempt():
     run.run = referenced(run.run, "r-0f8fad5b.a.1", "pid 7")
     assert run.fails("a").member("a").reference == "pid 7"
     assert run.start().member("a").reference == ""
+
+
+@pytest.mark.parametrize("verb", [lambda run: start(run, T0), lambda run: skip(run, [], T0)], ids=["start", "skip"])
+def test_the_way_out_of_a_run_that_is_stopping_can_be_typed(verb):
+    with pytest.raises(FleetError) as refused:
+        verb(IN[STOPPING]().run)
+    assert refused.value.code == "conflict-state"
+    assert "while the run is carried on: ansible-playbook gitops.fleet.update -e run=r" in refused.value.hint
+
+
+def test_what_an_upgrade_in_flight_waits_for_is_kept_until_it_goes_on_or_ends():
+    run = played("s{g:a}").start().run
+    (row,) = run.members
+    held = held_up(run, row.operation, "pool batch waits: pdb night/nightly allows 0 disruptions")
+    assert held.members[0].message.startswith("pool batch waits") and held.members[0].state == RUNNING
+    assert held_up(held, row.operation, held.members[0].message) is held
+    assert held_up(held, row.operation, "") == run
+    assert held_up(run, "elsewhere", "x") is run

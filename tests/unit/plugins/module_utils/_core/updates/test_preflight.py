@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import NodePoolStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.preflight import (
     MemberLook,
+    ProtectedNode,
     deprecated_apis,
     findings,
 )
@@ -42,6 +43,7 @@ def test_all_at_once() -> None:
         pools=(NodePoolStatus(name="np", count=1, version="v1.32.0"),),
         not_ready=("n-1",),
         blocking=("shop/web",),
+        protected=(ProtectedNode(node="n-1", pool="batch"),),
         removed=(("schemas of flow/v1b", "1.36"), ("things of later/v1", "1.40")),
         driver=(("no-such-cluster", "it is none", True),),
         unread={"metrics": "forbidden"},
@@ -59,6 +61,7 @@ def test_all_at_once() -> None:
         ("removed-api-used", True),
         ("nodes-not-ready", False),
         ("budget-allows-none", False),
+        ("do-not-disrupt", False),
         ("not-looked-at", False),
     ]
 
@@ -114,3 +117,19 @@ def test_each_refusal_has_its_code(version: str, kubelet: str, words: str, code:
     for target in (TARGET, "") if code == "version-unreadable" else (TARGET,):
         found = findings(look, MemberView(name="m"), target, T0, lambda view, *_more: replace(view, fail=why))
         assert [(each.code, each.message, each.blocks) for each in found] == [(code, words, True)]
+
+
+def test_who_holds_a_node_pool_is_named_with_what_lets_it_go() -> None:
+    """A pod, by the annotation on it, till its end or for ever; or the node itself."""
+    pod = ProtectedNode(node="n-1", pool="batch", pod="night/batch-0", until=T0)
+    look = MemberLook(name="m", version="v1.35.4", protected=(pod, ProtectedNode(node="n-2", pool="work")))
+    (found,) = findings(look, MemberView(name="m"), TARGET, T0)
+    when = T0.isoformat().replace("+00:00", "Z")
+    assert found.message == (
+        f"karpenter.sh/do-not-disrupt holds nodes: pod night/batch-0 in pool batch until {when}, "
+        "node n-2 in pool work; let go by the end of the pod, "
+        "`kubectl annotate pod -n night batch-0 karpenter.sh/do-not-disrupt-`, "
+        "or nodePools.pace.terminationGracePeriodSeconds"
+    )
+    (found,) = findings(replace(look, protected=look.protected[1:]), MemberView(name="m"), TARGET, T0)
+    assert "let go by `kubectl annotate node n-2 karpenter.sh/do-not-disrupt-`, or" in found.message

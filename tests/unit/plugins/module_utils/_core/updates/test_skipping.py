@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.skipping import SkipTarget, skip
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
+    T0,
     Play,
     changed,
     gate,
@@ -131,3 +133,15 @@ def test_a_breached_segment_stays_failed_until_the_start():  # V6
 def test_a_skip_of_a_pending_member_lets_the_run_go_on():  # F: the documented way out
     run = played("s{g:a}, t{h:b}").blocked("a").start()
     assert run.skip("Member:a").begun == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("target", "reason", "words"),
+    [
+        (SkipTarget("Member", "a"), "it is sold", "skipped on request: it is sold"),
+        (SkipTarget("Stage", "s"), "it is sold", "skipped on request: it is sold"),
+        (SkipTarget("Member", "a"), "", "skipped on request"),
+    ],
+)
+def test_members_say_why_they_were_left_out(target: SkipTarget, reason: str, words: str):
+    assert skip(played("s{g:a}").run, [target], T0, reason).members[0].message == words

@@ -6,14 +6,14 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.approved_digest import approves, lack
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.approved_digest import approves, too_short_words
 
 DIGEST = hashlib.sha256(b"plan").hexdigest()
 
 
 @pytest.mark.parametrize("given", [DIGEST, DIGEST[:12], DIGEST[:16], f"sha256:{DIGEST[:12]}", DIGEST[:20].upper()])
 def test_what_is_shown_can_be_given_back(given):
-    assert approves(given, DIGEST) and approves(given, f"sha256:{DIGEST}") and not lack(given)
+    assert approves(given, DIGEST) and approves(given, f"sha256:{DIGEST}") and not too_short_words(given)
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def test_what_is_shown_can_be_given_back(given):
 )
 def test_anything_else_approves_nothing(given):
     assert not approves(given, DIGEST) and not approves(given, "")
-    assert bool(lack(given)) == (len(given.removeprefix("sha256:")) < 12)
+    assert bool(too_short_words(given)) == (len(given.removeprefix("sha256:")) < 12)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A rotation that a schedule found waiting, and that somebody else has ended since, is not begun anew."""
+"""A rotation that a schedule found waiting, and that somebody else has ended since, is not begun anew; a stop, as it
+would be and as it is."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating
     RotationWish,
     conducted,
     planned,
+    stopped,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import NodeManifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
@@ -56,3 +58,13 @@ def test_one_that_goes_on_is_taken_up(session: Session, way: Way):
     with pytest.raises(FleetError) as told:
         way(session, "blue", NodeManifests(), RotationWish(only_waiting=True))
     assert told.value.code == "no-members"
+
+
+def test_a_look_at_a_stop_says_what_it_would_change(session: Session):
+    """Also where it was asked for, and its conductor has ended before the last node had."""
+    recorded(session, "Waiting")
+    found = session.records.get("NodeRotation", "blue") or {}
+    session.records.replace({**found, "status": {**found["status"], "stopRequested": True}})
+    looked, done = stopped(session, "blue", write=False), stopped(session, "blue", write=True)
+    assert looked.changed and done.changed and done.state.done
+    assert not stopped(session, "blue", write=False).changed

@@ -21,6 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import (
+    ask_to_stop,
     record_begun,
     rotation_document,
     rotation_state,
@@ -68,3 +69,17 @@ def test_a_rotation_that_is_over_begins_again_as_it_is_wanted_now(records: Sqlit
     record_begun(records, BLUE, state("m1/a"), "one", None)
     again = record_begun(records, OTHER, state("m1/b"), "two", rotation_document(records, "blue"))
     assert again.spec.members == ("m1",) and again.status.origin == "two" and nodes(records) == ["m1/b"]
+
+
+def test_a_rotation_that_only_waits_is_stopped_at_once(records: SqliteRecords) -> None:
+    """One with a node in flight ends once that has; in the record stands that it is to."""
+    now = datetime.now(UTC)
+    record_begun(records, BLUE, state("m1/a", "m1/b"), "one", None)
+    assert ask_to_stop(records, "blue", now) and not ask_to_stop(records, "blue", now)
+    status = recorded(NodeRotation, rotation_document(records, "blue")).status
+    assert (status.phase, status.left, status.failed, status.message) == ("Stopped", 0, 2, "the rotation was stopped")
+    flying = RotationState(nodes=(NodeProgress(name="m1/a", phase="Draining"), NodeProgress(name="m1/b")))
+    record_begun(records, BLUE, flying, "two", rotation_document(records, "blue"))
+    assert ask_to_stop(records, "blue", now) and not ask_to_stop(records, "blue", now)
+    found = recorded(NodeRotation, rotation_document(records, "blue"))
+    assert found.status.stop_requested and rotation_state(found) == flying

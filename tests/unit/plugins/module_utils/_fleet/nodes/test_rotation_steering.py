@@ -238,3 +238,28 @@ def test_only_the_member_of_a_node_that_ends_is_read_again(records: SqliteRecord
     again = steering.clear(found, seen, START)
     assert fleet.reads[-1] is None and again is not None and again.unknown == {"m2": "no answer"}
     steering.close()
+
+
+def test_a_rotation_behind_a_closed_budget_goes_on_when_that_opens_and_looks_at_nothing_till_then(
+    records: SqliteRecords,
+) -> None:
+    fleet = Fleet(m1="ab")
+    night = {"nodes": "0", "schedule": f"{START.minute} {START.hour} * * *", "duration": "4h"}
+    one = Conducted(records, fleet, named("one", budgets=[{"nodes": "1"}, night]))
+    ending = one.run(seconds=600)
+    assert (ending.why, ending.resume_at, fleet.time) == ("waiting", START + timedelta(hours=4), START)
+    assert one.said == [
+        "one: m1/a, m1/b wait:",
+        "one:   budget 2 (0 nodes, 12:00-16:00 UTC) until Sat 16:00 UTC",
+    ]
+
+
+def test_members_are_looked_at_again_where_a_node_is_held_by_more_than_a_closed_budget(records: SqliteRecords) -> None:
+    """Here by a budget of the fleet, which whoever disrupts nodes may give back at any time."""
+    fleet = Fleet(m1="a", m2="b")
+    other = Conducted(records, fleet, named("other", members=["m1"]), ONE_NODE)
+    other.run(seconds=2)
+    fleet.reads.clear()
+    one = Conducted(records, fleet, named("one", members=["m2"]), ONE_NODE)
+    one.run(seconds=9)
+    assert len(fleet.reads) > 2 and any("looked at again at" in each for each in one.said)

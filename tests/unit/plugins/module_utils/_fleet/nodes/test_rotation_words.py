@@ -20,7 +20,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import RotationReport
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_report import rotation_verdict
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import RotationTelling
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import (
+    RotationTelling,
+    waits_lines,
+)
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 
@@ -40,8 +43,8 @@ def test_who_ended_is_told_before_who_began_by_that_and_in_80_columns() -> None:
     for _twice in range(2):
         telling.stored(RotationState(nodes=nodes), NOW)
     assert said == [
-        "west-1: west-1/west-1-default-1 Rotated, west-1-default-1-66c92 has come for it",
-        "west-1: west-1/west-1-default-0 Draining",
+        "west-1: west-1/west-1-default-1 replaced by west-1-default-1-66c92",
+        "west-1: west-1/west-1-default-0 draining",
     ]
     assert max(map(len, said)) <= 80
     assert [reason for reason, _text in events] == ["Disrupted", "DisruptionBegun"]
@@ -55,3 +58,11 @@ def test_a_rotation_that_is_over_is_not_done_while_a_node_stays_cordoned() -> No
     assert rotation_verdict(report)[0] == "done"
     outcome, code, message = rotation_verdict(replace(report, waits=held))
     assert (outcome, code, message) == ("partial", "nodes-left", "m/b: it stays cordoned: nodes is forbidden")
+
+
+def test_what_many_nodes_wait_for_is_one_short_line() -> None:
+    why = (Blocker("budget", "no room"),)
+    held = [HeldBack(f"prod-eu-1/prod-eu-1-work-{number}-157dd", why) for number in range(8)]
+    assert waits_lines(held, short=True) == ["prod-eu-1/prod-eu-1-work-0-157dd and 7 more: no room"]
+    assert waits_lines(held)[0].count("prod-eu-1/") == 8
+    assert waits_lines([HeldBack("m/a", why), HeldBack("m/b", why)], short=True) == ["m/a, m/b: no room"]

@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_gro
     FLEET_API,
     PLACEMENT_API,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import ROTATION, RunChart, in_order
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.approving import signature
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.runs import (
     rotation_charts,
@@ -170,3 +171,13 @@ def test_rotations_and_what_is_damaged(records: SqliteRecords) -> None:
     assert [(each.code, each.where) for each in problems] == [("record-damaged", "NodeRotation/broken")]
     charts, problems = staged_charts(records)
     assert charts == () and {each.where for each in problems} == {"ClusterStagedUpdateRun/odd"}
+
+
+def test_runs_that_are_not_over_stand_first_and_the_newest_within() -> None:
+    def made(name: str, day: int | None, over: bool) -> RunChart:
+        at = datetime(2026, 8, day, tzinfo=UTC) if day else None
+        return RunChart(kind=ROTATION, name=name, state="", outcome="", target="", message="", progress="", over=over,
+                        made_at=at)  # fmt: skip
+
+    charts = [made("new", 9, True), made("old", 1, False), made("undated", None, False), made("late", 3, False)]
+    assert [each.name for each in in_order(charts)] == ["late", "old", "undated", "new"]

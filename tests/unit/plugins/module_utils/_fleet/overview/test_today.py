@@ -124,6 +124,13 @@ def test_who_was_upgraded_after_it_was_read_is_told(records: SqliteRecords, monk
     assert note.code == "upgraded-since" and note.message.startswith("a: upgraded since it was read")
 
 
+def test_what_runs_need_is_told_by_their_records(records: SqliteRecords) -> None:
+    records.create({"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "r"}, "spec": {},
+                    "status": {"phase": "Waiting", "state": {"nodes": [{"name": "a/n1"}]}}})  # fmt: skip
+    (need,) = gathered(records).fleet.runs
+    assert (need.kind, need.name, need.needs) == ("rotation", "r", "budget")
+
+
 def test_what_is_damaged_is_told_and_hides_nothing(records: SqliteRecords) -> None:
     """A hub with other definitions lets in what a file does not."""
     damaged = {"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "c"}, "spec": "none"}

@@ -37,7 +37,7 @@ def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
 
 
 def binding(key: PlacementKey, *finalizers: str) -> dict[str, t.Any]:
-    metadata = {**key.kept("web-m1"), "labels": key.labels}
+    metadata = {**key.kept_metadata("web-m1"), "labels": key.labels}
     if finalizers:
         metadata["finalizers"] = [*metadata.get("finalizers", ()), *finalizers]
     return {

@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import GateRow, RunState
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import GateKeeper
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import GateKeeper, with_answers
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import UID, changed, laid
@@ -123,3 +123,43 @@ def test_the_hub_is_not_asked_every_second_for_what_it_vouches(records: HastyRec
         (given,) = keeper.seen(*run_and_state(), NOW)[0]
         assert given.verified
     assert len(asked) == 4
+
+
+@pytest.mark.parametrize("vouches", [False, True])
+def test_what_was_approved_since_is_shown_and_nothing_is_written(records: HastyRecords, vouches: bool) -> None:
+    run, _state = run_and_state()
+    shown(records, status=approved(DIGEST_A))
+    before = records.get("Gate", GATE.id)
+    told = with_answers(records, run, lambda: NOW - timedelta(hours=1) if vouches else None, NOW)
+    (gate,) = told.status.stages[0].before_gates
+    assert (gate.status.state, gate.by, gate.verified) == ("Pending", "anna", vouches)
+    assert records.get("Gate", GATE.id) == before
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"state": "Pending"},
+        approved(f"sha256:{'b' * 64}"),
+        {"state": "Completed", "approval": "anna"},
+        "nonsense",
+        None,
+    ],
+    ids=["nobody did", "for another digest", "damaged", "no status", "no object"],
+)
+def test_what_does_not_count_is_not_shown_as_approved(records: HastyRecords, status: t.Any) -> None:
+    run, _state = run_and_state()
+    if status is not None:
+        shown(records, status=status)
+    stage = run.status.stages[0]
+    forged = replace(stage, before_gates=(replace(stage.before_gates[0], by="mallory"),))
+    for each in (run, replace(run, status=replace(run.status, stages=(forged,)))):
+        (gate,) = with_answers(records, each, lambda: None, NOW).status.stages[0].before_gates
+        assert gate.by == ""
+
+
+def test_what_was_refused_since_is_shown(records: HastyRecords) -> None:
+    refusal = {"by": "bert", "at": "2026-08-21T11:59:00Z", "reason": "not now", "digest": DIGEST_A}
+    shown(records, status={"state": "Pending", "refusal": refusal})
+    told = with_answers(records, run_and_state()[0], lambda: None, NOW)
+    assert told.status.stages[0].before_gates[0].refused == "bert, unverified: not now"

@@ -42,6 +42,6 @@ def test_a_word_from_an_upgrade_is_said_by_its_member() -> None:
     told.begin(run, T0)
     (row,) = run.members
     for _twice in range(2):
-        told.said(row.operation, "a: pool blue: n1 Draining")
+        told.said(row.operation, "a: pool blue: n1 draining")
     told.said("elsewhere", "etcd is slow")
-    assert said[1:] == ["    a: pool blue: n1 Draining", "    elsewhere: etcd is slow"]
+    assert said[1:] == ["  a pool blue: n1 draining", "    elsewhere: etcd is slow"]

@@ -13,13 +13,20 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
     UpdateManifests,
     update_manifests,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import absent, asked_runs
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
+    absent,
+    asked_runs,
+    restarted,
+    started,
+    stopped,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -108,3 +115,13 @@ def test_of_a_run_that_is_nowhere_the_files_are_asked_for(records: Records) -> N
     with pytest.raises(FleetError) as other:
         asked_runs(records, ["r"], given(control_planes("s")), now())
     assert other.value.hint.endswith("in what is given: s")
+
+
+def test_a_restart_is_of_a_run_that_was_started_alone(records: Records) -> None:
+    session = Session(records=records, holder="tests", clock=now)
+    run = define_run(records, "r", given(control_planes("r")), write=True).run
+    assert not restarted(session, run, write=True).changed
+    run = started(session, run, {}, write=True).run
+    assert not restarted(session, run, write=True).changed, "it is on its way"
+    again = restarted(session, stopped(session, "r", write=True).run, write=True)
+    assert again.changed and not again.run.status.stop_requested

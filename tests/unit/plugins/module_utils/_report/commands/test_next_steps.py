@@ -9,6 +9,7 @@ import json
 import shlex
 import typing as t
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import P
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.going_on.ways_on import WaysOn
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.looked import Looked
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, MemberBlocker
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import FAILED
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import FAILED, UNREACHABLE
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
     NextStep,
     after_approval,
@@ -34,7 +38,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.play
 from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import PLAYBOOKS
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
+    T0,
     Play,
+    at,
     changed,
     gate,
     laid,
@@ -115,48 +121,82 @@ def test_what_ansible_would_take_for_a_template_is_no_command(value: t.Any) -> N
 def test_records_elsewhere_are_named_and_what_has_to_be_given_again() -> None:
     steps = [NextStep(to="go on", playbook="update", variables={"run": "r", "restart": True})]
     assert told(steps, HUB) == [("to go on", "update", {"run": "r", "restart": "true", "records": HUB})]
-    (line,) = next_lines(steps, {}, ["drivers", "operations"])
+    given = {"drivers": {"role": {"role": "x"}}, "operations": "/srv/ops", "allow_self_approval": False}
+    (line,) = next_lines(steps, {}, given)
     assert line == (
-        "to go on, with drivers and operations as now: ansible-playbook gitops.fleet.update -e run=r -e restart=true"
+        "to go on, with drivers as now: ansible-playbook gitops.fleet.update -e run=r -e restart=true "
+        "-e operations=/srv/ops -e allow_self_approval=false"
     )
 
 
+def after(run: UpdateRun, resumes: datetime | None = None) -> list[NextStep]:
+    return after_run(run, T0, resumes)
+
+
 def test_a_run_that_failed_is_started_again_or_without_what_failed() -> None:
-    assert told(after_run(run(played("s{g:a,b}").start().fails("a")))) == [
+    assert told(after(run(played("s{g:a,b}").start().fails("a")))) == [
         ("to try again what failed, and go on", "update", {"run": "release-7", "restart": "true"}),
         ("to leave out what failed, before that", "skip", {"run": "release-7", "targets": "Member:a"}),
     ]
     two = changed(changed(laid("s{g:a,b}"), "g", max_concurrency=2), "s", max_concurrency=2)
-    skip = told(after_run(run(Play(two).start().fails("a", "b"))))[1]
+    skip = told(after(run(Play(two).start().fails("a", "b"))))[1]
     assert skip[2]["targets"] == ["Member:a", "Member:b"]
 
 
 def test_a_finished_run_that_left_somebody_behind_is_repeated_for_those() -> None:
     tolerant = changed(changed(laid("s{g:a,b}"), "g", max_allowed_failures=1), "s", max_allowed_failures=1)
     ended = run(Play(tolerant).start().fails("a").ends("b"))
-    assert told(after_run(ended)) == [
+    assert told(after(ended)) == [
         ("to make a run that repeats what failed or was skipped", "retry", {"run": "release-7"})
     ]
-    assert after_run(run(played("s{g:a}").start().ends("a"))) == []
+    assert after(run(played("s{g:a}").start().ends("a"))) == []
 
 
 def test_a_run_goes_on_from_each_other_state() -> None:
-    assert told(after_run(run(played("s{g:a}")))) == [("to start it", "update", {"run": "release-7"})]
-    assert told(after_run(run(played("s{g:a}").start()))) == [("to go on", "update", {"run": "release-7"})]
+    assert told(after(run(played("s{g:a}")))) == [("to start it", "update", {"run": "release-7"})]
+    assert told(after(run(played("s{g:a}").start()))) == [("to go on", "update", {"run": "release-7"})]
     stopped = played("s{g:a,b}").start().stop()
-    assert after_run(run(stopped)) == [], "upgrades in flight are followed by whoever conducts"
-    assert told(after_run(run(stopped.ends("a")))) == [
+    assert told(after(run(stopped))) == [
+        ("to follow what is in flight to its end, unless it is being conducted", "update", {"run": "release-7"})
+    ]
+    assert told(after(run(stopped.ends("a")))) == [
         ("to take it up again", "update", {"run": "release-7", "restart": "true"})
     ]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "to"),
+    [
+        (172801, "to go on from Wed 2026-08-19 00:01 UTC"),
+        (172800, "to go on from Wed 2026-08-19 00:00 UTC"),
+        (30, "to go on"),
+    ],
+)
+def test_a_run_that_waits_for_a_window_says_from_when_it_goes_on(seconds: int, to: str) -> None:
+    waiting = run(played("s{g:a}").sees("a", windows=((at(seconds), at(400000)),)).start())
+    (line,) = next_lines(after(waiting, at(seconds)), {})
+    assert line == f"{to}: ansible-playbook gitops.fleet.update -e run=release-7"
+
+
+def test_one_that_a_person_may_bring_on_before_is_carried_on_at_any_time() -> None:
+    gone = MemberBlocker(reason=UNREACHABLE)
+    waiting = run(played("s{g:a; h:b}").sees("a", windows=((at(5000), at(9000)),)).sees("b", obstacles=(gone,)).start())
+    assert [each.to for each in after(waiting, at(5000))] == ["go on"]
+
+
 def test_each_open_gate_has_its_whole_command() -> None:
     gated = changed(changed(laid("s{g:a}"), "s", before_gates=gate("ticket")), "g", before_gates=gate("tests"))
-    found = after_run(run(Play(gated).start()))
+    found = after(run(Play(gated).start()))
     assert told(found) == [
         ("to approve ticket (before s)", "approve", {"run": "release-7", "gate": "id-ticket", "digest": DIGEST[7:23]}),
         ("to go on then", "update", {"run": "release-7"}),
     ]
+
+
+def test_what_was_approved_is_carried_on_and_not_approved_once_more() -> None:
+    play = Play(changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))).start()
+    shown = as_answered(run(play), {"id-ticket": Approval(gate="id-ticket", by="carol", at=play.now)})
+    assert told(after(shown)) == [("to go on", "update", {"run": "release-7"})]
 
 
 def test_an_approval_says_how_the_run_goes_on() -> None:
@@ -211,6 +251,34 @@ def test_a_plan_says_how_just_that_is_carried_out() -> None:
 def test_what_waits_or_failed_is_gone_on_with(outcome: str, wait: bool, playbook: str) -> None:
     ((_to, found, variables),) = told(after_placement({**GIVEN, "wait": wait}, outcome, True, DIGEST))
     assert (found, variables) == (playbook, SAME)
+
+
+def test_a_version_that_holds_its_own_rollout_up_can_be_gone_back_from() -> None:
+    ways = WaysOn(back=("web",))
+    steps = told(after_placement({**GIVEN, "wait": True}, "waiting", True, DIGEST, None, ways))
+    assert steps == [("to go on", "rollout", SAME), ("to go back", "rollback", {"placement": "web"})]
+    secrets = WaysOn(back=("web", "shop/web"), with_secrets=True)
+    (found,) = told(after_placement({**GIVEN, "definition": [{}]}, "waiting", True, DIGEST, None, secrets))
+    back = {"placement": ["web", "shop/web"], "resources": ["r", "s"]}
+    assert found == ("to go back", "rollback", back)
+    assert after_placement({**GIVEN, "state": "rolled_back"}, "waiting", True, DIGEST, None, ways) == []
+
+
+def test_an_external_placement_is_given_by_a_run_that_people_name() -> None:
+    steps = after_placement(GIVEN, "done", True, DIGEST, None, WaysOn(staged=True))
+    (line,) = next_lines(steps, {})
+    assert line.startswith("to give it to its clusters: ansible-playbook gitops.fleet.staged_update -e ")
+    assert line.endswith(" -e runs=<folder> -e run=<name>")
+    assert set(steps[0].blanks) <= set(playbooks.variables(Path(PLAYBOOKS) / "staged_update.yml"))
+
+
+def test_what_was_applied_without_waiting_is_waited_for_by_a_rollout() -> None:
+    late = WaysOn(late=True)
+    assert told(after_placement(GIVEN, "done", True, DIGEST, None, late)) == [
+        ("to wait until it is available", "rollout", SAME)
+    ]
+    assert after_placement({**GIVEN, "wait": True}, "done", True, DIGEST, None, late) == []
+    assert after_placement(GIVEN, "done", True, DIGEST, None, WaysOn()) == []
 
 
 REPAIR = "to repair what drifted (it writes)"

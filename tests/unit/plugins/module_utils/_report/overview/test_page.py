@@ -14,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown impo
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.comment import overview_markdown
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.page import report_page
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.summary import (
+    counted,
     overview_counts,
     overview_text,
 )
@@ -27,7 +28,7 @@ def report(clusters: int = 2, text: str = "no etcd") -> dict[str, Any]:
         {"name": f"c-{at}", "state": "not ready" if at == 0 else "ready", "why": text, "group": "", "location": text,
          "version": "v1.35.0", "nodes": 3, "cpu": [1, 2], "memory": [None, None], "heartbeat": None, "labels": {},
          "taints": [], "operation": "", "drift": {"words": "never looked"}, "certificate": None,
-         "kubelets": {"oldest": "", "newest": "", "behind": None, "tooOld": False}}
+         "kubelets": {"oldest": "", "newest": "", "behind": None, "tooOld": False}, "images": {}}
         for at in range(clusters)
     ]  # fmt: skip
     placement = {
@@ -80,7 +81,7 @@ def test_the_numbers():
     told = {"clusters": 2, "not ready": 1, "placements": 1, "gained": 1, "lost": 0, "drifted": 1, "runs": 0}
     assert overview_counts(report()) == told
     lines = overview_text(report(), "report/report.html")
-    assert "1         places to be gained" in lines and lines[-1] == "written to report/report.html"
+    assert "1         place to be gained" in lines and lines[-1] == "written to report/report.html"
     assert overview_text(report(), "")[-1].strip() == "note: note no etcd"
 
 
@@ -97,7 +98,7 @@ def test_where_nobody_looked_no_number_is_told():
 
 def test_what_was_looked_at_is_told_as_of_when():
     page, comment = report_page(report()), overview_markdown(report())
-    assert "<strong>1</strong>objects drifted, looked at 2026-03-02T08:00:00Z" in page
+    assert "<strong>1</strong>object drifted, looked at 2026-03-02T08:00:00Z" in page
     assert "1 object drifted, looked at 2026-03-02T08" in comment and "| seen |" in comment
 
 
@@ -140,3 +141,42 @@ def test_what_has_changed_stands_first():
     assert "<h2>Since 2026-03-01T09:00:00Z</h2>" in page and "version v1 -&gt; v2" in page and "<b>" not in page
     assert comment.index("Since 2026-03-01T09:00:00Z") < comment.index("<summary>Placements</summary>")
     assert "Nothing has changed." in report_page({**data, "changes": []})
+
+
+def test_numbers_have_their_words_and_what_grows_old_is_told_only_where_there_is_any():
+    data = report(1)
+    assert [words for _name, _number, words in counted(data)][:2] == ["cluster", "of them not ready"]
+    assert not any("certificate" in words for _name, _number, words in counted(data))
+    data["clusters"][0]["certificate"] = {"which": "client", "ends": "x", "days": 3}
+    data["clusters"][0]["kubelets"] = {"oldest": "v1.30.1", "newest": "", "behind": 5, "tooOld": True}
+    told = {name: (number, words) for name, number, words in counted(data)}
+    assert told["ending"] == ("1", "certificate that has ended, or ends within 30 days")
+    assert told["too old"] == ("1", "cluster with kubelets too old for its API server")
+
+
+def test_a_tab_counts_as_its_card_does_and_a_card_leads_to_its_page():
+    known = {"places": 3, "looked": 0, "objects": None, "words": "never looked", "asOf": "never looked"}
+    page = report_page({**report(), "drift": [], "driftKnown": known})
+    assert 'Drift <span class="count">?</span>' in page and "<strong>?</strong>objects drifted, never looked" in page
+    assert 'Drift <span class="count">1</span>' in report_page(report())
+    nothing = {**known, "places": 0, "words": "nothing is placed", "asOf": "nothing is placed"}
+    assert 'Drift <span class="count">0</span>' in report_page({**report(), "drift": [], "driftKnown": nothing})
+    assert '<a href="#runs"><strong>0</strong>runs not over</a>' in page
+    assert "Disruption calendar</button>" in page, "without a number where nobody asked for one"
+
+
+def test_images_are_named_with_their_nodes():
+    data = report(3)
+    assert "Images of nodes" not in overview_markdown(data)
+    for at, images in ((0, {"Linux 1.0": 3}), (1, {"Linux 1.0": 2, "<b>": 9})):
+        data["clusters"][at]["images"] = images
+    told = overview_markdown(data)
+    assert "<summary>Images of nodes</summary>" in told and "| Linux 1.0 | 5 | 2 |" in told and "<b>" not in told
+    assert told.index("| 9 | 1 |") < told.index("| Linux 1.0 |")
+
+
+def test_columns_without_anything_are_left_out():
+    row = {"kind": "rotation", "name": "r", "state": "Done", "over": True, "outcome": "", "target": "", "message": "",
+           "progress": "2/2 nodes", "bars": [{"end": None, "expectedEnd": None, "waitsFor": ""}]}  # fmt: skip
+    told = overview_markdown({**report(), "runs": [row]})
+    assert "| what | run | state | how far |" in told

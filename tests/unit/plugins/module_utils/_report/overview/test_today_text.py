@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftKnown, DriftRow
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.run_needs import NEEDS, RunNeed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.today import (
     FleetToday,
     MemberToday,
@@ -19,7 +20,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.today 
     fleet_today,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.upkeep import CertificateEnd, Kubelets
-from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.today_text import age_text, today_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.today_text import (
+    NEEDED,
+    age_text,
+    today_text,
+)
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 TO_LOOK = [
@@ -68,6 +73,25 @@ def test_the_headline_and_a_row_for_each_cluster():
         "images: Ubuntu (9 nodes)",
         *TO_LOOK,
     ]
+
+
+def test_the_headline_counts_runs_that_failed_and_that_wait():
+    needs = [
+        ("update run", "failed"),
+        *[("update run", "approval")] * 2,
+        ("staged run", "window"),
+        ("rotation", "pause"),
+    ]
+    runs = tuple(RunNeed(kind=kind, name=str(at), needs=what) for at, (kind, what) in enumerate(needs))
+    text = " ".join(" ".join(said(fleet_today([row("a")], DriftKnown(), runs=runs))).split())
+    assert text.startswith(
+        "1 cluster: 1 ready; 1 update run failed, 2 wait for an approval; 1 staged run waits for a window; "
+        "1 rotation pauses; versions"
+    )
+
+
+def test_every_need_has_its_words():
+    assert set(NEEDED) == set(NEEDS)
 
 
 def test_where_nobody_looked_no_number_stands():
@@ -132,6 +156,15 @@ def test_everything_that_is_wrong_is_told_below_its_cluster():
         "1 certificate ended",
     ):
         assert part in text
+
+
+def test_what_was_not_available_yet_is_told_as_of_when_and_is_not_bad():
+    late = {f"web-{at}": "was not available yet at 2026-03-01T03:33:00Z: 1 of 3 objects" for at in range(5)}
+    lines = said(fleet_today([row("a", held=PlacementsHeld(holds=9, late=late))], UNSEEN))
+    text = " ".join(" ".join(lines).split())
+    assert "9, 5 late" in text and "bad" not in text
+    assert "web-0 was not available yet at 2026-03-01T03:33:00Z: 1 of 3 objects; web-1" in text
+    assert "2 more placements were not available yet" in text
 
 
 def test_of_a_large_fleet_those_that_ask_for_attention_and_numbers_of_the_others():

@@ -28,9 +28,9 @@ def test_each_change_has_a_row_and_what_moves_is_named():
     lines = what_if_text([(MOVES, ("Namespace shop", "ConfigMap shop/settings"))])
     assert lines == [
         "web would leave b and come to c; 1 keeps it.",
-        "     CLUSTER  THEN, AND NOW",
-        "  -  b        loses the placement. Now it keeps the placement.",
-        "  +  c        is picked. Now it is not picked.",
+        "     CLUSTER  THEN, AND TODAY",
+        "  -  b        loses the placement. Today: it holds it.",
+        "  +  c        is picked. Today: it is not picked.",
         "  moves with it: Namespace shop, ConfigMap shop/settings",
         "  note: something is odd [odd]",
     ]

@@ -98,3 +98,19 @@ def test_how_far_a_drain_has_come_is_told_with_its_end() -> None:
     assert ending.drain == "1 pods left, until 2026-03-28T12:29:00Z; waits for default/p" and ending.origin
     assert ending.as_dict()["drain"] == ending.drain and "until" in " ".join(nodes_text([ending]))
     assert answers(pod, leaving=True).drain == "1 pods left, no deadline; waits for default/p"
+
+
+def test_a_node_is_told_with_its_pool_its_image_and_the_version_of_its_kubelet() -> None:
+    """By the labels of its platform where no Karpenter runs it: the image by the name under which it is chosen."""
+    info = {"kubeletVersion": "v1.36.3", "osImage": "Ubuntu 22.04"}
+    platform = {"kubernetes.azure.com/agentpool": "work", "kubernetes.azure.com/node-image-version": "U-2204-1.2"}
+    documents = [
+        {"metadata": {"name": "a", "labels": {"gitops.fleet/pool": "batch"}}, "status": {"nodeInfo": info}},
+        {"metadata": {"name": "b", "labels": platform}, "status": {"nodeInfo": info}},
+    ]
+    found = node_answers([MemberNodes(name="m", nodes=tuple(map(read_node, documents)))], (), NOW)
+    assert [(each.pool, each.image, each.version) for each in found] == [
+        ("batch", "Ubuntu 22.04", "v1.36.3"),
+        ("work", "U-2204-1.2", "v1.36.3"),
+    ]
+    assert found[1].as_dict()["image"] == "U-2204-1.2"

@@ -72,6 +72,13 @@ def test_a_node_is_due_if_anything_asked_for_holds(due: Document, names: set[str
     assert set(wanted.due([here], NOW)) == {f"m1/{name}" for name in names}
 
 
+def test_an_image_is_known_by_the_name_that_its_platform_tells_too() -> None:
+    label = {"kubernetes.azure.com/node-image-version": "U-2204-1.2"}
+    here = member("m1", node("new", **label), node("old", **{next(iter(label)): "U-2204-1.1"}))
+    wanted = ground(rotation(nodes=None, due={"imageOtherThan": "U-2204-1.2"}))
+    assert wanted.due([here], NOW) == {"m1/old": "its image is U-2204-1.1"}
+
+
 def test_the_budget_of_the_node_pool_holds_too_and_counts_nodes_that_are_not_selected() -> None:
     """Of ten nodes of a pool two are selected: the pool's own budget of one node is over all ten."""
     labels = {"karpenter.sh/nodepool": "kp", "karpenter.sh/initialized": "true"}

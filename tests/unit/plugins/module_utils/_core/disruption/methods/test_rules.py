@@ -96,6 +96,14 @@ def test_an_empty_node_is_never_underutilized_past_the_budget_for_empty_ones() -
         assert of(state, method).commands == ()
 
 
+@pytest.mark.parametrize(("pods", "method"), [((), EMPTINESS), ((a_pod("a", "n"),), SINGLE_NODE)])
+def test_a_node_whose_claim_names_another_pool_is_not_refused_for_being_eligible(pods: t.Any, method: str) -> None:
+    node = a_node("n")
+    claim = a_claim(node, labels={"karpenter.sh/nodepool": "another"})
+    (refused,) = of(a_state([node], pods, claims=[claim], types=DEAR), method).refused
+    assert refused.code == "not-consolidatable"
+
+
 def test_a_terminating_instance_is_leaving_and_a_deleted_node_with_a_claim_is_not() -> None:
     ending, deleted = a_node("a"), a_node("b", deleting=True)
     claims = [a_claim(ending, conditions=[Condition(type="InstanceTerminating", status="True")]), a_claim(deleted)]

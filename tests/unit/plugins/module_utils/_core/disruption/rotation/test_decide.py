@@ -21,16 +21,19 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     decide,
     outcome,
     released,
+    stopped_at_once,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import (
     RotationInput,
     RotationNode,
     rotation_node,
+    scopes_left,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
     RotationSettings,
     RotationState,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.wake import shut
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
@@ -436,3 +439,69 @@ def test_a_release_is_in_flight_until_it_was_carried_out() -> None:
     assert [each.operation for each in acts_in_flight(found.state)] == [act.operation]
     after = released(found.state, act.operation)
     assert acts_in_flight(after) == () and released(after, act.operation) is after
+
+
+def test_a_budget_that_is_closed_is_named_with_its_next_opening() -> None:
+    """And not with the sum of nodes, which tells nothing of the hours."""
+    hours = Budget("0", f"{NOW.minute} {NOW.hour} * * *", "90m")
+    sight = RotationInput(nodes=a_pool_of(3), scopes=(scope(Budget("50%"), hours, name="pool p"),))
+    found = everything(sight, ALL_AT_ONCE)
+    opens = NOW + 90 * MINUTE
+    (why,) = found.waits[0].blockers
+    assert why.text == f"pool p: budget 2 (0 nodes, {NOW:%H:%M}-{opens:%H:%M} UTC) until {opens:%a %H:%M} UTC"
+    assert (found.wake_at, found.acts) == (opens, ()) and why.as_dict()["until"].startswith(f"{opens:%Y-%m-%dT%H:%M}")
+
+
+def test_nothing_but_time_helps_where_a_budget_or_a_window_is_closed_over_every_node() -> None:
+    """A node that its pods hold, too, could not begin if they let it go."""
+    closed = scope(Budget("0", f"{NOW.minute} {NOW.hour} * * *", "1h"), name="night", pools=["p"])
+    nodes = (*a_pool_of(2), *a_pool_of(1, "q", cluster="east"))
+    pods = {"p-0": [Pod(name="x", node="p-0", annotations={"karpenter.sh/do-not-disrupt": "true"})]}
+    behind = WindowAnswer(False, "outside its windows", NOW + 9 * MINUTE)
+    sight = RotationInput(nodes=nodes, pods=pods, scopes=(closed,), windows={"east": behind})
+
+    def is_shut(seen: RotationInput) -> bool:
+        state = everything(seen, ALL_AT_ONCE).state
+        return shut(state, seen, scopes_left(state, seen, NOW))
+
+    assert is_shut(sight)
+    held = {**pods, "q-0": [dataclasses.replace(pods["p-0"][0], node="q-0")]}
+    assert not is_shut(dataclasses.replace(sight, windows={}, pods=held))
+    assert not is_shut(dataclasses.replace(sight, scopes=(dataclasses.replace(closed, budgets=(Budget("0"),)),)))
+    assert not is_shut(dataclasses.replace(sight, wait="another rotation is just deciding"))
+
+
+def test_a_node_that_was_rotated_says_what_it_had_and_what_has_come_for_it() -> None:
+    old = [dataclasses.replace(each, image="Linux-1.1", version="v1.35.4") for each in a_pool_of(2)]
+    sight = RotationInput(nodes=tuple(old))
+    found = everything(sight, ALL_AT_ONCE)
+    new = [
+        RotationNode(name=f"n-{each}", uid=f"n-{each}", pool="p", image="Linux-1.2", version="v1.35.4") for each in "ab"
+    ]
+    new[1] = dataclasses.replace(new[1], image="Linux-1.1", version="v1.36.3")
+    found = decide(found.state, dataclasses.replace(sight, nodes=tuple(new)), NOW)
+    assert [each.text for each in found.state.nodes] == [
+        "had Linux-1.1; n-a has Linux-1.2",
+        "had v1.35.4; n-b has v1.36.3",
+    ]
+
+
+def test_a_node_that_came_with_what_the_old_one_had_is_told_with_it() -> None:
+    """Of a new node with the old image one has to read that it has that."""
+    old = dataclasses.replace(a_pool_of(1)[0], image="Linux-1.1")
+    found = everything(RotationInput(nodes=(old,)), ALL_AT_ONCE)
+    new = dataclasses.replace(old, name="n", uid="n")
+    assert decide(found.state, RotationInput(nodes=(new,)), NOW).state.nodes[0].text == "had Linux-1.1; n has Linux-1.1"
+    none = everything(RotationInput(nodes=(old,)), dataclasses.replace(ALL_AT_ONCE, replacement="none"))
+    assert decide(none.state, RotationInput(nodes=()), NOW).state.nodes[0].text == "had Linux-1.1"
+
+
+def test_a_rotation_without_a_node_in_flight_ends_at_once_by_being_stopped() -> None:
+    sight = RotationInput(nodes=a_pool_of(2), scopes=(scope(Budget("0")),))
+    ended = stopped_at_once(everything(sight, ALL_AT_ONCE).state, NOW)
+    assert ended is not None and ended.done and ended.halted == "the rotation was stopped"
+    assert {(each.phase, each.code) for each in ended.nodes} == {("GivenUp", "halted")}
+    flying = everything(RotationInput(nodes=a_pool_of(2)), RotationSettings())
+    assert stopped_at_once(flying.state, NOW) is None
+    failed = decide(flying.state, RotationInput(nodes=a_pool_of(2), failed={"p-0": "broken"}), NOW)
+    assert failed.state.nodes[0].release and stopped_at_once(failed.state, NOW) is None

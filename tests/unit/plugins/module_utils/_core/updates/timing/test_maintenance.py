@@ -14,11 +14,13 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.maintenance import cluster_maintenance
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberView
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.maintenance import (
     Calendar,
     MaintainedMember,
     calendar,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.obstacles import obstacle
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.spans import Spans
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import configuration, freeze, in_week, maintenance
@@ -118,6 +120,29 @@ def test_freezes_cut_windows_of_all_members() -> None:
     assert hours(found.open(MaintainedMember(name="m"), "NodeImageOnly", START, end)) == [(0, 24), (48, 72)]
     # None again when no freeze lies in the asked range.
     assert found.open(MaintainedMember(name="m"), "Full", T0 + timedelta(days=2), end) is None
+
+
+def waited_for(found: Calendar, hour: int) -> str:
+    """What a member with the windows of the fleet waits for at that hour, the 17th being the first day."""
+    site, end = MaintainedMember(name="m", maintenance="standard"), T0 + timedelta(days=10)
+    windows, closed = (each(site, "Full", START, end) for each in (found.open, found.closed))
+    why = obstacle(MemberView(name="m", windows=windows, closed=closed), T0 + timedelta(hours=hour))
+    return why.message if why else ""
+
+
+def test_who_waits_for_a_window_is_told_which_freeze_closes_one_before_it() -> None:
+    """Windows are from one to five, and the 19th and the 20th frozen."""
+    days = {"start": "2026-08-19", "end": "2026-08-20"}
+    found = fleet(maintenance(daily()), named(maintenance(freezes=[freeze("sales", **days)]), name="freezes"))
+    until = "the maintenance window opens at 2026-08-21T01:00:00Z"
+    assert waited_for(found, 12) == "the maintenance window opens at 2026-08-18T01:00:00Z", "none is closed before"
+    assert waited_for(found, 24 + 12) == f"{until}; the opening Wed 2026-08-19 01:00 UTC is closed by freeze sales"
+    assert waited_for(found, 2 * 24 + 12) == until, "a freeze that holds is an obstacle of its own"
+
+
+def test_a_freeze_in_which_no_window_opens_closes_none() -> None:
+    found = fleet(maintenance(freezes=[freeze("sales", start="2026-08-19", end="2026-08-20")]))
+    assert found.closed(MaintainedMember(name="m"), "Full", START, T0 + timedelta(days=10)) == ()
 
 
 def test_freezes_by_label_and_zone_and_in_words() -> None:

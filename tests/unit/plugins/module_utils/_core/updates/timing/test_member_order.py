@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.
     SOON,
     changes_at,
     closed_until,
-    order,
+    order_key,
 )
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import T0, at
 
@@ -39,12 +39,12 @@ def view(name: str, *hours: tuple[float, float]) -> MemberView:
     ],
 )
 def test_class(windows, expected):
-    assert order(view("a", *windows), 0, T0)[0] == expected
+    assert order_key(view("a", *windows), 0, T0)[0] == expected
 
 
 def test_no_windows_is_a_class_of_its_own():  # D3-41
     plain = MemberView(name="a")
-    assert order(plain, 0, T0)[0] == NONE
+    assert order_key(plain, 0, T0)[0] == NONE
     assert closed_until(plain, T0) is None
 
 
@@ -59,7 +59,7 @@ def test_ties():  # U10
         MemberView(name="a-listed-later"),
         view("early-closing", (-1, 2)),
     ]
-    keys = sorted(order(each, place, T0) for place, each in enumerate(views))
+    keys = sorted(order_key(each, place, T0) for place, each in enumerate(views))
     assert [name for _class, _tie, name in keys] == [
         "early-closing",
         "late-closing",

@@ -40,4 +40,5 @@ def test_members_whose_cloud_never_has_the_target_are_skipped_and_told(cloud: t.
     }, rows
     assert 'write kubernetesVersion: "1.36"' in rows["west"][1]
     assert (came.outcome, came.code) == ("partial", "not-all-members") and "west Skipped" in came.message
+    assert came.brief == "not upgraded: west", "why stands in the tree of the run"
     assert not any(line.startswith("eksctl") for line in clouds.commands)

@@ -27,7 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automa
     LEASE,
     ProfilesReport,
     evaluated,
-    recorded_profiles,
+    record_profiles,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
     UpdateManifests,
@@ -86,13 +86,13 @@ class Month:
 
     def given(self, *documents: Document) -> UpdateManifests:
         found = update_manifests([], documents, strict=False)
-        recorded_profiles(self.records, found, write=True)
+        record_profiles(self.records, found, write=True)
         return found
 
     def tick(self, *documents: Document, write: bool = True) -> ProfilesReport:
         found = update_manifests([], documents, strict=False)
         if write:
-            recorded_profiles(self.records, found, write=True)
+            record_profiles(self.records, found, write=True)
         return evaluated(self.session(), found, (), write, start=True)
 
     def conduct(self) -> None:

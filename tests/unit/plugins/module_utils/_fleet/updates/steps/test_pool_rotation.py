@@ -5,26 +5,70 @@
 
 from __future__ import annotations
 
+import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
+    NodeProgress,
+    RotationState,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.machine import Blocker, HeldBack
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import NODE_POOL, UpgradeStep
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import RotationTelling
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import (
     PoolRotations,
     PoolTask,
+    briefly,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
 
 NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)
+
+
+def a_task(folder: Path, member: str, say: t.Callable[[str], None]) -> PoolTask:
+    clients = Clients({})
+    return PoolTask(
+        driver=CommandDriver(clients=clients, operations=folder, environ={}, cwd=folder, begin_argv=("true",)),
+        work=Work(operation=f"r-0.{member}.1", run="r", member=member, upgrade_type="Full", target="1.34.2"),
+        step=UpgradeStep(what=NODE_POOL, pool="work", version="1.34.2"),
+        image="",
+        say=say,
+        pause=lambda _seconds: None,
+        clock=lambda: 0.0,
+    )
+
+
+def test_a_pool_tells_of_its_nodes_without_the_names_of_run_and_rotation(tmp_path: Path) -> None:
+    """Told by the member they fit 80 columns."""
+    said: list[str] = []
+    name = "to-1-36-58af6094.prod-eu-1.1.work.2d9c467f"
+    task = a_task(tmp_path, "prod-eu-1", lambda text: said.append(f"  prod-eu-1 {text}"))
+    why = Blocker("budget", f"NodeRotation {name} on prod-eu-1: full")
+    held = (HeldBack("prod-eu-1/prod-eu-1-work-2-3311e", (why,)),)
+    telling = RotationTelling(name, briefly(task, name), lambda *_each: None, lambda: held)
+    old = NodeProgress(name="prod-eu-1/prod-eu-1-work-1-8b742", phase="Draining", attempts=1)
+    telling.stored(RotationState(nodes=(old,)), NOW)
+    gone = replace(old, phase="Rotated", code="rotated", text="had 1", replacement="prod-eu-1/prod-eu-1-work-1-c2217")
+    telling.stored(RotationState(nodes=(gone,)), NOW)
+    telling.waiting(RotationState(), None, NOW)
+    assert said == [
+        "  prod-eu-1 pool work: prod-eu-1-work-1-8b742 draining",
+        "  prod-eu-1 pool work: prod-eu-1-work-1-8b742 replaced by prod-eu-1-work-1-c2217",
+        "  prod-eu-1 pool work: prod-eu-1-work-2-3311e waits:",
+        "  prod-eu-1 pool work:   full",
+    ]
+    assert max(map(len, said)) <= 80
 
 
 def test_a_member_that_was_none_when_the_run_was_taken_up(tmp_path: Path) -> None:
@@ -35,15 +79,7 @@ def test_a_member_that_was_none_when_the_run_was_taken_up(tmp_path: Path) -> Non
     rotations = PoolRotations(
         session=session, run=run, clients=clients, members={}, holder="run/r", max_idle=timedelta(0)
     )
-    task = PoolTask(
-        driver=CommandDriver(clients=clients, operations=tmp_path, environ={}, cwd=tmp_path, begin_argv=("true",)),
-        work=Work(operation="r-0.late.1", run="r", member="late", upgrade_type="Full", target="1.34.2"),
-        step=UpgradeStep(what=NODE_POOL, pool="blue", version="1.34.2"),
-        image="",
-        say=lambda _text: None,
-        pause=lambda _seconds: None,
-        clock=lambda: 0.0,
-    )
+    task = a_task(tmp_path, "late", lambda _text: None)
     with pytest.raises(FleetError) as refused:
         rotations.upgrade(task)
     assert (refused.value.code, refused.value.where) == ("not-a-member", "late")

@@ -1,0 +1,72 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Budgets that let no node go: which of them, at what hours, and from when on they let some go again."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime, timedelta
+
+from ...objects.karpenter.node_pool import Budget
+from ...values.instants import write_local
+from ...values.listed import listed
+from .budgets import Allowed, BudgetRule
+from .timeline import timeline
+
+# First nearby, because a year of some budgets is long to write down.
+HORIZONS = (timedelta(days=9), timedelta(days=366))
+A_DAY, THIS_WEEK = timedelta(days=1), timedelta(days=6)
+EVERY = ("*", "?")
+NAMED = 3
+
+
+def opens_at(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> datetime | None:
+    """When the limit of ``nodes`` counted nodes is above 0 again, for a reason, after an aware instant at which it is
+    not; None if it is not within a year."""
+    for ahead in HORIZONS:
+        changes = timeline(budgets, now, now + ahead, nodes, reason).changes
+        found = next((each.at for each in changes if each.limit > 0), None)
+        if found is not None:
+            return found
+    return None
+
+
+def closed_words(answer: Allowed, opens: datetime | None, now: datetime) -> str:
+    """Which budgets let none go, and until when: ``budget 2 (0 nodes, 21:00-04:00 UTC) until Fri 04:00 UTC``. One that
+    is alone has no number."""
+    rows = answer.budgets
+    alone = len(rows) == 1
+    found = []
+    for place in answer.binding:
+        row, rule = rows[place], answer.rules[place]
+        why = ", ".join(filter(None, (row.error or row.arithmetic, _hours(rule))))
+        found.append(f"its budget ({why})" if alone else f"budget {place + 1} ({why})")
+    until = f"until {_short(opens, now)}" if opens else "for a year or more"
+    return f"{listed(found, NAMED)} {until}"
+
+
+def _short(instant: datetime, now: datetime) -> str:
+    """An aware instant in UTC; without its date where the day of the week is enough."""
+    day, date, clock, zone = write_local(instant, UTC).split(" ")
+    return " ".join((day, clock, zone) if instant - now < THIS_WEEK else (day, date, clock, zone))
+
+
+def _hours(rule: BudgetRule) -> str:
+    """When a budget holds: by the clock if that is once a day, else by its schedule; empty if always."""
+    if rule.window is None:
+        return ""
+    schedule, spans = rule.budget.schedule or "", rule.window.day
+    parts = schedule.split()
+    if len(spans) == 1 and len(parts) == len("mhdmw") and parts[2] in EVERY and parts[3] in EVERY:
+        begin, end = spans[0]
+        if end - begin < A_DAY:
+            days = "" if parts[4] in EVERY else f"{parts[4]} "
+            return f"{days}{_clock(begin)}-{_clock(end)} UTC"
+    return f"{schedule} for {rule.budget.duration}"
+
+
+def _clock(span: timedelta) -> str:
+    """A distance from midnight as a clock shows it."""
+    hours, minutes = divmod(int(span.total_seconds()) // 60 % (24 * 60), 60)
+    return f"{hours:02}:{minutes:02}"

@@ -1,0 +1,75 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What runs need that are not over: somebody who looks at a failure or approves, or time, until a window opens or a
+pause ends."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..disruption.rotation.state import IN_FLIGHT
+from ..rollout.staged.standing import STUCK
+from ..values.update_states import (
+    FAILED,
+    NOT_STARTED,
+    PENDING,
+    RUNNING,
+    STOPPED,
+    STOPPING,
+    WINDOW_CLOSED,
+)
+from .runs import GATE, MEMBER, NODE, ROTATION, WAIT, Bar, RunChart
+
+# What a person has to look at stands first.
+HAS_FAILED, IS_STUCK, FOR_APPROVAL, FOR_WINDOW, FOR_BUDGET, PAUSES = NEEDS = (
+    "failed",
+    "stuck",
+    "approval",
+    "window",
+    "budget",
+    "pause",
+)
+_BY_STATE = {FAILED: HAS_FAILED, STUCK: IS_STUCK}
+_AT_REST = (NOT_STARTED, STOPPING, STOPPED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunNeed:
+    """A run, of one of ``runs.KINDS``, and which of ``NEEDS`` it has."""
+
+    kind: str
+    name: str
+    needs: str
+
+    def as_dict(self) -> dict[str, str]:
+        """As results have it."""
+        return {"kind": self.kind, "name": self.name, "needs": self.needs}
+
+
+def run_needs(charts: t.Iterable[RunChart]) -> tuple[RunNeed, ...]:
+    """Those of the runs that need something, in their order; the others go on, are stopped, or are over."""
+    found = ((each, _need(each)) for each in charts if not each.over)
+    return tuple(RunNeed(kind=each.kind, name=each.name, needs=needs) for each, needs in found if needs)
+
+
+def _need(chart: RunChart) -> str:
+    if chart.state in _BY_STATE:
+        return _BY_STATE[chart.state]
+    if chart.state in _AT_REST:
+        return ""
+    open_gates = [each for each in chart.bars if each.what == GATE and each.status.state == PENDING]
+    if any(each.due is None for each in open_gates):
+        return FOR_APPROVAL
+    if any(map(_is_under_way, chart.bars)):
+        return ""
+    if any(each.what == MEMBER and each.why.partition(":")[0] == WINDOW_CLOSED for each in chart.bars):
+        return FOR_WINDOW
+    if open_gates or any(each.what == WAIT and each.status.state in (PENDING, RUNNING) for each in chart.bars):
+        return PAUSES
+    return FOR_BUDGET if chart.kind == ROTATION and chart.state == "Waiting" else ""
+
+
+def _is_under_way(line: Bar) -> bool:
+    return line.status.state == RUNNING if line.what == MEMBER else line.what == NODE and line.status.state in IN_FLIGHT

@@ -1,0 +1,60 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What can be done after placements were written: go back from a version that does not become available, begin a staged
+run, wait until all is available."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...rollout.rolling.waiting import FAILED, MAX_SURGE, MAX_UNAVAILABLE, NOT_READY, BindingWait
+from ..document import PlacementPlan
+from ..outcome import MemberOutcome
+from ..reached import awaited, reached
+
+HOLDING_UP = (MAX_UNAVAILABLE, MAX_SURGE, NOT_READY, FAILED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaysOn:
+    """``back`` are names of placements whose new version holds its own rollout up; ``with_secrets`` says that Secrets
+    are among what they place, which a roll back reads again from Git. ``staged`` says that clusters wait for a staged
+    run, ``late`` that something was applied and is not available yet, though nobody waits for it."""
+
+    back: tuple[str, ...] = ()
+    with_secrets: bool = False
+    staged: bool = False
+    late: bool = False
+
+
+def ways_on(
+    plans: t.Sequence[PlacementPlan],
+    outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]],
+    waits: t.Mapping[str, t.Iterable[BindingWait]],
+) -> WaysOn:
+    """By what was seen when they were written, and by who waits, each by the placement's name; one that waits for
+    nobody is not in ``waits``."""
+    stuck = [each for each in plans if _is_stuck(each, outcomes.get(each.name, {}), waits.get(each.name, ()))]
+    return WaysOn(
+        back=tuple(each.name for each in stuck),
+        with_secrets=any(one.id.kind == "Secret" for each in stuck for one in each.objects),
+        staged=any(each.by_run and any(row.cause != "unchanged" for row in each.clusters) for each in plans),
+        late=any(awaited(each, outcomes.get(each.name, {})) for each in plans if each.name not in waits),
+    )
+
+
+def _is_stuck(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome], waits: t.Iterable[BindingWait]) -> bool:
+    """Whether clusters that have the new version, and are not available with it, are what the others wait for."""
+    far = reached(plan, outcomes)
+    if far is None or not far.replacing or plan.rolled_back or plan.deleting:
+        return False
+    bad = far.waiting.keys() | {name for name, each in outcomes.items() if each.failures}
+    holding_up = {
+        name
+        for each in waits
+        if each.reason in HOLDING_UP and each.until is None
+        for name in (each.blockers if each.wants else (each.cluster,))
+    }
+    return not bad.isdisjoint(holding_up)

@@ -1,0 +1,72 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clusters that could not be worked on while an update run is at work on them: that is told instead of a riddle."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ...._core.cluster.silence import SILENT
+from ...._core.errors import FleetError, Problem
+from ...._core.plan.outcome import MemberOutcome
+from ...._core.values.update_states import RUNNING
+from ...._store.kinds import record_name
+from ...._store.records import Records
+from ..placement import Report
+
+RUN = "UpdateRun"
+UPSET = ("not-ready", *SILENT)
+
+
+def with_runs_told(records: Records, report: Report) -> Report:
+    """The report, in which the errors of clusters say which update run upgrades them, by what is recorded of runs. Runs
+    are read only where a cluster is not ready or does not answer; without an answer the report is as it was."""
+    if not any(_is_upset(each) for outcomes in report.outcomes.values() for each in outcomes.values()):
+        return report
+    try:
+        runs = upgrading(records.list(RUN))
+    except FleetError:
+        return report
+    told: dict[str, Problem] = {}
+    outcomes = {}
+    for placement, by_cluster in report.outcomes.items():
+        outcomes[placement] = dict(by_cluster)
+        for name, each in by_cluster.items():
+            if _is_upset(each) and each.error and name in runs:
+                error = replace(each.error, message=f"it is being upgraded by run {runs[name]}; {each.error.message}")
+                outcomes[placement][name] = replace(each, error=error)
+                told[f"{name} ({placement})"] = error
+    problems = tuple(
+        replace(each, message=told[each.where].message) if _is_of(each, told) else each for each in report.problems
+    )
+    return replace(report, outcomes=outcomes, problems=problems)
+
+
+def upgrading(runs: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, str]:
+    """The members that are Running in recorded update runs, each with the name of its run. What is damaged in a record
+    tells of nobody."""
+    found: dict[str, str] = {}
+    for run in runs:
+        for stage in _rows(run.get("status"), "stages"):
+            for group in _rows(stage, "groups"):
+                for member in _rows(group, "members"):
+                    status = member.get("status")
+                    if isinstance(status, dict) and status.get("state") == RUNNING:
+                        found[str(member.get("name"))] = record_name(run)
+    return found
+
+
+def _rows(owner: t.Any, name: str) -> list[t.Mapping[str, t.Any]]:
+    rows = owner.get(name) if isinstance(owner, dict) else None
+    return [each for each in rows if isinstance(each, dict)] if isinstance(rows, list) else []
+
+
+def _is_upset(outcome: MemberOutcome) -> bool:
+    return outcome.error is not None and outcome.error.code in UPSET
+
+
+def _is_of(problem: Problem, told: t.Mapping[str, Problem]) -> bool:
+    """Whether the problem is that of a cluster of which more is told now."""
+    return problem.where in told and problem.code == told[problem.where].code

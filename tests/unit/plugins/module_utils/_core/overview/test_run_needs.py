@@ -1,0 +1,68 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What runs need that are not over: a person, or time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.run_needs import run_needs
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import (
+    ROTATION,
+    STAGED_RUN,
+    UPDATE_RUN,
+    Bar,
+    RunChart,
+)
+
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def line(what: str, state: str, why: str = "", due: datetime | None = None) -> Bar:
+    return Bar(what=what, name="x", depth=1, status=UpdateStatus(state=state), why=why, due=due)
+
+
+def chart(state: str, *bars: Bar, kind: str = UPDATE_RUN, name: str = "r", over: bool = False) -> RunChart:
+    return RunChart(
+        kind=kind, name=name, state=state, outcome="", target="", message="", progress="", over=over, bars=bars
+    )
+
+
+CLOSED = "WindowClosed: the maintenance window opens at 2026-03-05T21:00:00Z"
+GATE, DUE = line("gate", "Pending", "approve g"), line("gate", "Pending", due=NOW)
+BUSY, SHUT, PAUSE = line("member", "Running"), line("member", "Pending", CLOSED), line("wait", "Pending")
+
+
+@pytest.mark.parametrize(
+    ("found", "needs"),
+    [
+        (chart("Failed", GATE), ["failed"]),
+        (chart("Stuck", BUSY, kind=STAGED_RUN), ["stuck"]),
+        (chart("Running", BUSY, GATE), ["approval"]),
+        (chart("Waiting", GATE, kind=STAGED_RUN), ["approval"]),
+        (chart("Pending", SHUT, PAUSE), ["window"]),
+        (chart("Running", SHUT, BUSY), []),
+        (chart("Running", PAUSE), ["pause"]),
+        (chart("Pending", DUE), ["pause"]),
+        (chart("Waiting", line("node", "Waiting"), kind=ROTATION), ["budget"]),
+        (chart("Running", line("wait", "Pending"), line("node", "Waiting"), kind=ROTATION), ["pause"]),
+        (chart("Running", line("node", "Draining"), line("wait", "Pending"), kind=ROTATION), []),
+        (chart("Stopped", GATE), []),
+        (chart("NotStarted", GATE), []),
+        (chart("Completed", over=True), []),
+        (chart("Running", line("member", "Pending", "WaitingForSlot: later")), []),
+    ],
+)
+def test_a_run_needs_a_person_or_time_or_nothing(found: RunChart, needs: list[str]):
+    assert [each.needs for each in run_needs([found])] == needs
+
+
+def test_runs_keep_their_order_and_are_plain_data():
+    found = run_needs([chart("Pending", SHUT, name="b"), chart("Running", name="c"), chart("Failed", name="a")])
+    assert [each.as_dict() for each in found] == [
+        {"kind": "update run", "name": "b", "needs": "window"},
+        {"kind": "update run", "name": "a", "needs": "failed"},
+    ]

@@ -1,0 +1,55 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is said of a staged run: approvals before what begins by them, and who waits for one without its names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import StagedState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.words import (
+    StagedTelling,
+    run_lines,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._report.staged_text import staged_text
+
+AT = "2026-01-15T12:00:00Z"
+NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+def condition(kind: str) -> dict[str, Any]:
+    return {"type": kind, "status": "True", "reason": "Done", "message": "", "lastTransitionTime": AT}
+
+
+def run(*, approved: bool, begun: bool = False, timing: str = "before") -> ClusterStagedUpdateRun:
+    kinds = ["ApprovalRequestCreated", *(["ApprovalRequestApproved"] if approved else [])]
+    task = {"type": "Approval", "approvalRequestName": "one-eu", "conditions": [condition(each) for each in kinds]}
+    clusters = [{"clusterName": "eu-1", "conditions": [condition("Started")] if begun else []}]
+    stage = {"stageName": "eu", "clusters": clusters, "conditions": [], f"{timing}StageTaskStatus": [task]}
+    spec = {"placementName": "web", "stagedRolloutStrategyName": "rings"}
+    document = {"metadata": {"name": "one"}, "spec": spec, "status": {"stagesStatus": [stage]}}
+    return decode(ClusterStagedUpdateRun, document)
+
+
+def test_an_approval_is_told_once_and_before_what_begins_by_it() -> None:
+    said: list[str] = []
+    telling = StagedTelling("one", said.append, list, lambda _reason, _text: None, said.append)
+    telling.begin(StagedState(run=run(approved=False)), NOW)
+    begun = StagedState(run=run(approved=True, begun=True))
+    telling.stored(begun, NOW)
+    telling.stored(begun, NOW)
+    assert said == ["one-eu", "one: stage eu: eu-1 begun"]
+
+
+def test_who_waits_for_an_approval_is_told_without_its_names() -> None:
+    assert run_lines(run(approved=False), (), {}) == ["stage eu waits for an approval"]
+    assert run_lines(run(approved=False, timing="after"), (), {}) == ["stage eu waits for an approval after it"]
+
+
+def test_the_row_of_an_approval_says_when_it_was_taken() -> None:
+    (row,) = [line for line in staged_text(run(approved=True), "Progressing", "") if "approval before" in line]
+    assert row.split() == ["approval", "before", "approved", "at", AT + ":", "one-eu"]

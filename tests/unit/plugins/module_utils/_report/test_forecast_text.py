@@ -1,0 +1,60 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a forecast says first, and how it writes instants."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.appointments import Appointment
+from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durations import Duration
+from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.forecast import forecast
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, MemberView
+from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast_text import (
+    calendar_text,
+    forecast_text,
+    has_gates_to_open,
+    with_weekdays,
+)
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
+    T0,
+    Play,
+    changed,
+    gate,
+    laid,
+    played,
+)
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.test_integrity import object_of
+
+HOUR = timedelta(hours=1)
+
+
+def test_instants_of_a_forecast_have_their_weekday_once_a_day() -> None:
+    run = played("s{g:a}").run
+    lines = forecast_text(forecast(run, {"a": MemberView(name="a")}, T0), Duration(HOUR, HOUR), 0)
+    (row,) = [line for line in lines if line.startswith("r  ")]
+    assert re.fullmatch(r"r +Mon 2026-08-17 00:00 +00:\d\d +\d\d:\d\d", row), row
+    assert with_weekdays("until 2026-08-18T01:00:00Z, or so") == "until Tue 2026-08-18 01:00 UTC, or so"
+    assert [line.split()[:3] for line in calendar_text([entry(T0, T0 + HOUR), entry(T0, None)])[1:]] == [
+        ["Mon", "2026-08-17", "00:00"]
+    ] * 2
+
+
+def entry(start: datetime, end: datetime | None) -> Appointment:
+    return Appointment(kind="wait", what="x", start=start, end=end)
+
+
+def test_a_forecast_with_gates_says_when_they_have_to_be_opened() -> None:
+    play = Play(changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))).start()
+    recorded = object_of(play.run, "sha256:0")
+    assert has_gates_to_open(recorded)
+    assert not has_gates_to_open(as_answered(recorded, {"id-ticket": Approval(gate="", by="carol", at=T0)}))
+    assert not has_gates_to_open(replace(recorded, status=UpdateRunStatus()))
+    foreseen = forecast(play.run, {"a": MemberView(name="a")}, T0)
+    told = " ".join(" ".join(forecast_text(foreseen, Duration(HOUR, HOUR), 0, gated=True)).split())
+    assert "if no upgrade fails and each gate is approved within 1 h, at the latest 8 h" in told
