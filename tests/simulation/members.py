@@ -49,7 +49,8 @@ class Upgrade:
 class Member:
     """``plan`` says of each upgrade in turn how many seconds it takes, and whether it ends well; the last one holds for
     all further ones. ``away`` are intervals in which nothing of it answers, ``closed`` such in which no node may be
-    replaced. ``rotates``: its pools are upgraded by whoever conducts, not by its platform."""
+    replaced, ``held`` such in which a pod does not go. ``rotates``: its pools are upgraded by whoever conducts, not by
+    its platform."""
 
     name: str
     group: str
@@ -61,6 +62,7 @@ class Member:
     pools: tuple[SimulatedPool, ...] = ()
     rotates: bool = False
     closed: Spans = ()
+    held: Spans = ()
     upgrades: list[Upgrade] = field(default_factory=list)
     pool_changes: list[PoolChange] = field(default_factory=list)
 

@@ -37,6 +37,8 @@ from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGIN
 FAMILY, FIRST_IMAGE, LAST_IMAGE = "Linux", "1", "2"
 NODES = 2
 TRIES_AGAIN = 1
+PATIENCE, COMES_BACK = 120, timedelta(seconds=2)
+"""For how many seconds a conductor waits for a pod, and when it thinks of looking again."""
 Spans = tuple[tuple[datetime, datetime], ...]
 
 
@@ -86,6 +88,7 @@ class Pooled(t.Protocol):
     pools: tuple[SimulatedPool, ...]
     pool_changes: list[PoolChange]
     closed: Spans
+    held: Spans
 
     def under_way(self, now: datetime) -> str: ...
 
@@ -156,6 +159,12 @@ def rotated(driver: Driven, task: PoolTask) -> PoolEnd:
         until = next((end for since, end in member.closed if since <= driver.clock() < end), BEGINNING)
         if until > driver.clock():
             return PoolEnd(paused="its budget allows none", until=until)
+        for _second in range(PATIENCE):
+            if not _held(member, driver.clock()):
+                break
+            task.pause(TRIES_AGAIN)
+        else:
+            return PoolEnd(paused="a pod does not go", until=driver.clock() + COMES_BACK)
         if node in lacking(work, pool, member.pool_changes, driver.clock()):
             if not _begun_before(member, name, node):
                 driver.process.write(f"node {work.member}/{work.pool}/{node}", partial(_replace, driver, work, node))
@@ -164,6 +173,10 @@ def rotated(driver: Driven, task: PoolTask) -> PoolEnd:
             if node in lacking(work, pool, member.pool_changes, driver.clock()):
                 return PoolEnd(failure=f"node {node} was blocked")
     return PoolEnd()
+
+
+def _held(member: Pooled, now: datetime) -> bool:
+    return any(since <= now < end for since, end in member.held)
 
 
 def _begun_before(member: Pooled, name: str, node: int) -> bool:

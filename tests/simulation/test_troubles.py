@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import FULL
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import (
     COMPLETED,
@@ -23,7 +24,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
 from ansible_collections.gitops.fleet.tests.simulation import scenario
-from ansible_collections.gitops.fleet.tests.simulation.members import Member
+from ansible_collections.gitops.fleet.tests.simulation.members import OLD, Member
+from ansible_collections.gitops.fleet.tests.simulation.node_pools import SimulatedPool
 from ansible_collections.gitops.fleet.tests.simulation.processes import Process
 from ansible_collections.gitops.fleet.tests.simulation.virtual_time import BEGINNING
 from ansible_collections.gitops.fleet.tests.simulation.world import World, gone, run_manifest
@@ -48,6 +50,21 @@ def member(name: str, seconds: int = 6, away: t.Sequence[Interval] = (), well: b
 def ending_of(process: Process) -> RunEnding:
     assert isinstance(process.result, RunEnding), process.result
     return process.result
+
+
+def held_member(name: str, seconds: int, *held: Interval) -> Member:
+    """Its control plane takes so long; in these intervals no node of its pool can be replaced, for a pod holds it."""
+    found = member(name, seconds)
+    found.pools, found.rotates = (SimulatedPool("blue", OLD),), True
+    found.held = tuple((BEGINNING + timedelta(seconds=one), BEGINNING + timedelta(seconds=two)) for one, two in held)
+    return found
+
+
+def whole_world_of(path: Path, *members: Member) -> World:
+    stages = [{"name": "all", "groups": [{"name": "all", "maxConcurrency": "100%"}]}]
+    world = world_of(path, *members, stages=stages, kind=FULL)
+    world.offer()
+    return world
 
 
 def at(seconds: int, command: t.Callable[[World], object]) -> t.Callable[[World], None]:
@@ -206,4 +223,37 @@ class TestEnds:
             world.time.run_for(300)
             assert ending_of(world.conducted()).why == "settled"
         assert scenario.broken(world) == []
+        world.close()
+
+
+class TestHeldByPods:
+    """Each pool waits for ``max_idle`` (two minutes here) by itself, and could be looked at again soon."""
+
+    @pytest.mark.parametrize("count", [1, 2, 3, 5])
+    def test_all_are_held_for_ever(self, new_path: t.Callable[[], Path], count: int) -> None:
+        """They do not take turns in being waited for: once all of them were, the run ends, to be taken up later."""
+        members = [held_member(f"m-{number}", 5 + 23 * number, (0, 100_000)) for number in range(count)]
+        world = whole_world_of(new_path(), *members)
+        process = world.process()
+        world.time.run_for(1200)
+        ending = ending_of(process)
+        assert ending.why == "waiting" and ending.resume_at is not None
+        assert {world.row(each.name).state for each in members} == {RUNNING}
+        world.close()
+
+    def test_one_is_let_go_while_another_comes_on(self, new_path: t.Callable[[], Path]) -> None:
+        """It is taken up by the same conductor, however often it stood still before."""
+        first, second = held_member("m-1", 5, (0, 700)), held_member("m-2", 900)
+        world = whole_world_of(new_path(), first, second)
+        assert derive(ending_of(world.conducted()).state).state == COMPLETED
+        assert scenario.broken(world) == []
+        world.close()
+
+    def test_one_is_held_and_another_let_go_comes_on_for_long(self, new_path: t.Callable[[], Path]) -> None:
+        """The first one comes on once it is taken up, for longer than anybody waits; the second one is looked at again
+        meanwhile."""
+        first, second = held_member("m-1", 5, (0, 220)), held_member("m-2", 60, (0, 900))
+        first.plan = ((5, True), (600, True))
+        world = whole_world_of(new_path(), first, second)
+        assert derive(ending_of(world.conducted()).state).state == COMPLETED
         world.close()

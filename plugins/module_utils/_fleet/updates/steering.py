@@ -24,6 +24,7 @@ from ..._core.updates.run import (
     UpdateSeen,
 )
 from ..._core.updates.status import derive
+from ..._core.updates.timing.taking_turns import TakingTurns
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
     COMPLETED,
@@ -125,7 +126,7 @@ def conduct_run(
     """
     book, records = RunBook(name), session.records
     gates = GateKeeper(records, rules.since, rules.terms, progress.warned)
-    steering = UpdateSteering(book, sight, works, gates, progress, here)
+    steering = UpdateSteering(book, sight, works, gates, progress, here, TakingTurns(limits.max_idle))
     told = limits.interrupted
     limits = replace(limits, interrupted=lambda: told() or steering.rests())
     ending = conduct(records, f"run/{name}", steering, session.clock, telling or progress, limits)
@@ -150,6 +151,7 @@ class UpdateSteering:
         gates: GateKeeper,
         progress: RunProgress,
         here: t.Callable[[], str],
+        turns: TakingTurns,
     ) -> None:
         self.book = book
         self._sight = sight
@@ -160,7 +162,7 @@ class UpdateSteering:
         self._completed: set[str] = set()
         self._retries: dict[str, datetime] = {}
         self._blocked_since: dict[str, datetime] = {}
-        self._paused: dict[str, datetime | None] = {}
+        self._turns = turns
         self._taken_on: list[str] = []
         self._resting = False
         self._wake: datetime | None = None
@@ -214,7 +216,7 @@ class UpdateSteering:
     def release(self, state: RunState) -> None:
         """Gives up the claims of members that are in flight no more."""
         flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
-        self._resting = bool(flying) and self._paused.keys() >= set(flying.values())
+        self._resting = self._turns.is_whole(flying.values())
         self._sight.keep_only(flying, operations_of(state))
 
     def record(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
@@ -227,7 +229,7 @@ class UpdateSteering:
                 self._progress.said(event.operation, event.message)
                 yield _nothing
             elif isinstance(event, Paused):
-                self._paused[event.operation] = event.until
+                self._turns.begins(event.operation, event.until)
                 self._progress.said(event.operation, event.message)
                 yield _held_up(event.operation, event.message)
             elif isinstance(event, Blocked):
@@ -241,24 +243,23 @@ class UpdateSteering:
     def keep(self, state: RunState, now: datetime) -> None:
         """Renews leases, and begins again what was blocked or has paused, once it is time."""
         self._sight.renew(now)
+        flying = {each.operation: each for each in machine.acts_in_flight(state)}
         due = [one for one, at in self._retries.items() if now >= at]
-        due += [one for one, at in self._paused.items() if at and now >= at]
-        for operation in due:
+        for operation in (*due, *self._turns.due(flying, now)):
             self._retries.pop(operation, None)
-            self._paused.pop(operation, None)
-            act = next((each for each in machine.acts_in_flight(state) if each.operation == operation), None)
+            act = flying.get(operation)
             if act:
                 self._works.begin(self._work(act, state), resumed=True)
                 self._taken_on.append(operation)
 
     def rests(self) -> str:
         """``waiting`` if all that is in flight stands still until later, and nothing else has begun."""
-        return "waiting" if self._resting and self._paused else ""
+        return "waiting" if self._resting else ""
 
     @property
     def resumes(self) -> datetime | None:
         """When the first of what stands still goes on, or something may begin, where that is known."""
-        return min((each for each in (*self._paused.values(), self._wake) if each), default=None)
+        return min((each for each in (*self._turns.instants, self._wake) if each), default=None)
 
     def settled(self, state: RunState) -> bool:
         """Whether the run has ended, or was stopped."""

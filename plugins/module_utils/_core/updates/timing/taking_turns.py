@@ -1,0 +1,58 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Operations of a run that stand still until later by themselves: when they are taken up again, and when that is no
+use any more."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import datetime, timedelta
+
+# How long reading a member and looking at its nodes may take, beside waiting.
+AROUND = timedelta(minutes=1)
+
+
+class TakingTurns:
+    """Each operation waits by itself for ``max_idle`` before it stands still, so that one which is taken up again goes
+    on for longer than that only if it comes on.
+
+    Those that stand still are taken up while another one of the run comes on. Once all have stood still and none has
+    come on since, those still trying are waited for, and the run rests: else they would take turns for ever.
+    """
+
+    def __init__(self, max_idle: timedelta) -> None:
+        self._comes_on = 2 * max_idle + AROUND
+        self._until: dict[str, datetime | None] = {}
+        self._tries: dict[str, datetime] = {}
+
+    def begins(self, operation: str, until: datetime | None) -> None:
+        """It stands still from now on; ``until`` is None where no instant is known."""
+        self._until[operation] = until
+        self._tries.pop(operation, None)
+
+    def due(self, flying: t.Iterable[str], now: datetime) -> list[str]:
+        """Those to be taken up now; they count as trying. ``flying`` are all operations that have not ended."""
+        found = [one for one, at in self._until.items() if at and now >= at]
+        if not found or not any(self._fresh(one, now) for one in flying):
+            return []
+        for operation in found:
+            del self._until[operation]
+            self._tries[operation] = now
+        return found
+
+    def is_whole(self, flying: t.Collection[str]) -> bool:
+        """Whether all that has not ended stands still."""
+        return bool(flying) and self._until.keys() >= set(flying)
+
+    @property
+    def instants(self) -> list[datetime]:
+        """When those that stand still go on, where that is known."""
+        return [each for each in self._until.values() if each]
+
+    def _fresh(self, operation: str, now: datetime) -> bool:
+        """It has never stood still, or has come on since it was taken up."""
+        if operation in self._until:
+            return False
+        tried = self._tries.get(operation)
+        return tried is None or now >= tried + self._comes_on
