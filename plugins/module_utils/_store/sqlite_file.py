@@ -23,6 +23,7 @@ from .sqlite_rows import WAY_OUT, damaged
 
 APPLICATION_ID = 0x67666C74  # "gflt"
 _HEADER = 100  # bytes
+_KEPT_JOURNAL = 1 << 20  # bytes
 BUSY_SECONDS = 10.0
 # One step for each schema number that was ever released: step n makes schema n + 1 out of schema n.
 STEPS: tuple[tuple[str, ...], ...] = (
@@ -111,6 +112,9 @@ class RecordsFile:
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.execute("PRAGMA trusted_schema = OFF")
             _bring_up_to_date(connection, str(self.path))
+            # The rollback journal is emptied by one synced write; to remove its file takes twice as long as a commit.
+            connection.execute("PRAGMA journal_mode = PERSIST")
+            connection.execute(f"PRAGMA journal_size_limit = {_KEPT_JOURNAL}")
         except BaseException:
             connection.close()
             raise
@@ -218,7 +222,7 @@ def _not_ours(where: str) -> FleetError:
 def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
     code, where = getattr(error, "sqlite_errorcode", 0), str(path)
     kind = code & 0xFF
-    if code == sqlite3.SQLITE_READONLY_DBMOVED:
+    if code == sqlite3.SQLITE_READONLY_DBMOVED or (code == sqlite3.SQLITE_IOERR_FSTAT and not path.exists()):
         return FleetError(
             "records-unreadable",
             "the records file was moved or removed while it was in use",

@@ -155,6 +155,27 @@ def test_a_file_moved_away_while_in_use_loses_no_write_in_silence(filled: Path) 
     records.list(MC)
     filled.rename(filled.with_suffix(".old"))
     assert code_of(records.create, member("two")) == "records-unreadable"
+    assert opened(filled.with_suffix(".old")).get(MC, "two") is None
+
+
+def test_a_file_replaced_while_in_use_loses_no_write_in_silence(filled: Path) -> None:
+    records = opened(filled)
+    records.list(MC)
+    copy = shutil.copyfile(filled, filled.with_suffix(".copy"))
+    copy.rename(filled)
+    assert code_of(records.create, member("two")) == "records-unreadable"
+    assert opened(filled).get(MC, "two") is None
+
+
+def test_what_an_emptied_journal_holds_is_taken_for_nothing(filled: Path) -> None:
+    """It stays beside the file. One whose file was put back from a copy has nothing to undo."""
+    copy = shutil.copyfile(filled, filled.with_suffix(".copy"))
+    records = opened(filled)
+    records.create(member("two"))
+    records.close()
+    assert Path(f"{filled}-journal").stat().st_size
+    copy.replace(filled)
+    assert [each["metadata"]["name"] for each in opened(filled).list(MC)] == ["one"]
 
 
 def _as_nobody(path: Path, what: t.Callable[[SqliteRecords], object]) -> str:
@@ -271,7 +292,8 @@ def test_a_disk_that_is_really_full_loses_nothing(small_disk: Path) -> None:
     assert records.list(MC) == tuple(kept)
     records.close()
     assert opened(small_disk / "records.db").list(MC) == tuple(kept)
-    (small_disk / "filler").write_bytes(b"x" * (512 * 1024 - sum(f.stat().st_size for f in small_disk.iterdir())))
+    space = os.statvfs(small_disk)
+    (small_disk / "filler").write_bytes(b"x" * (space.f_bavail * space.f_frsize))
     assert code_of(opened(small_disk / "new.db").create, member()) == "records-disk-full"
     (small_disk / "filler").unlink()
     assert opened(small_disk / "records.db").create(member("small"))
