@@ -28,7 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import (
     PoolEnd,
     PoolTask,
-    step_name,
+    pool_step_name,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.whole_upgrade import WholeParts
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
@@ -149,7 +149,7 @@ def whole_parts(run: UpdateRun, records: Records, driver: Driven, pace: t.Any) -
 def rotated(driver: Driven, task: PoolTask) -> PoolEnd:
     """One node after another, as the budget of the member allows; taken up again by the name of the step."""
     step, member = task.step, driver.members[task.work.member]
-    name = step_name(task.work.operation, step)
+    name = pool_step_name(task.work.operation, step)
     work = replace(task.work, operation=name, target=step.version, pool=step.pool, image=task.image, pool_step=True)
     pool = next(each for each in member.pools if each.name == step.pool)
     for node in range(NODES):

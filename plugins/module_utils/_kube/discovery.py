@@ -121,8 +121,9 @@ def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
 
 
 def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
-    """Every kind that lives in namespaces and can be listed, as the server itself tells it, built-in ones too: for who
-    must not miss a kind. ApiError ``server-error`` if it does not know all of them at present."""
+    """Every kind that lives in namespaces and can be listed, each in its preferred version, as the server itself tells
+    it, built-in ones too: for who must not miss a kind. ApiError ``server-error`` if it does not know all of them at
+    present, and as of ``discover``."""
     found = [discover(client, path) for path in ("/api", "/apis")]
     stale = sorted(version for each in found for version in each.stale)
     if stale:

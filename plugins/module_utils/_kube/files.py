@@ -27,11 +27,12 @@ _KINDS = (
 
 
 def with_home(path: str, environ: t.Mapping[str, str]) -> str:
-    """The path with its ``~`` replaced by the home that ``environ`` names, by that of this account if it names none.
-    What no file can be called stays as it is: whoever opens it says so."""
+    """The path with a ``~`` or ``~/`` that it begins with replaced by the home that ``environ`` names; where it names
+    none, and for ``~name``, as ``os.path.expanduser`` has it. What no file can be called stays as it is: whoever opens
+    it says so."""
     home = environ.get("HOME")
     try:
-        return f"{home}{path[1:]}" if home and path.startswith("~/") else os.path.expanduser(path)
+        return f"{home}{path[1:]}" if home and path.partition("/")[0] == "~" else os.path.expanduser(path)
     except ValueError:
         return path
 

@@ -202,6 +202,8 @@ def _karpenter(ports: t.Mapping[str, int]) -> tuple[str, ...]:
     return (
         # Metrics are told there, on loopback. A cluster that has never had the profile has no port for it yet.
         f"--metrics-port={ports.get('karpenter', 0)}",
+        # Nobody asks for its health: any free port, or two of them on one machine would want the same.
+        "--health-probe-port=0",
         # One process: nobody to elect against, and a restart need not wait for a lease to end.
         "--disable-leader-election=true",
         # For twice that time a node that was made for a pod is not looked at: here all pods come within a moment.

@@ -26,9 +26,9 @@ from .locks import make_folder
 from .ports import HOST, is_free
 from .processes import (
     ProcessId,
-    command,
     is_running,
     last_lines,
+    process_arguments,
     processes_marked,
     start,
     stop,
@@ -95,7 +95,9 @@ def _words(name: str, want: Component | None, have: Component | None, died: bool
 def running(state: State) -> dict[str, Component]:
     """The components of which the process lives, with the options that it was started with."""
     return {
-        name: Component(one.version, command(one.id)[1:]) for name, one in state.processes.items() if is_running(one.id)
+        name: Component(one.version, process_arguments(one.id)[1:])
+        for name, one in state.processes.items()
+        if is_running(one.id)
     }
 
 
@@ -109,7 +111,7 @@ def end_leftovers(folder: Path, state: State | None) -> int:
     """Stop the processes that ``leftovers`` finds, users before servers; how many there were. FleetError
     ``cannot-stop``."""
     found = leftovers(folder, state)
-    programs = {one: Path(command(one)[0]).name for one in found if command(one)}
+    programs = {one: Path(program).name for one in found for program in process_arguments(one)[:1]}
     for group in _STOP_GROUPS:
         stop([one for one, program in programs.items() if program in group])
     stop(found)

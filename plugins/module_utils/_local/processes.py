@@ -100,8 +100,10 @@ def processes_marked(mark: str) -> tuple[ProcessId, ...]:
     return tuple(one for one in found if is_running(one))
 
 
-def command(process: ProcessId) -> tuple[str, ...]:
-    """Its arguments as the kernel has them; empty if it is gone."""
+def process_arguments(process: ProcessId) -> tuple[str, ...]:
+    """Its arguments as the kernel has them; empty if it is gone, whoever has its number now."""
+    if not is_running(process):
+        return ()
     try:
         raw = (_PROC / str(process.pid) / "cmdline").read_bytes()
     except OSError:
@@ -120,15 +122,17 @@ def memory(process: ProcessId) -> tuple[int, int]:
 
 
 def last_lines(log: Path, count: int = 8) -> str:
-    """The last ``count`` lines of a log, each cut to 400 characters, without reading all of it; empty if it cannot be
-    read."""
+    """The last ``count`` lines of a log, each cut to 400 characters, without reading all of it; of a Go program that
+    panicked those from the panic on, which say why before they say where. Empty if the log cannot be read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 16384))
             lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return ""
-    return "\n".join(line[:400] for line in lines[-count:])
+    panic = next((at for at in reversed(range(len(lines))) if lines[at].startswith("panic: ")), None)
+    shown = lines[-count:] if panic is None else lines[panic : panic + count]
+    return "\n".join(line[:400] for line in shown)
 
 
 def _signalled(process: ProcessId, number: signal.Signals) -> bool:

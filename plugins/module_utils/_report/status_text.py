@@ -21,8 +21,9 @@ Row = tuple[str, str, str]
 def placements_text(
     statuses: t.Mapping[str, PlacementStatus], place: str, runs: t.Iterable[RunStanding] = ()
 ) -> list[str]:
-    """One row a placement, one a cluster below it; of many clusters first those that are not as they should be. Then
-    the staged update runs that it has.
+    """One row a placement, by name, one a cluster below it; of more than SHOWN clusters first those that are not
+    Available, and how many more there are. Then the staged update runs that it has; those of other placements are left
+    out. A sentence where no placement is recorded.
 
     ``place`` is where the records are: started in another folder, a run looks into others.
     """

@@ -89,12 +89,14 @@ class Records(t.Protocol):
 
         ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written. A
         record that is being deleted goes with its last finalizer. A record that is not there is a ``conflict`` too.
+        ``lease-lost`` as of ``create``.
         """
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
         """Deletes the record; absent is fine. While there are finalizers it stays, with a deletionTimestamp.
 
-        With ``resource_version`` only that version is deleted: else ``conflict``.
+        With ``resource_version`` only that version is deleted: else ``conflict``. With ``lease`` only while it is held:
+        else ``lease-lost``.
         """
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:

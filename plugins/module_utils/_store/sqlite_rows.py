@@ -120,7 +120,8 @@ def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
 
 
 def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
-    """The lease of a row. FleetError ``records-damaged``."""
+    """The lease of a row: name, holder, epoch, instants at which it was taken and renewed, as text, seconds. FleetError
+    ``records-damaged``."""
     name, holder, epoch, acquired, renewed, seconds = row
     try:
         lease = Lease(name, holder, epoch, parse_time(acquired), parse_time(renewed), seconds)
@@ -133,7 +134,8 @@ def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
 
 
 def event_of(row: t.Sequence[t.Any], where: str) -> Event:
-    """The event of a row. FleetError ``records-damaged``."""
+    """The event of a row: kind and name of the object, type, reason, message, instant as text. FleetError
+    ``records-damaged``."""
     kind, name, type_, reason, message, at = row
     try:
         return Event(kind, name, str(type_), str(reason), str(message), parse_time(at))

@@ -182,7 +182,7 @@ def test_killed_in_the_middle_nothing_of_it_goes_on(driver: RoleDriver, number: 
     slow = replace(driver, extra_vars={**driver.extra_vars, "seconds": 985})
     reference = slow.begin(work())
     folder = slow.operations / work().operation
-    _wait(lambda: any("985" in processes.command(one) for one in processes.processes_marked(str(folder))))
+    _wait(lambda: any("985" in processes.process_arguments(one) for one in processes.processes_marked(str(folder))))
     os.kill(int(reference.split(":")[2]), number)
     _wait((folder / "result.json").exists)
     _wait(lambda: not processes.processes_marked(str(folder)))

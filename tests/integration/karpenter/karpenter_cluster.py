@@ -26,6 +26,8 @@ PDBS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 _SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
+EVALUATIONS = "karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count"
+LAST_METHOD = "single"
 REASONS = ("Empty", "Drifted", "Underutilized")
 
 
@@ -180,11 +182,18 @@ class Karpenter(Server):
 
     def passes(self, more: int = 2) -> None:
         """Every method of disruption has looked so often from now on: whatever is there now was seen by the last."""
-        count = "karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count"
-        start = self.metrics(count)
+        start = self.metrics(EVALUATIONS)
         self.until(
-            lambda: bool(start) and all(self.metrics(count)[key] >= seen + more for key, seen in start.items()),
+            lambda: bool(start) and all(self.metrics(EVALUATIONS)[key] >= seen + more for key, seen in start.items()),
             "Karpenter did not look at its nodes",
+        )
+
+    def end_of_pass(self) -> None:
+        """The last method of disruption has just looked: the next pass begins some seconds from now, with the first."""
+        (start,) = (count for key, count in self.metrics(EVALUATIONS).items() if LAST_METHOD in key)
+        self.until(
+            lambda: any(count > start for key, count in self.metrics(EVALUATIONS).items() if LAST_METHOD in key),
+            "Karpenter did not come to the end of a pass",
         )
 
 

@@ -70,3 +70,15 @@ def test_it_is_started_again_after_it_died_and_alone(karpenter: Karpenter, local
     karpenter.made = outcome
     assert not local_cluster_factory("k1", profile="karpenter", audit=True).changed
     karpenter.until(lambda: bool(karpenter.metrics("karpenter_build_info")), "it told nothing of itself")
+
+
+def test_two_of_them_run_beside_each_other(karpenter: Karpenter, local_cluster_factory: t.Any) -> None:
+    """No port is one that the other one has, told or not."""
+    other = Karpenter(local_cluster_factory("k2", profile="karpenter"))
+    try:
+        other.until(lambda: bool(other.metrics("karpenter_build_info")), "it told nothing of itself")
+        assert karpenter.metrics("karpenter_build_info")
+        assert set(other.made.after.ports.values()).isdisjoint(karpenter.made.after.ports.values())
+    finally:
+        other.client.close()
+        cluster.absent("k2", local_cluster_factory.root)

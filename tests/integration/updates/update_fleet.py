@@ -309,7 +309,7 @@ class UpdateFleet:
     def leftovers(self) -> list[tuple[str, ...]]:
         """Commands of processes that belong to an operation of this test."""
         found = [one for folder in self.folders() for one in processes.processes_marked(str(folder))]
-        return [processes.command(one) for one in found]
+        return [processes.process_arguments(one) for one in found]
 
     def end(self) -> None:
         for folder in self.folders():

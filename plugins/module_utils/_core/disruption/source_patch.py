@@ -86,7 +86,7 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
     return tuple(found)
 
 
-def withheld(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
+def withheld_patch(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
     """Why the patch may not be written as things are: ``drift-without-consent``, ``subnet-routes-unconfirmed``, and
     whatever speaks against another subnet; empty if it may."""
     where = f"{member} {patch.kind}/{patch.name}"

@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ..disruption.budgets.budgets import allowed, limit_or_none
+from ..disruption.budgets.budgets import allowed, budget_limit_or_none
 from ..disruption.budgets.lint import Lint
 from ..disruption.budgets.timeline import timeline
 from ..disruption.lint_pool import lint_node_pool
@@ -107,8 +107,9 @@ def pool_calendar(
     document: t.Any, where: str, start: datetime, nodes: int | None, clusters: t.Sequence[str] = ()
 ) -> PoolCalendar:
     """A year of a pool's manifest from ``start``, an aware instant, on; less where its budgets change all the time
-    (``MOST_CHANGES``). ``nodes`` None: ``ASSUMED_NODES``. ``where`` is told back. A manifest that cannot be read gives
-    a calendar with ``problems``, which ends where it starts."""
+    (``MOST_CHANGES``). ``nodes`` None: ``ASSUMED_NODES``. ``where`` is told back. A manifest of which the budgets
+    cannot be read gives a calendar with ``problems``, which ends where it starts; what else is wrong with it is among
+    ``findings``."""
     examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
     metadata = document.get("metadata") if isinstance(document, t.Mapping) else None
     name = str((metadata or {}).get("name") or "")
@@ -125,7 +126,7 @@ def pool_calendar(
     for reason in REASONS:
         changes = tuple(
             PoolChange(
-                each.at, limit_or_none(each.limit), _closing(examined.budgets, each.at, size, reason, each.limit)
+                each.at, budget_limit_or_none(each.limit), _closing(examined.budgets, each.at, size, reason, each.limit)
             )
             for each in timeline(examined.budgets, start, until, size, reason).changes
         )

@@ -94,8 +94,8 @@ def _kept(asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]
 
 
 def out_of_reach(index: FleetIndex, cluster: str) -> bool:
-    """Whether the cluster did not answer, or was not healthy, whatever else speaks against it. One that is not in the
-    fleet is not out of reach."""
+    """Whether the cluster did not answer, or was not healthy, for longer than ``faults`` lets pass, whatever else
+    speaks against it. One that is not in the fleet is not out of reach."""
     position = index.positions.get(cluster)
     found = () if position is None else cluster_eligibility.faults(index.clusters[position], index.now)
     return any(each.code in UNREAD for each in found)

@@ -17,7 +17,7 @@ from ..._core.disruption.manual import gone_with_pool, nodes_by_name, nodes_of_p
 from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.node_source import NodeSource, effect_of
 from ..._core.disruption.pool_stop import edited_since, release_patch, stop_patch
-from ..._core.disruption.source_patch import PatchLeave, SourcePatch, read_patches, unconfirmed, withheld
+from ..._core.disruption.source_patch import PatchLeave, SourcePatch, read_patches, unconfirmed, withheld_patch
 from ..._core.disruption.subnet_change import Network
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import (
@@ -266,7 +266,7 @@ class _Manual:
             change = NodeSource(each.kind, each.name, before, after)
             found = effect_of(change, self._member.whole, wish.network, wish.subnet_move)
             nodes |= {**found.drifted, **{name: f"perhaps: {why}" for name, why in found.unsure.items()}}
-            held += withheld(each, found, leave, self._member.name)
+            held += withheld_patch(each, found, leave, self._member.name)
             open_questions += [] if wish.routes else [f"{each.kind}/{each.name}: {text}" for text in unconfirmed(found)]
         if held:
             raise FleetError.of(held)

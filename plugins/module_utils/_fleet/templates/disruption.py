@@ -82,7 +82,8 @@ def disruption_openings(
 
 
 def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definition: t.Any = None) -> list[Row]:
-    """A row for each finding about each pool; ``nodes`` is the size of the pool where it is known.
+    """A row for each finding about each pool: ``pool``, its name, empty for a fragment and a list of budgets, and what
+    ``Lint.as_dict`` has. ``nodes`` is the size of the pool where it is known; ``now`` as of ``given_instant``.
 
     ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has. What is wrong
     with a pool is a finding; FleetError ``bad-argument`` and ``invalid-time`` are for the arguments.

@@ -84,7 +84,7 @@ class BudgetAnswer:
         return {
             "budget": self.budget.as_dict(),
             "active": self.active,
-            "value": limit_or_none(self.value),
+            "value": budget_limit_or_none(self.value),
             "why": self.why,
             "arithmetic": self.arithmetic,
             "error": self.error,
@@ -133,7 +133,7 @@ class Allowed:
         return {
             "reason": self.reason,
             "total": self.total,
-            "limit": limit_or_none(self.limit),
+            "limit": budget_limit_or_none(self.limit),
             "error": self.error,
             "binding": list(self.binding),
             "budgets": [each.as_dict() for each in self.budgets],
@@ -203,7 +203,7 @@ def is_zero(amount: Amount | None) -> bool:
     return amount is None or amount.number <= 0
 
 
-def limit_or_none(value: int) -> int | None:
+def budget_limit_or_none(value: int) -> int | None:
     """The limit of budgets as our own documents have it: None for ``UNLIMITED``."""
     return None if value == UNLIMITED else value
 

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from ...cluster.counted_node import CountedNode
 from ...objects.karpenter.node_pool import Budget
-from .budgets import Allowed, allowed, limit_or_none
+from .budgets import Allowed, allowed, budget_limit_or_none
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class PoolAllowance:
     def text(self) -> str:
         """The sum in words: total, rounding, subtraction, result; without a limit only the total, and that there is
         none."""
-        limit = limit_or_none(self.answer.limit)
+        limit = budget_limit_or_none(self.answer.limit)
         how = "; ".join(text for index in self.answer.binding if (text := self.answer.budgets[index].arithmetic))
         told = ", ".join(f"{name} {why}" for name, why in self.census.disrupting.items())
         less = f" - {len(self.census.disrupting)} ({told})" if told else ""
@@ -65,7 +65,7 @@ class PoolAllowance:
         """As results have it: ``Allowed.as_dict`` with ``allowed``, None where nothing limits, ``disrupting`` and
         ``excluded``, why by name of the node, and ``text``."""
         return self.answer.as_dict() | {
-            "allowed": None if limit_or_none(self.answer.limit) is None else self.allowed,
+            "allowed": None if budget_limit_or_none(self.answer.limit) is None else self.allowed,
             "disrupting": dict(self.census.disrupting),
             "excluded": dict(self.census.excluded),
             "text": self.text,

@@ -25,8 +25,8 @@ from .budgets import (
     Allowed,
     BudgetRule,
     allowed,
+    budget_limit_or_none,
     decide,
-    limit_or_none,
     rule_of,
 )
 
@@ -46,7 +46,7 @@ class LimitChange:
         """As results have it; ``limit`` is None for no limit."""
         return {
             "at": write_time(self.at),
-            "limit": limit_or_none(self.limit),
+            "limit": budget_limit_or_none(self.limit),
             "error": self.error,
         }
 
@@ -65,8 +65,8 @@ class Opening:
         return {
             "start": write_time(self.start),
             "end": write_time(self.end),
-            "lowest": limit_or_none(self.lowest),
-            "highest": limit_or_none(self.highest),
+            "lowest": budget_limit_or_none(self.lowest),
+            "highest": budget_limit_or_none(self.highest),
         }
 
 
@@ -115,8 +115,8 @@ def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
 
 
 def closed_in(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
-    """The same timeline with a limit of 0 in ``closed``, spans of aware instants in any order, their ends not in
-    them."""
+    """The same timeline with a limit of 0, and no ``error``, in ``closed``, spans of aware instants in any order, their
+    ends not in them; what lies outside of the timeline is left out."""
     spans = cut(joined(closed), found.start, found.end)
     instants = sorted({*(each.at for each in found.changes), *(at for span in spans for at in span if at < found.end)})
     changes: list[LimitChange] = []

@@ -44,7 +44,7 @@ class PoolAnswer:
 
     @property
     def allowed(self) -> int | None:
-        """How many more nodes may be disrupted now; None for no limit."""
+        """How many more nodes budgets let be disrupted now, whatever windows and freezes say; None for no limit."""
         return None if self.allowance.answer.limit == UNLIMITED else self.allowance.allowed
 
     @property

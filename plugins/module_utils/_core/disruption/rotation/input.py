@@ -21,7 +21,7 @@ from ...objects.karpenter.node_pool import Budget
 from ...schema.meta import EMPTY
 from ...values.instants import write_time
 from ...windows.fleet_windows import WindowAnswer
-from ..budgets.budgets import Allowed, allowed, limit_or_none
+from ..budgets.budgets import Allowed, allowed, budget_limit_or_none
 from ..budgets.closing import closed_words, opens_at
 from ..origins import disruptor
 from .state import RotationState
@@ -181,7 +181,7 @@ class ScopeLeft:
             about = {"scope": self.scope.name, **({"until": write_time(self.opens)} if self.opens else {})}
             text = f"{self.scope.name}: {closed_words(self.answer, self.opens, self.now)}"
             return Blocker("budget", text, about=about)
-        limit = limit_or_none(self.answer.limit)
+        limit = budget_limit_or_none(self.answer.limit)
         how = "; ".join(text for index in self.answer.binding if (text := self._told(index)))
         begun = f" - {self.taken} begun now" if self.taken else ""
         text = (

@@ -91,7 +91,8 @@ class RotationProgress:
         return found
 
     def after_surging(self, node: NodeProgress) -> NodeProgress:
-        """Drains the old node once a new one is there, which is awaited till then."""
+        """Drains the old node once a new one is there, which is awaited till then; an old node that has gone meanwhile
+        only awaits its replacement."""
         if not self._old(node):
             return self.after_returning(self._turn(node, RETURNING))
         new = self._take(node)

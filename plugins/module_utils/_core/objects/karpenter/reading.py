@@ -73,8 +73,9 @@ class Examined:
 
 
 def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tuple[NodePool, tuple[Finding, ...]]:
-    """The pool that a manifest describes, whole or as a patch, and the repairs. FleetError with all problems: those of
-    ``examine``, and ``missing-field`` for a fragment and for a pool without a name."""
+    """The pool that a manifest describes, whole or as a patch, and the repairs; with ``strict`` these are problems.
+    FleetError with all problems: those of ``examine``, and ``missing-field`` for a fragment and for a pool without a
+    name; each says ``where`` the manifest is."""
     examined = examine(document, strict)
     name = field(examined.repaired, "metadata.name")
     about = " ".join(filter(None, (where, f"{KIND}/{name if isinstance(name, str) and name else '?'}")))
@@ -92,7 +93,8 @@ def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tu
 def examine(document: t.Any, strict: bool = False, policies: Policies = None, written: Written = as_read) -> Examined:
     """Everything that can be said about a NodePool, a patch or a fragment without its cluster; nothing is raised.
 
-    ``policies`` are those that the cluster's own definition lists, where it is known. ``written`` as in ``Check``.
+    ``strict`` makes problems of repairs. ``policies`` are those that the cluster's own definition lists, where it is
+    known. ``written`` as in ``Check``.
     """
     check = Check(strict)
     whole, fragment = _whole(check, document)

@@ -47,7 +47,7 @@ from .marks import (
     STARTED,
     SUCCEEDED,
     Marks,
-    at_generation,
+    run_at_generation,
     run_stuck,
     run_waiting,
     stage_waiting,
@@ -97,7 +97,7 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
 
     An act is decided again until it is seen done. Waits are what may pass by itself.
     """
-    run = at_generation(state.run)
+    run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)
     if run.metadata.deletion_timestamp is not None:
         mine = [each.name for each in seen.approvals if each.spec.parent_stage_rollout == run.name]
@@ -141,7 +141,7 @@ def settled(state: StagedState) -> bool:
 
 def _said(conditions: Conditions, kind: str, *statuses: str) -> bool:
     """Whether a condition has one of these statuses, at whatever generation: all count for the present one, as of
-    ``at_generation``."""
+    ``run_at_generation``."""
     found = find_condition(conditions, kind)
     return found is not None and found.status in statuses
 

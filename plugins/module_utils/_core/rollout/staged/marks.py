@@ -115,9 +115,10 @@ class Marks:
         return set_condition(conditions, kind, row, self.generation, self.now)
 
 
-def at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
+def run_at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
     """The run with all its conditions counted for its present generation, so that editing the wanted state keeps them
-    valid. Mostly they do so already: then it is the run itself, and so is each part of which that is true."""
+    valid. Mostly they do so already: then it is the run itself. Else stages are copies, and of each the conditions, the
+    clusters or the tasks of which that is true are the same tuple."""
     generation, status = run.metadata.generation, run.status
     deletion = status.deletion_stage_status
 

@@ -30,9 +30,10 @@ class CycleFailed(Exception):
 
 
 def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
-    """Lowers the number of holders in ``book`` to N, Scheduled ones before Bound ones and of each the lowest recorded
-    score first, or raises it to N as far as clusters pass. The finding ``skew-beyond-repair`` names constraints that
-    refuse every cluster. FleetError ``missing-field`` without N; CycleFailed where upstream fails."""
+    """Lowers the number of current holders in ``book`` to N, Scheduled ones before Bound ones and of each the lowest
+    recorded score first, one without before all, or raises it to N as far as clusters pass. Obsolete holders go, but
+    for those whose clusters are picked again. The finding ``skew-beyond-repair`` names constraints that refuse every
+    cluster. FleetError ``missing-field`` without N; CycleFailed where upstream fails."""
     wanted = asked.policy.number_of_clusters
     if wanted is None:
         where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.numberOfClusters"

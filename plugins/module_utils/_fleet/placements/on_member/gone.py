@@ -28,9 +28,10 @@ def wait_until_gone(
     keep: t.Callable[[], None],
     say: t.Callable[[str], None],
 ) -> tuple[ObjectFailure, ...]:
-    """Waits until all are gone; the objects that are still there after ``seconds``, each with what holds it.
-    ``deleted`` gives their uids: one of the same name that was made since is another object. ``keep`` is called before
-    each look but the first, and may raise; ``say`` is told now and then what is waited for.
+    """Waits until all are gone; the objects that are still there after ``seconds``, in the order given, each with what
+    holds it. ``deleted`` gives their uids: one of the same name that was made since is another object. ``keep`` is
+    called before each look but the first, and may raise; ``say`` is told now and then what is waited for. ApiError as
+    of ``live_object``.
     """
     end, told, pause = time.monotonic() + seconds, time.monotonic(), FIRST_PAUSE
     left = dict.fromkeys(deleted, "")
@@ -55,7 +56,8 @@ def wait_until_gone(
 
 
 def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
-    """The object as it is on the member, None if it is gone, or its kind is not served there."""
+    """The object as it is on the member, None if it is gone, or its kind is not served there. ApiError for every other
+    refusal."""
     try:
         path = resource_for(client, each.api_version, each.kind).path(each.namespace, each.name)
         return read_object(client, path, each.kind)

@@ -254,7 +254,7 @@ class StagedSteering:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody is to be written or looked at just now."""
+        """Whether nobody is to be written or looked at just now, and every answer has been recorded."""
         return not (self._queue or self._looks or self._news)
 
     def _begin(

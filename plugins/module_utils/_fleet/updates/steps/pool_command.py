@@ -26,7 +26,7 @@ from ...conductor.operation import (
 from ...drivers.command import PLATFORM
 from ...drivers.contract import UNKNOWN, Driver, Observation, OperationProgress, Work
 from ...drivers.host import machine
-from .pool_rotation import PoolEnd, PoolTask, step_name
+from .pool_rotation import PoolEnd, PoolTask, pool_step_name
 
 
 @dataclass
@@ -80,7 +80,7 @@ def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable
     ours = _is_seen_here(task) if of_platform else work.reference.startswith(machine())
     one = replace(
         work,
-        operation=step_name(work.operation, step),
+        operation=pool_step_name(work.operation, step),
         # What its platform calls the upgrade of the control plane tells nothing of a pool.
         reference=here() if ours else "" if of_platform else work.reference,
         target=step.version,

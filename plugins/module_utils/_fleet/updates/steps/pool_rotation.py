@@ -118,7 +118,7 @@ class PoolRotations:
     def _ground(self, work: Work, step: UpgradeStep, image: str) -> RotationGround:
         wanted = self.run.spec.node_pools or PoolUpgrade()
         rotation = NodeRotation(
-            metadata=ObjectMeta(name=step_name(work.operation, step)),
+            metadata=ObjectMeta(name=pool_step_name(work.operation, step)),
             spec=NodeRotationSpec(
                 members=(work.member,),
                 due=DueNodes(version_other_than=step.version, image_other_than=image),
@@ -196,7 +196,7 @@ def _selector(pool: str, label: str) -> str:
     return f"{label}={pool}" if label else ",".join(f"!{each}" for each in POOL_LABELS)
 
 
-def step_name(operation: str, step: UpgradeStep) -> str:
+def pool_step_name(operation: str, step: UpgradeStep) -> str:
     """The name of the operation, or rotation, of one step of an attempt: the same whenever it is taken up."""
     digest = hashlib.sha256(f"{step.pool}\n{step.version}\n{step.image}".encode()).hexdigest()[:8]
     pool = step.pool if _NAME.fullmatch(step.pool) else ""

@@ -269,3 +269,17 @@ def test_behind_all_links_and_for_what_no_file_can_be_called_nothing(tmp_path: P
     assert real_path(str(tmp_path / "link")) == os.path.realpath(tmp_path / "file")
     for name in ("a\0b", "~\ud800"):
         assert real_path(name) == name
+
+
+@pytest.mark.parametrize(
+    ("path", "environ", "found"),
+    [
+        ("~", {"HOME": "/h"}, "/h"),
+        ("~/a/~", {"HOME": "/h"}, "/h/a/~"),
+        ("a/~/b", {"HOME": "/h"}, "a/~/b"),
+        ("~nobody-of-that-name/a", {"HOME": "/h"}, "~nobody-of-that-name/a"),
+        ("~/a\0b", {}, None),
+    ],
+)
+def test_the_home_is_the_one_that_is_named(path: str, environ: dict[str, str], found: str | None) -> None:
+    assert files.with_home(path, environ) == (os.path.expanduser(path) if found is None else found)

@@ -67,7 +67,7 @@ def test_karpenter_finds_its_login_in_the_clusters_folder_and_its_metrics_have_a
     assert environment("karpenter", FOLDER) == {"KUBECONFIG": "/c/karpenter.kubeconfig"}
     assert not any(environment(name, FOLDER) for name in PROFILES["fleet"])
     given = arguments("karpenter", FOLDER, {**PORTS, "karpenter": 99}, Options("karpenter"))
-    assert {"--metrics-port=99", "--disable-leader-election=true"} <= set(given)
+    assert {"--metrics-port=99", "--health-probe-port=0", "--disable-leader-election=true"} <= set(given)
 
 
 def test_etcd_is_asked_only_by_clients_of_its_cluster():

@@ -99,7 +99,7 @@ def test_stopping_what_has_ended_is_no_error(start):
 
 def test_a_process_is_found_again_by_its_mark(start, tmp_path):
     one = start("exec sleep 60")
-    until(lambda: processes.command(one) == ("sleep", "60"))
+    until(lambda: processes.process_arguments(one) == ("sleep", "60"))
     assert processes.processes_marked(str(tmp_path)) == (one,)
     assert processes.processes_marked(str(tmp_path / "other")) == ()
 
@@ -115,3 +115,11 @@ def test_only_the_end_of_a_long_log_is_read(tmp_path):
     log.write_text("".join(f"line {number}\n" for number in range(100_000)))
     assert processes.last_lines(log, 2) == "line 99998\nline 99999"
     assert processes.last_lines(tmp_path / "none") == ""
+
+
+def test_of_a_panic_the_beginning_is_told(tmp_path):
+    """Its last lines say only where it was."""
+    log = tmp_path / "log"
+    log.write_text("up\npanic: failed to setup manager: address already in use\n\n" + "main.main()\n" * 30)
+    told = processes.last_lines(log, 3)
+    assert told == "panic: failed to setup manager: address already in use\n\nmain.main()"
