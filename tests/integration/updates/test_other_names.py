@@ -65,7 +65,7 @@ def test_a_failure_is_told_once_in_the_tree(fleet: UpdateFleet, plays: Plays) ->
     failed = plays("gitops.fleet.update", **{**fleet.variables(), "drivers": drivers}).code(2)
     assert fleet.states() == {name: "Failed"}
     message = fleet.row(name).message
-    tree = failed.output[failed.output.index("WHAT") :].split("\n\n")[0]
+    tree = failed.output[failed.output.index("WHAT") :].partition("[ERROR]")[0].split("\n\n")[0]
     assert tree.count(f"1 failed: {name}") == 3, tree
     assert f"{name}: {name}:" not in failed.output, failed.output
     assert message and json.dumps(fleet.recorded().status.message).count(f"{name}: ") == 1
