@@ -10,7 +10,7 @@ from ..module_utils._fleet.audit.staged_runs import deleted
 from ..module_utils._fleet.given import run_meant
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
 from ..module_utils._fleet.placements.placement import brake_limits, removal_limit
-from ..module_utils._fleet.placements.staged.approvals import open_requests
+from ..module_utils._fleet.placements.staged.approvals import approvers_of, open_requests
 from ..module_utils._fleet.placements.staged.carrying import CONDUCTED, staged_run
 from ..module_utils._fleet.placements.staged.report import StagedOptions, StagedReport
 from ..module_utils._fleet.placements.staged.run_record import delete_run
@@ -37,7 +37,8 @@ class ActionModule(Verb):
                 gone = delete_run(session.records, name, options["force"], write)
                 return Answer(changed=deleted(session, name, gone, write), data={"name": name})
             report = staged_run(session, name, given, options["state"], wish, write=write)
-        tree = staged_text(report.run, report.state, report.digest)
+            approvers = approvers_of(session.records, report.run)
+        tree = staged_text(report.run, report.state, report.digest, approvers)
         told = write and report.why and options["state"] == CONDUCTED  # while it was carried on
         for line in (*tree, *(() if told else report.lines), *notes_text(report.notes)):
             run.say(line)

@@ -98,7 +98,7 @@ runs:
   description:
     - The runs that failed or wait, each with C(kind) (C(update run), C(staged run) or C(rotation)) and C(name).
     - C(needs) is C(failed), C(stuck), or what it waits for, C(approval), C(window), C(budget) (of nodes, or a window)
-      or C(pause) (after a stage or a wave).
+      or C(pause) (after a stage or a wave); C(approved) is one that only has to be carried on.
   returned: success
   type: list
   elements: dict

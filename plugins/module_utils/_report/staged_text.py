@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import types
+import typing as t
+
+from .._core.foreign import in_line
 from .._core.objects.staged.strategy import TIMED_WAIT, StageConfig
 from .._core.objects.staged.update_run import (
     DELETE_STAGE,
@@ -15,15 +19,20 @@ from .._core.objects.staged.update_run import (
 )
 from .._core.rollout.staged.standing import cluster_state, message_of, progress_of
 from .._core.schema.meta import Condition, find_condition
+from .._core.updates.record.summary import TAKEN_UP
 from .._core.values.instants import SECONDS, write_time
 from .text import table
 
-SHOWN = 40
+SHOWN, NAME = 40, 80
+NOBODY: t.Mapping[str, str] = types.MappingProxyType({})
 Row = tuple[str, str, str]
 
 
-def staged_text(run: ClusterStagedUpdateRun, state: str, digest: str) -> list[str]:
-    """The run as lines: what it does, ``digest`` unless it is empty, then the tree as a table."""
+def staged_text(
+    run: ClusterStagedUpdateRun, state: str, digest: str, approvers: t.Mapping[str, str] = NOBODY
+) -> list[str]:
+    """The run as lines: what it does, ``digest`` unless it is empty, then the tree as a table. ``approvers`` are who
+    gave approvals, by the names of their requests."""
     status, spec = run.status, run.spec
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [
@@ -36,29 +45,29 @@ def staged_text(run: ClusterStagedUpdateRun, state: str, digest: str) -> list[st
     strategy = status.staged_update_strategy_snapshot
     configs = strategy.stages if strategy else ()
     for number, stage in enumerate(status.stages_status):
-        rows += _stage(stage, configs[number] if number < len(configs) else None)
+        rows += _stage(stage, configs[number] if number < len(configs) else None, approvers)
     deletion = status.deletion_stage_status
     if deletion is not None and deletion.clusters:
-        rows += _stage(deletion, None)
+        rows += _stage(deletion, None, approvers)
     return lines + table(("WHAT", "STATE", "HOW FAR, AND WHY"), rows, "")
 
 
-def _stage(stage: StageUpdatingStatus, config: StageConfig | None) -> list[Row]:
+def _stage(stage: StageUpdatingStatus, config: StageConfig | None, approvers: t.Mapping[str, str]) -> list[Row]:
     done = sum(1 for each in stage.clusters if _cluster(each) == "done")
     limit = f"; {config.max_concurrency} at once" if config else ""
     name = "leaving" if stage.stage_name == DELETE_STAGE else stage.stage_name
     rows: list[Row] = [(f"  {name}", _word(stage.conditions), f"{done}/{len(stage.clusters)} done{limit}")]
-    rows += [_task(each, "before", config) for each in stage.before_stage_task_status]
+    rows += [_task(each, "before", config, approvers) for each in stage.before_stage_task_status]
     shown = (
         sorted(stage.clusters, key=_cluster, reverse=True)[:SHOWN] if len(stage.clusters) > SHOWN else stage.clusters
     )
     rows += [(f"    {each.cluster_name}", _cluster(each), "") for each in shown]
     if len(stage.clusters) > len(shown):
         rows.append((f"    {len(stage.clusters) - len(shown)} more", "", "all of them in the result"))
-    return rows + [_task(each, "after", config) for each in stage.after_stage_task_status]
+    return rows + [_task(each, "after", config, approvers) for each in stage.after_stage_task_status]
 
 
-def _task(task: StageTaskStatus, timing: str, config: StageConfig | None) -> Row:
+def _task(task: StageTaskStatus, timing: str, config: StageConfig | None, approvers: t.Mapping[str, str]) -> Row:
     if task.type == TIMED_WAIT:
         waits = [each.wait_time for each in config.after_stage_tasks if each.type == TIMED_WAIT] if config else []
         found = find_condition(task.conditions, "WaitTimeElapsed")
@@ -68,7 +77,10 @@ def _task(task: StageTaskStatus, timing: str, config: StageConfig | None) -> Row
     word = "approved" if approved and approved.status == "True" else "asked for" if asked else ""
     when = approved.last_transition_time if approved and word == "approved" else None
     name = task.approval_request_name
-    return f"    approval {timing}", word, f"at {write_time(when, SECONDS)}: {name}" if when else name
+    by = f"by {in_line(approvers[name], NAME)} " if name in approvers else ""
+    if by and not when:
+        return f"    approval {timing}", word, f"approved {by.rstrip()}: {name}; {TAKEN_UP}"
+    return f"    approval {timing}", word, f"{by}at {write_time(when, SECONDS)}: {name}" if when else name
 
 
 def _cluster(each: ClusterUpdatingStatus) -> str:

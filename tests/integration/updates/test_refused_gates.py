@@ -51,6 +51,19 @@ def test_a_refused_gate_stops_the_run_until_it_is_approved(fleet: UpdateFleet, p
     assert fleet.file_upgrades() == ["a"]
 
 
+def test_an_approval_that_no_conductor_has_taken_yet_is_told(fleet: UpdateFleet, plays: Plays) -> None:
+    """Whoever looks at the fleet is not sent to approve once more."""
+    fleet.file_members(a=OLD)
+    fleet.write(BEHIND_A_GATE)
+    drivers = {"command": fleet.file_driver()}
+    assert fleet.conduct(fleet.run(BEHIND_A_GATE), drivers, max_idle=timedelta(0)).code == "awaiting-approval"
+    given = fleet.variables(drivers=drivers, run=fleet.run_name)
+    assert "1 update run waits for an approval" in plays("gitops.fleet.status", **given).code(0).output
+    assert plays("gitops.fleet.approve", **given, stage="all").code(0).changed == 1
+    told = " ".join(plays("gitops.fleet.status", **given).code(0).output.split())
+    assert "1 update run is approved and to be carried on" in told and "waits for an approval" not in told, told
+
+
 def test_nobody_refuses_in_another_name_and_nobody_takes_it_back(fleet: UpdateFleet) -> None:
     fleet.file_members(a=OLD)
     drivers = {"command": fleet.file_driver()}

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What runs need that are not over: somebody who looks at a failure or approves, or time, until a window opens or a
-pause ends."""
+"""What runs need that are not over: somebody who looks at a failure, approves, or carries on what is approved, or time,
+until a window opens or a pause ends."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from ..values.update_states import (
 from .runs import GATE, MEMBER, NODE, ROTATION, WAIT, Bar, RunChart
 
 # What a person has to look at stands first.
-HAS_FAILED, IS_STUCK, FOR_APPROVAL, FOR_WINDOW, FOR_BUDGET, PAUSES = NEEDS = (
+HAS_FAILED, IS_STUCK, FOR_APPROVAL, IS_APPROVED, FOR_WINDOW, FOR_BUDGET, PAUSES = NEEDS = (
     "failed",
     "stuck",
     "approval",
+    "approved",
     "window",
     "budget",
     "pause",
@@ -60,10 +61,12 @@ def _need(chart: RunChart) -> str:
     if chart.state in _AT_REST:
         return ""
     open_gates = [each for each in chart.bars if each.what == GATE and each.status.state == PENDING]
-    if any(each.due is None for each in open_gates):
+    if any(each.due is None and not each.approved for each in open_gates):
         return FOR_APPROVAL
     if any(map(_is_under_way, chart.bars)):
         return ""
+    if any(each.approved for each in open_gates):
+        return IS_APPROVED
     if any(each.what == MEMBER and each.why.partition(":")[0] == WINDOW_CLOSED for each in chart.bars):
         return FOR_WINDOW
     if open_gates or any(each.what == WAIT and each.status.state in (PENDING, RUNNING) for each in chart.bars):

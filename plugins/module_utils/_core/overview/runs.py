@@ -20,6 +20,7 @@ from ..objects.updates.run_status import (
 )
 from ..objects.updates.update_run import UpdateRun
 from ..updates.facts import DONE
+from ..updates.record.summary import TAKEN_UP
 from ..updates.run import Members
 from ..values.instants import SECONDS, write_time
 from ..values.update_states import PENDING
@@ -35,7 +36,8 @@ BESIDE = timedelta(hours=12)
 @dataclass(frozen=True, kw_only=True)
 class Bar:
     """One line of the chart. ``expected`` is None where nothing is forecast; ``windows`` None for a member that may
-    begin at any time. ``due`` is when a gate or a wait ends by itself."""
+    begin at any time. ``due`` is when a gate or a wait ends by itself. ``approved``: of an open gate, that it is
+    approved, which whoever carries the run on takes up."""
 
     what: str
     name: str
@@ -43,6 +45,7 @@ class Bar:
     status: UpdateStatus
     why: str = ""
     due: datetime | None = None
+    approved: bool = False
     expected: NodeForecast | None = None
     windows: Spans | None = None
 
@@ -174,10 +177,21 @@ class _Drawing:
 
 
 def _gate(gate: UpdateRunGateStatus, depth: int) -> Bar:
-    who = f"completed by {gate.by}" if gate.by else f"refused by {gate.refused}" if gate.refused else ""
-    asked = f"approve {gate.gate_id}" if gate.status.state == PENDING and gate.gate_id and not gate.due else ""
+    is_open = gate.status.state == PENDING
+    approved = is_open and bool(gate.by)
+    asked = f"approve {gate.gate_id}" if is_open and gate.gate_id and not gate.due else ""
+    if gate.by:
+        asked = f"approved by {gate.by}; {TAKEN_UP}" if is_open else f"completed by {gate.by}"
+    elif gate.refused:
+        asked = f"refused by {gate.refused}"
     return Bar(
-        what=GATE, name=gate.display_name or gate.id, depth=depth, status=gate.status, why=who or asked, due=gate.due
+        what=GATE,
+        name=gate.display_name or gate.id,
+        depth=depth,
+        status=gate.status,
+        why=asked,
+        due=gate.due,
+        approved=approved,
     )
 
 

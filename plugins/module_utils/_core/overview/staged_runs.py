@@ -43,6 +43,7 @@ from ..rollout.staged.standing import (
 )
 from ..rollout.staged.standing import SUCCEEDED as DONE
 from ..schema.meta import Condition, find_condition
+from ..updates.record.summary import TAKEN_UP
 from ..values.duration import as_timedelta
 from ..values.update_states import COMPLETED, PENDING, SKIPPED
 from ..windows.clocks import shifted
@@ -130,10 +131,13 @@ def _task(
     asked, approved = (find_condition(task.conditions, each) for each in (REQUEST_CREATED, REQUEST_APPROVED))
     name, done = task.approval_request_name, approved is not None and approved.status == TRUE
     by = approvers.get(name, "")
-    why = (f"completed by {by}" if by else "") if done else f"approve {name}" if asked else ""
+    given = bool(by) and asked is not None and not done
+    why = f"approve {name}" if asked and not done else f"completed by {by}" if done and by else ""
+    if given:
+        why = f"approved by {by}; {TAKEN_UP}"
     state = COMPLETED if done else PENDING if asked else NOT_STARTED
     status = _status(state, _when(asked), _when(approved) if done else None)
-    return Bar(what=GATE, name=name or task.type, depth=2, status=status, why=why)
+    return Bar(what=GATE, name=name or task.type, depth=2, status=status, why=why, approved=given)
 
 
 def _wait(task: StageTaskStatus, config: StageConfig | None, since: datetime | None) -> Bar:

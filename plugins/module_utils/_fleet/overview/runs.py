@@ -7,41 +7,43 @@ from __future__ import annotations
 
 import typing as t
 from datetime import datetime
+from functools import partial
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.node_rotation import NodeRotation
-from ..._core.objects.staged.approval import APPROVED
 from ..._core.objects.staged.key import RUN_KINDS, RunKey, RunKinds
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.overview.rotations import rotation_chart
 from ..._core.overview.runs import RunChart, run_chart
 from ..._core.overview.staged_runs import staged_chart
-from ..._core.rollout.staged.approving import signed_by
-from ..._core.schema.meta import ObjectMeta, find_condition
+from ..._core.schema.meta import ObjectMeta
 from ..._core.updates.record.run_state import run_of
 from ..._core.values.update_states import TERMINAL
 from ..._store.kinds import record_name
-from ..._store.records import Record, Records
+from ..._store.records import Records
 from ..nodes.rotation_record import rotation_state
 from ..nodes.sources import KIND as ROTATION_KIND
-from ..placements.staged.approvals import RUN_DIGEST
-from ..placements.staged.typed_records import recorded_request, recorded_run
+from ..placements.staged.approvals import approver_in
+from ..placements.staged.typed_records import recorded_run
 from ..recorded import recorded
 from ..session import Session
+from ..updates.approval_policy import vouched_since
 from ..updates.forecasting import FleetSight
+from ..updates.gate_objects import with_answers
 from ..updates.update_run import recorded_runs
 
 
 def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
     """The newest update run first, with ``forecasting`` each that is not over with its forecast; what is wrong with
-    those that are left out, or have none."""
+    those that are left out, or have none. Gates that were answered since their run was conducted say so."""
     runs, problems = recorded_runs(session.records, ())
     told, charts, now = list(problems), [], session.clock()
     sight: FleetSight | None = None
     for run in sorted(runs, key=lambda each: each.metadata.creation_timestamp or now, reverse=True):
         try:
             sight = sight or FleetSight.of(session.records, runs)
-            charts.append(_chart(sight, run, now, forecasting))
+            shown = with_answers(session.records, run, partial(vouched_since, session.hub), now)
+            charts.append(_chart(sight, run, shown, now, forecasting))
         except FleetError as error:
             told += error.problems
             charts.append(run_chart(run, now))
@@ -87,25 +89,17 @@ def _approvers(records: Records, kinds: RunKinds) -> dict[str, dict[str, str]]:
     """Who has approved, by the namespace and the name of the request; one that cannot be read names nobody."""
     found: dict[str, dict[str, str]] = {}
     for document in records.list(kinds.approval):
-        by, key = _approver(document), RunKey.of(record_name(document))
+        key = RunKey.of(record_name(document))
+        by = approver_in(key, document)
         if by:
             found.setdefault(key.namespace, {})[key.name] = by
     return found
 
 
-def _approver(document: Record) -> str:
-    try:
-        request = recorded_request(RunKey.of(record_name(document)), document)
-    except FleetError:
-        return ""
-    approval = find_condition(request.status.conditions, APPROVED)
-    return signed_by(approval.message, request.metadata.annotations.get(RUN_DIGEST, "")) if approval else ""
-
-
-def _chart(sight: FleetSight, run: UpdateRun, now: datetime, forecasting: bool) -> RunChart:
-    """The forecast is that of ``update_run_info``."""
+def _chart(sight: FleetSight, run: UpdateRun, shown: UpdateRun, now: datetime, forecasting: bool) -> RunChart:
+    """The forecast is that of ``update_run_info``; ``shown`` is the run as people are to see it."""
     state = run_of(run)
     views = sight.views(run, state, now)
     if not forecasting or run.status.status.state in TERMINAL:
-        return run_chart(run, now, members=views)
-    return run_chart(run, now, sight.forecast(run, state, views, now), views)
+        return run_chart(shown, now, members=views)
+    return run_chart(shown, now, sight.forecast(run, state, views, now), views)

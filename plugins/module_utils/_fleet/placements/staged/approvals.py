@@ -85,6 +85,29 @@ def open_requests(run: ClusterStagedUpdateRun) -> list[PlacedRequest]:
     return [each for each in requests_of(run) if each.reached and not each.accepted]
 
 
+def approver_in(key: RunKey, document: Record) -> str:
+    """Who has approved the request in this record, by what was signed; empty if nobody has, or if it cannot be read.
+    ``key`` is that of the request, or of its run."""
+    try:
+        request = recorded_request(key, document)
+    except FleetError:
+        return ""
+    approval = find_condition(request.status.conditions, APPROVED)
+    return signed_by(approval.message, request.metadata.annotations.get(RUN_DIGEST, "")) if approval else ""
+
+
+def approvers_of(records: Records, run: ClusterStagedUpdateRun) -> dict[str, str]:
+    """Who has given approvals of the run, by the names of their requests without namespace; no entry where that is not
+    known."""
+    found: dict[str, str] = {}
+    for each in requests_of(run):
+        document = records.get(run.key.kinds.approval, each.name) if each.reached else None
+        by = approver_in(run.key, document) if document is not None else ""
+        if by:
+            found[RunKey.of(each.name).name] = by
+    return found
+
+
 def request_approval(
     records: Records, run: ClusterStagedUpdateRun, digest: str, act: RequestApproval, lease: Lease
 ) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -32,6 +33,7 @@ def chart(state: str, *bars: Bar, kind: str = UPDATE_RUN, name: str = "r", over:
 
 
 CLOSED = "WindowClosed: the maintenance window opens at 2026-03-05T21:00:00Z"
+APPROVED = replace(line("gate", "Pending", "approved by anna; taken up when the run is carried on"), approved=True)
 GATE, DUE = line("gate", "Pending", "approve g"), line("gate", "Pending", due=NOW)
 BUSY, SHUT, PAUSE = line("member", "Running"), line("member", "Pending", CLOSED), line("wait", "Pending")
 
@@ -43,6 +45,9 @@ BUSY, SHUT, PAUSE = line("member", "Running"), line("member", "Pending", CLOSED)
         (chart("Stuck", BUSY, kind=STAGED_RUN), ["stuck"]),
         (chart("Running", BUSY, GATE), ["approval"]),
         (chart("Waiting", GATE, kind=STAGED_RUN), ["approval"]),
+        (chart("Pending", APPROVED, SHUT), ["approved"]),
+        (chart("Running", APPROVED, GATE), ["approval"]),
+        (chart("Running", APPROVED, BUSY), []),
         (chart("Pending", SHUT, PAUSE), ["window"]),
         (chart("Running", SHUT, BUSY), []),
         (chart("Running", PAUSE), ["pause"]),

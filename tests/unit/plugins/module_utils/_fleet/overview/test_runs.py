@@ -162,6 +162,17 @@ def test_staged_runs_of_both_kinds_with_who_approved(records: SqliteRecords) -> 
     assert told == {"one": "completed by anna", "shop/two": "completed by anna", "three": ""}
 
 
+def test_an_approval_that_a_staged_run_has_not_taken_is_told(records: SqliteRecords) -> None:
+    spec = {"placementName": "web", "stagedRolloutStrategyName": "rings", "state": "Run"}
+    kept(records, "ClusterStagedUpdateRun", "one", spec, asked_and(False, "one-yes"))
+    signed = {"type": "Approved", "status": "True", "message": signature("anna", DIGEST, "")}
+    request = {"parentStageRollout": "one", "targetStage": "all"}
+    kept(records, "ClusterApprovalRequest", "one-yes", request, {"conditions": [signed]})
+    ((chart,), _problems) = staged_charts(records)
+    (gate,) = (each for each in chart.bars if each.what == "gate")
+    assert gate.approved and gate.why == "approved by anna; taken up when the run is carried on"
+
+
 def test_rotations_and_what_is_damaged(records: SqliteRecords) -> None:
     kept(records, "NodeRotation", "well", {}, {"phase": "Running"})
     kept(records, "NodeRotation", "broken", {}, {"phase": "Running", "state": {"nodes": 7}})

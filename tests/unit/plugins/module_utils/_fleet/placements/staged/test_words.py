@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import StagedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
@@ -53,3 +54,14 @@ def test_who_waits_for_an_approval_is_told_without_its_names() -> None:
 def test_the_row_of_an_approval_says_when_it_was_taken() -> None:
     (row,) = [line for line in staged_text(run(approved=True), "Progressing", "") if "approval before" in line]
     assert row.split() == ["approval", "before", "approved", "at", AT + ":", "one-eu"]
+
+
+@pytest.mark.parametrize(
+    ("approved", "words"),
+    [(True, f"approved by anna at {AT}: one-eu"), (False, "asked for approved by anna: one-eu; taken up when")],
+)
+def test_the_row_of_an_approval_says_by_whom(approved: bool, words: str) -> None:
+    """Also of one that the run has not taken yet."""
+    lines = staged_text(run(approved=approved), "Progressing", "", {"one-eu": "anna"})
+    told = " ".join(" ".join(lines).split())
+    assert f"approval before {words}" in told
