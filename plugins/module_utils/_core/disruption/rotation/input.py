@@ -24,7 +24,7 @@ from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import Allowed, allowed, budget_limit_or_none
 from ..budgets.closing import closed_words, opens_at
 from ..origins import disruptor
-from .state import RotationState
+from .state import WAITING, NodeProgress, RotationState
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -221,7 +221,9 @@ def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> li
     """What each scope has room for at an aware instant, before the step begins any node, by name of the scope.
 
     The nodes are counted as places: one that is gone and awaits its replacement still counts, and is disrupted; a
-    replacement beside its old node counts once. Everything begun is disrupted until it ends, whoever of us began it.
+    replacement beside its old node counts once. So does one that has come for a node which was let go, or that nobody
+    asked for, while a node of its pool waits: that takes it as soon as it is begun, and budgets have to hold then, too.
+    Everything begun is disrupted until it ends, whoever of us began it.
     """
     places, disrupted = _places(state, sight)
     out = []
@@ -240,13 +242,13 @@ def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int],
     flying = {each.name: each for each in state.nodes if each.in_flight}
     there, known = {each.name for each in sight.nodes}, set(state.known)
     assigned = {each.replacement for each in state.nodes if each.replacement}
-    early = Counter(family(each.pool) for each in flying.values() if each.name in there and not each.replacement)
+    early = Counter(family(each.pool) for each in state.nodes if _takes_one(each, there))
     beside = {each.replacement for each in flying.values() if each.name in there}
     for node in sight.nodes:
         if node.name in beside or not (node.initialized or node.name in flying):
             continue
         if early[family(node.pool)] > 0 and node.name not in known and node.name not in assigned:
-            early[family(node.pool)] -= 1  # came before its old node has gone
+            early[family(node.pool)] -= 1  # comes in the place of one that has not gone yet
             continue
         places[node.pool] += 1
         disrupted[node.pool] += lost(node, sight.rotation) or node.name in flying
@@ -255,6 +257,11 @@ def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int],
             places[each.pool] += 1
             disrupted[each.pool] += 1
     return places, disrupted
+
+
+def _takes_one(node: NodeProgress, there: t.Container[str]) -> bool:
+    """Whether the next new node of its pool is taken for this one."""
+    return node.phase == WAITING or (node.in_flight and node.name in there and not node.replacement)
 
 
 def window_blocker(sight: RotationInput, cluster: str) -> Blocker | None:
