@@ -27,6 +27,7 @@ from .picking.decisions import (
     SCORED,
     CycleView,
     PickDecision,
+    by_score,
     limited,
     scored,
 )
@@ -122,7 +123,7 @@ class Scheduled:
         name = self.asked.index.names[position]
         score = self._left_scores.get(name)
         if score:
-            return scored(name, score)
+            return scored(name, score, self._equal.get(score, ""))
         refusal = self.look.refusal(position)
         if refusal:
             return PickDecision(name, FILTERED, None, refusal)
@@ -135,6 +136,10 @@ class Scheduled:
             return self.ending.look
         asked = SchedulingRequest(self.asked.placement, self.asked.snapshot, self.asked.index)
         return CycleView(asked.index, Profile.of(asked))
+
+    @cached_property
+    def _equal(self) -> t.Mapping[ClusterScore, str]:
+        return by_score(self.decisions)
 
     @cached_property
     def _left_scores(self) -> t.Mapping[str, ClusterScore]:

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 NOT_ENOUGH_SCORE = "not-enough-score"
+EQUAL_SCORE = "equal-score"
 NOT_NEEDED = "not-needed"
 NOT_NAMED = "not-named"
 GONE = "gone"
@@ -83,6 +84,10 @@ SENTENCES: t.Mapping[str, str] = {
     NOT_NAMED: "the policy does not name it",
     # ranking
     NOT_ENOUGH_SCORE: "it passes, but its score is not high enough (spread {spread}, affinity {affinity})",
+    EQUAL_SCORE: (
+        "it passes with the score of {before} (spread {spread}, affinity {affinity}); "
+        "of equal ones those that hold the placement come first, then larger names"
+    ),
     NOT_NEEDED: "it passes, but {wanted} clusters hold the placement already",
 }
 

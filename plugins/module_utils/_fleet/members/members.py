@@ -63,7 +63,7 @@ def recorded_members(records: Records) -> dict[str, Member]:
     }
 
 
-def no_members(records: Records, hint: str = "join some with member_cluster") -> FleetError:
+def no_members(records: Records, hint: str = "join some: gitops.fleet.join") -> FleetError:
     """``no-members``: there is nobody that anything could be asked of."""
     return FleetError("no-members", "no cluster has joined the fleet", records.place, hint)
 

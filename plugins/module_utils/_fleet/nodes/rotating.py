@@ -248,7 +248,7 @@ def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str,
         if ground.over_fleet or name in begun or ground.takes(name, dict(each.cluster.metadata.labels))
     }
     if not found:
-        hint = "join some with member_cluster, or look at spec.memberSelector and spec.members"
+        hint = "join some (gitops.fleet.join), or look at spec.memberSelector and spec.members"
         raise FleetError("no-members", "no member takes part", f"{KIND}/{ground.rotation.name}", hint)
     return found
 

@@ -13,7 +13,7 @@ from itertools import islice
 from ...objects.placements.binding import ClusterDecision, ClusterScore
 from ..index import FleetIndex
 from ..profile import Profile
-from ..reasons import NOT_ENOUGH_SCORE, ClusterBlocker
+from ..reasons import EQUAL_SCORE, NOT_ENOUGH_SCORE, ClusterBlocker
 from ..topology_spread import TopologySpread
 from .bindings import Bindings
 from .ranking import Ranking
@@ -110,7 +110,9 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
     if look is None or len(selected) >= MOST_DECISIONS:
         return tuple(selected[:MOST_DECISIONS])
     room = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
-    others = [scored(name, score) for name, score in look.ranking.best_left(look.spread, room)] if look.ranking else []
+    equal = by_score(selected)
+    left = look.ranking.best_left(look.spread, room) if look.ranking else []
+    others = [scored(name, score, equal.get(score, "")) for name, score in left]
     chosen = {decision.cluster for decision in selected}
     rows = (
         (look.index.names[position], refusal)
@@ -123,7 +125,16 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
     return (*selected, *others)
 
 
-def scored(name: str, score: ClusterScore) -> PickDecision:
-    """A cluster that could have been picked, and that others with higher scores stand before."""
+def by_score(decisions: t.Iterable[PickDecision]) -> dict[ClusterScore, str]:
+    """Of the clusters that are picked with a score the last one for each."""
+    return {each.score: each.cluster for each in decisions if each.selected and each.score}
+
+
+def scored(name: str, score: ClusterScore, equal: str = "") -> PickDecision:
+    """A cluster that could have been picked, and that others with higher scores stand before, or one with an ``equal``
+    score."""
     details = {"spread": score.priority_score, "affinity": score.affinity_score}
-    return PickDecision(name, SCORED, score, ClusterBlocker(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details))
+    blocker = ClusterBlocker(NOT_ENOUGH_SCORE, NOT_ENOUGH_SCORE, details)
+    if equal:
+        blocker = ClusterBlocker(NOT_ENOUGH_SCORE, EQUAL_SCORE, {**details, "before": equal})
+    return PickDecision(name, SCORED, score, blocker)

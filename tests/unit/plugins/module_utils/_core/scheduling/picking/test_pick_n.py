@@ -98,3 +98,11 @@ def test_who_lost_on_score_is_listed_in_order_of_score():
         ("a", "scored"),
     ]
     assert outcome.left_out[0].reason == "it passes, but its score is not high enough (spread 0, affinity 0)"
+
+
+def test_who_lost_with_an_equal_score_is_told_to_whom_and_by_what():
+    """KubeFleet sorts equal scores by larger name."""
+    outcome = decide(pick_n(1), fleet("a", "b"))
+    assert [each.cluster for each in outcome.decisions if each.outcome == "picked"] == ["b"]
+    assert outcome.left_out[0].rule == "not-enough-score"
+    assert outcome.left_out[0].reason.startswith("it passes with the score of b (spread 0, affinity 0); of equal ones")
