@@ -36,9 +36,9 @@ class ActionModule(Verb):
             asked = asked_runs(records, options["names"], given, now)
             conductors = {each.name: each for each in records.leases()}
             wanted = options["forecast"] or options["calendar"] or options["write_calendar"]
-            ahead = outlooks(records, asked.runs, now, options["days"], given) if wanted else {}
-            others = waiting(records) if options["waiting"] else WaitingWork()
             runs = [with_answers(records, each, partial(vouched_since, session.hub), now) for each in asked.runs]
+            ahead = outlooks(records, runs, now, options["days"], given) if wanted else {}
+            others = waiting(records) if options["waiting"] else WaitingWork()
         found: list[Data] = []
         further: dict[str, list[str]] = {}
         shown: dict[str, list[str]] = {}

@@ -173,7 +173,10 @@ class Course:
         heapq.heappush(self._events, (ends, "", member))
 
     def _open(self, gate: GateRow) -> None:
-        if self.plan.approval is not None and gate.due is None:
+        """One that is approved already passes as soon as the run is carried on: now."""
+        if gate.by:
+            heapq.heappush(self._events, (self.now, gate.id, ""))
+        elif self.plan.approval is not None and gate.due is None:
             approved = shifted(gate.opened or self.now, self.plan.approval(gate.id))
             heapq.heappush(self._events, (max(self.now, approved), gate.id, ""))
 

@@ -43,7 +43,7 @@ def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...
         try:
             sight = sight or FleetSight.of(session.records, runs)
             shown = with_answers(session.records, run, partial(vouched_since, session.hub), now)
-            charts.append(_chart(sight, run, shown, now, forecasting))
+            charts.append(_chart(sight, shown, now, forecasting))
         except FleetError as error:
             told += error.problems
             charts.append(run_chart(run, now))
@@ -96,10 +96,10 @@ def _approvers(records: Records, kinds: RunKinds) -> dict[str, dict[str, str]]:
     return found
 
 
-def _chart(sight: FleetSight, run: UpdateRun, shown: UpdateRun, now: datetime, forecasting: bool) -> RunChart:
-    """The forecast is that of ``update_run_info``; ``shown`` is the run as people are to see it."""
+def _chart(sight: FleetSight, run: UpdateRun, now: datetime, forecasting: bool) -> RunChart:
+    """The forecast is that of ``update_run_info``, of a run ``with_answers``."""
     state = run_of(run)
     views = sight.views(run, state, now)
     if not forecasting or run.status.status.state in TERMINAL:
-        return run_chart(shown, now, members=views)
-    return run_chart(shown, now, sight.forecast(run, state, views, now), views)
+        return run_chart(run, now, members=views)
+    return run_chart(run, now, sight.forecast(run, state, views, now), views)

@@ -178,6 +178,16 @@ def test_a_run_that_is_on_its_way() -> None:
     assert member(late, "a").end.p50 == play.now, "overdue: at any moment"
 
 
+def test_an_open_gate_that_is_approved_passes_at_once() -> None:
+    """Whoever carries the run on takes the approval up; nobody has to be waited for."""
+    run = commands.start(changed(laid("s{g:a}"), "s", before_gates=gate("board")), T0)
+    waits = replace(run.stages[0].before_gates[0], state=states.PENDING, opened=T0)
+    never = replace(EXACT, approvals=None)
+    assert told(changed(run, "s", before_gates=(waits,), reached=True), never).run.end.p50 is None
+    approved = replace(waits, by="anna")
+    assert told(changed(run, "s", before_gates=(approved,), reached=True), never).stages[0].start.p50 == T0
+
+
 def test_an_open_gate_and_a_counting_wait_go_on() -> None:
     play = played("s1(600){g:a}, s2{h:b}")
     play.run = changed(play.run, "s1", after_gates=gate("ok"))
