@@ -88,7 +88,7 @@ def _told(ahead: Outlook | None, options: Data, gated: bool, goal: t.Sequence[st
     if ahead and options["forecast"]:
         data["forecast"] = ahead.as_dict()
         usual, before = ahead.durations.others, ahead.runs_before
-        lines += forecast_text(ahead.forecast, usual, before, gated, goal)
+        lines += forecast_text(ahead.forecast, usual, before, ahead.own, gated, goal)
     if ahead and options["calendar"]:
         data["calendar"] = [each.as_dict() for each in ahead.appointments]
         lines += calendar_text(ahead.appointments)

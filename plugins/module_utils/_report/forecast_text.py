@@ -28,16 +28,19 @@ Row = tuple[str, str, str, str]
 
 
 def forecast_text(
-    foreseen: Forecast, usual: Duration, runs_before: int, gated: bool = False, goal: t.Sequence[str] = ()
+    foreseen: Forecast,
+    usual: Duration,
+    runs_before: int,
+    own: bool = False,
+    gated: bool = False,
+    goal: t.Sequence[str] = (),
 ) -> list[str]:
     """When the run is done, in a sentence, whether people have gates to open (``gated``) in it; then lines with the
     ``goal`` of the run; then run, stages and members, each with what half of all courses keep to, and nine of ten at
-    the latest."""
-    known = (
-        f"learned from {runs_before} earlier run{'s' * (runs_before > 1)}"
-        if runs_before
-        else "assumed, as no earlier run tells"
-    )
+    the latest. ``usual`` is learned from ``runs_before`` other runs, and from the run's ``own`` members."""
+    earlier = [f"{runs_before} earlier run{'s' * (runs_before > 1)}"] if runs_before else []
+    sources = [*earlier, *(["this one" if earlier else "this run"] if own else [])]
+    known = f"learned from {' and '.join(sources)}" if sources else "assumed, as no earlier run tells"
     at = f"{write_local(foreseen.changes_at, UTC)}: " if foreseen.changes_at else ""
     usually = f"half of all upgrades take at most {_minutes(usual.p50)}, nine of ten {_minutes(usual.p90)}, {known}"
     lines = [

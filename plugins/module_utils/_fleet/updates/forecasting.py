@@ -30,13 +30,15 @@ from .update_run import recorded_runs
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """``durations`` are what upgrades are taken to last, learned from ``runs_before`` runs, and assumed if these are
-    none. ``read`` are the instants at which members were read last, the oldest of them; None if one never was."""
+    """``durations`` are what upgrades are taken to last, learned from ``runs_before`` other runs, and from members of
+    the run that are done (``own``); assumed without both. ``read`` are the instants at which members were read last,
+    the oldest of them; None if one never was."""
 
     forecast: Forecast
     appointments: tuple[Appointment, ...]
     durations: Durations
     runs_before: int
+    own: bool
     read: datetime | None
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -96,13 +98,13 @@ class FleetSight:
         return StartConstraints(self.records, run.spec.managed_cluster_update.upgrade.type, run.target, self.given)
 
     def durations(self, run: UpdateRun) -> Durations:
-        """How long upgrades of the run's type last, learned from the other runs; assumed where these tell nothing."""
-        return learned(
-            [each for each in self.runs if each.name != run.name], run.spec.managed_cluster_update.upgrade.type
-        )
+        """How long upgrades of the run's type last, learned from it and the other runs; assumed where these tell
+        nothing."""
+        others = (each for each in self.runs if each.name != run.name)
+        return learned([*others, run], run.spec.managed_cluster_update.upgrade.type)
 
     def forecast(self, run: UpdateRun, state: RunState, views: Members, now: datetime) -> Forecast:
-        """How the run goes on from ``now``, by the durations of the other runs."""
+        """How the run goes on from ``now``, by its ``durations``."""
         return forecast(state, views, now, Assumptions(durations=self.durations(run)))
 
 
@@ -135,6 +137,7 @@ def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outl
         appointments=appointments(state, views, freezes, found, now, until),
         durations=sight.durations(run),
         runs_before=sum(bool(learned([each], kind).members) for each in sight.runs if each.name != run.name),
+        own=bool(learned([run], kind).members),
         read=_oldest([sight.fleet[name].status.last_read for name in views]),
     )
 

@@ -81,6 +81,9 @@ def test_the_forecast_as_a_table() -> None:
     head = next(number for number, line in enumerate(lines) if line.startswith("WHAT"))
     assert [line.split()[0] for line in lines[head + 1 :]] == ["r", "s", "a", "b"]
     waiting = views | {"b": MemberView(name="b", windows=(NIGHT,))}
+    for known, words in (((3, True), "from 3 earlier runs and this one"), ((0, True), "from this run")):
+        told = " ".join(" ".join(forecast_text(forecast(run, waiting, T0), Duration(day, day * 1.5), *known)).split())
+        assert f"learned {words}" in told
     held = forecast_text(forecast(run, waiting, T0), Duration(day, day * 1.5), 3)
     assert "learned from 3 earlier runs" in " ".join(" ".join(held).split()) and max(map(len, held)) <= 80
     assert any(re.match(r"b .* the maintenance window opens at Mon 2026-08-17 ", line) for line in held), held

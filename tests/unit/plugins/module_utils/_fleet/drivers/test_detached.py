@@ -363,8 +363,10 @@ def _wait_for(path: Path) -> None:
 
 
 def _wait_for_none(folder: Path) -> bool:
+    """Until none is left, also of those that are ending and show their mark no more."""
     end = time.monotonic() + 120
-    while processes.processes_marked(str(folder)):
+    there = detached._process_of(folder)
+    while processes.processes_marked(str(folder)) or (there is not None and processes.is_running(there.id)):
         assert time.monotonic() < end, "processes are left"
         time.sleep(0.01)
     return True

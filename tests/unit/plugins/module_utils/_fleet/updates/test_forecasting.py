@@ -1,0 +1,46 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a forecast learns from: other runs, and members of the run itself that are done."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import timedelta
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durations import UPGRADE, Duration
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import FleetSight
+
+MINUTE = timedelta(minutes=1)
+
+
+def run(name: str, minutes: int | None) -> UpdateRun:
+    """One member, done after so long, or not begun."""
+    status: dict[str, t.Any] = {"state": "NotStarted"}
+    if minutes is not None:
+        begun, ended = "2026-08-17T12:00:00Z", f"2026-08-17T12:{minutes:02}:00Z"
+        status = {"state": "Completed", "startTime": begun, "completedTime": ended}
+    group = {"name": "g", "members": [{"name": f"of-{name}", "status": status, "attempt": 1}]}
+    spec = {"managedClusterUpdate": {"upgrade": {"type": "Full", "kubernetesVersion": "1.36.3"}}}
+    stages = [{"name": "s", "groups": [group]}]
+    return decode(UpdateRun, {"metadata": {"name": name}, "spec": spec, "status": {"stages": stages}})
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "usual"),
+    [
+        (None, None, UPGRADE),
+        (7, None, Duration(7 * MINUTE, 7 * MINUTE)),
+        (None, 9, Duration(9 * MINUTE, 9 * MINUTE)),
+        (7, 9, Duration(7 * MINUTE, 9 * MINUTE)),
+    ],
+)
+def test_a_run_teaches_its_own_forecast(mine: int | None, other: int | None, usual: Duration) -> None:
+    """As it stands now, and once: not as it was recorded when others were listed."""
+    asked = run("now", mine)
+    listed = (run("now", 59), run("before", other))
+    sight = FleetSight(records=t.cast(t.Any, None), documents={}, fleet={}, in_flight={}, runs=listed)
+    assert sight.durations(asked).others == usual
