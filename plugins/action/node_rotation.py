@@ -20,7 +20,7 @@ from ..module_utils._fleet.nodes.rotation_report import (
     rotation_verdict,
 )
 from ..module_utils._fleet.nodes.sources import node_manifests
-from ..module_utils._report.commands.next_steps import after_rotation
+from ..module_utils._report.commands.next_steps import after_rotation, after_stop
 from ..module_utils._report.nodes.rotation_text import rotation_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._libraries import SERVERS
@@ -54,7 +54,10 @@ class ActionModule(Verb):
         outcome, code, message = rotation_verdict(report)
         if options["state"] == "stopped" or run.check_mode:
             outcome, code, message = "planned" if run.check_mode else "done", "", ""
-        for line in run.next_lines(after_rotation(name, outcome, opens_at(report))):
+        steps = after_rotation(name, outcome, opens_at(report))
+        if options["state"] == "stopped" and not run.check_mode:
+            steps = after_stop(name, report.state.in_hand, bool(report.state.halted))
+        for line in run.next_lines(steps):
             run.say(line)
         return Answer(
             changed=report.changed,

@@ -30,6 +30,7 @@ from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.preflight import finding_lines, preflight
 from ..module_utils._fleet.updates.sources import UpdateManifests, update_manifests
 from ..module_utils._fleet.updates.steps.member_plans import member_plans
+from ..module_utils._fleet.updates.steps.seen_members import SeenMembers
 from ..module_utils._fleet.updates.update_run import absent, as_data, restarted, skipped, started, stopped, targets_of
 from ..module_utils._report.commands.next_steps import after_run
 from ..module_utils._report.run_text import run_text, waits_for
@@ -106,8 +107,8 @@ def _made(
 def _checked(session: Session, name: str, given: UpdateManifests, options: dict[str, t.Any]) -> Answer:
     """What speaks against the run, as it is defined; nothing is recorded."""
     made = _made(session, name, given, options, write=False)
-    found = preflight(session, made.run, given, _wish(options))
-    plan = _plan(session, made, given, options)
+    report = preflight(session, made.run, given, _wish(options))
+    found, plan = report.findings, _plan(session, made, given, options, report.seen)
     lines = finding_lines(found) or [f"nothing speaks against run {name}"]
     for line in lines:
         session.say(line)
@@ -124,7 +125,7 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
     made = _again(session, as_is, options, write=False)
     if check:
         then = rehearse(session, made.run, given, wish)
-        plan, before = _plan(session, then, given, options), as_is.run.status.status.state
+        plan, before = _plan(session, then, given, options, then.seen), as_is.run.status.status.state
         return _answer(_both(made, then), to, "planned", plan, before)
     unoffered = refuse_unfit(session, made.run, given, wish)
     who = user(session)
@@ -172,9 +173,15 @@ def _both(made: Outcome, then: Outcome) -> Outcome:
     return Outcome(run=then.run, changed=made.changed or then.changed, notes=(*made.notes, *then.notes))
 
 
-def _plan(session: Session, made: Outcome, given: UpdateManifests, options: t.Mapping[str, t.Any]) -> list[str]:
+def _plan(
+    session: Session,
+    made: Outcome,
+    given: UpdateManifests,
+    options: t.Mapping[str, t.Any],
+    seen: SeenMembers | None = None,
+) -> list[str]:
     """Which versions and images each control plane and pool would get, and why; printed."""
-    plans = member_plans(session, made.run, given, options["drivers"] or {})
+    plans = member_plans(session, made.run, given, options["drivers"] or {}, seen or {})
     lines: list[str] = []
     if plans:
         lines = upgrade_plan_text(plans.target, plans.works, plans.without_window, plans.unattended_stopped)

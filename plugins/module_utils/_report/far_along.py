@@ -14,18 +14,23 @@ BAR = 20  # characters
 NAME = 60  # characters of a subject
 # The words of updates/progress.py, placements/apply.py, compile_progress.py and downloads.py. What members and records
 # say comes behind the part that counts, or not at all.
-_STAGE = re.compile(r"  (?P<subject>stage \d+/\d+ \S+), (?P<done>\d+) of (?P<whole>\d+) done: ")
+_STAGE = re.compile(
+    r"  (?P<subject>stage \d+/\d+ \S+), (?P<done>\d+) of (?P<whole>\d+) done(?P<over>(?:, \d+ (?:failed|skipped))*): "
+)
 _RUN = re.compile(
     r"(?P<subject>run \S+?)(?::| [A-Z]\w*:) (?:.*; )?(?P<done>\d+) of (?P<whole>\d+) (?P<unit>clusters) done"
+    r"(?P<over>(?:, \d+ [a-z ]+)*)"
 )
 _PLACEMENT = re.compile(r"(?P<subject>[\w./-]+): (?P<done>\d+) of (?P<whole>\d+) (?P<unit>clusters) done")
+_OVER = re.compile(r"(\d+) (?:failed|skipped)")
 _BUILD = re.compile(r"(?P<subject>building [\w. -]+): (?P<done>\d+) of (?P<whole>\d+) (?P<unit>packages) are compiled")
 _DOWNLOAD = re.compile(r"(?P<subject>downloading [\w.-]+): (?P<done>\d+) % of [^,]+, about (?P<left>\d+) s left")
 
 
 @dataclass(frozen=True)
 class FarAlong:
-    """``done`` of ``whole`` ``unit``, such as clusters; ``left`` is seconds, where whoever works told them."""
+    """``done`` of ``whole`` ``unit``, such as clusters, with those that failed or were skipped; ``left`` is seconds,
+    where whoever works told them."""
 
     subject: str
     done: int
@@ -49,7 +54,8 @@ def far_along(line: str) -> FarAlong | None:
         subject = in_line(told["subject"], NAME)
         if "left" in told:
             return FarAlong(subject, int(told["done"]), 100, "%", float(told["left"]))
-        return FarAlong(subject, int(told["done"]), int(told["whole"]), told.get("unit") or "")
+        done = int(told["done"]) + sum(map(int, _OVER.findall(told.get("over") or "")))
+        return FarAlong(subject, done, int(told["whole"]), told.get("unit") or "")
     return None
 
 

@@ -36,8 +36,9 @@ def forecast_text(
     goal: t.Sequence[str] = (),
 ) -> list[str]:
     """When the run is done, in a sentence, whether people have gates to open (``gated``) in it; then lines with the
-    ``goal`` of the run; then run, stages and members, each with what half of all courses keep to, and nine of ten at
-    the latest. ``usual`` is learned from ``runs_before`` other runs, and from the run's ``own`` members."""
+    ``goal`` of the run; then run, stages and members, each by the course in the middle, of which the calendar is, too,
+    and at the latest by when nine of ten courses have ended it. ``usual`` is learned from ``runs_before`` other runs,
+    and from the run's ``own`` members."""
     earlier = [f"{runs_before} earlier run{'s' * (runs_before > 1)}"] if runs_before else []
     sources = [*earlier, *(["this one" if earlier else "this run"] if own else [])]
     known = f"learned from {' and '.join(sources)}" if sources else "assumed, as no earlier run tells"
@@ -83,19 +84,21 @@ def with_weekdays(text: str) -> str:
 def _answer(foreseen: Forecast, gated: bool) -> str:
     """``r will be done Sat 2026-12-05 21:18 UTC, at the latest 21:54, if no upgrade fails``."""
     run = foreseen.run
-    if run.end.p50 is None:
+    if run.expected.end is None:
         return f"{run.name} does not end by itself" + (f": {with_weekdays(run.blocker)}" if run.blocker else "")
-    latest = f"at the latest {_minute(run.end.p90, run.end.p50)}" if run.end.p90 else "in bad courses never"
+    latest = f"at the latest {_minute(run.end.p90, run.expected.end)}" if run.end.p90 else "in bad courses never"
     conditions = ["no upgrade fails"]
     if gated:
-        conditions.append(f"each gate is approved within {_hours(APPROVAL.p50)}, at the latest {_hours(APPROVAL.p90)}")
-    done = f"{run.name} will be done {write_local(run.end.p50, UTC)}, {latest}"
+        usual, late = _hours(APPROVAL.p50), _hours(APPROVAL.p90)
+        conditions.append(f"half of its gates are approved within {usual}, nine of ten within {late}")
+    done = f"{run.name} will be done {write_local(run.expected.end, UTC)}, {latest}"
     return f"{done}, if {' and '.join(conditions)}"
 
 
 def _row(each: NodeForecast, name: str) -> Row:
-    start, end = each.start.p50, each.end.p50
-    return name, _minute(start), _minute(end, start), _minute(each.end.p90, end or start)
+    start, end = each.expected.start, each.expected.end
+    latest = each.end.p90 and max(each.end.p90, end or each.end.p90)
+    return name, _minute(start), _minute(end, start), _minute(latest, end or start)
 
 
 def _holds(each: NodeForecast) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import typing as t
+from dataclasses import replace
 
 from .._core.foreign import in_line
 from .._core.overview.history import JOURNAL, RECORD, HistoryRow
@@ -28,6 +30,8 @@ FIELDS = (
 )
 # A spreadsheet takes a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A gate as entries and the journal name it, and where it stands, such as ``after canary``.
+_GATE = re.compile(r"\bgate (?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}),? (?P<place>(?:before|after) [^;]+)")
 _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journal"}
 
 
@@ -37,7 +41,7 @@ def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
     if not rows:
         return ["nothing is recorded of that"]
     header = _line("WHEN", "WHO", "WHAT", "TO")
-    return [*header, *(line for row in rows for line in _lines(row))]
+    return [*header, *(line for row in _by_place(rows) for line in _lines(row))]
 
 
 def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
@@ -47,6 +51,24 @@ def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
 
 
 SUFFIXES = (".csv", ".json", ".md")
+
+
+def _by_place(rows: t.Sequence[HistoryRow]) -> list[HistoryRow]:
+    """The rows with gates named by where they stand, without their ids; with these where two gates stand in one place.
+    Files that machines read have all of it."""
+    ids: dict[tuple[str, str, str], set[str]] = {}
+    for row in rows:
+        for found in _GATE.finditer(row.message):
+            ids.setdefault((row.kind, row.name, found["place"]), set()).add(found["id"])
+
+    def named(row: HistoryRow) -> HistoryRow:
+        def words(found: re.Match[str]) -> str:
+            alone = len(ids[row.kind, row.name, found["place"]]) == 1
+            return f"gate {found['place']}" if alone else found[0]
+
+        return replace(row, message=_GATE.sub(words, row.message))
+
+    return [named(row) for row in rows]
 
 
 def _lines(row: HistoryRow) -> list[str]:
@@ -121,7 +143,7 @@ def _markdown(rows: t.Sequence[HistoryRow]) -> str:
             f"{row.kind}/{row.name}" if row.name else row.kind,
             "; ".join(filter(None, _parts(row))),
         )
-        for row in rows
+        for row in _by_place(rows)
     )
     head = ["| when | who | what | to | told |", "|" + " --- |" * 5] if shown else ["Nothing is recorded of that."]
     lines = [f"| {' | '.join(map(escaped, row))} |" for row in shown]

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
+from .._core.objects.identity import ObjectId
 from .._core.plan.outcome import MemberOutcome
 from .._core.values.listed import listed
 from .text import folded, member_lines, some, table
@@ -30,8 +32,8 @@ def left_text(
     others: t.Mapping[str, t.Sequence[str]],
 ) -> list[str]:
     """Each member that leaves, by name, with what is deleted or released there, placement by placement: ``outcomes``
-    are by member and placement. ``unreachable`` are not asked, ``doubles`` are members whose cluster stays one under
-    another name, ``others`` names by member what other records hold there."""
+    are by member and placement, and what several of them share is told once. ``unreachable`` are not asked, ``doubles``
+    are members whose cluster stays one under another name, ``others`` names by member what other records hold there."""
     lines: list[str] = []
     for name in sorted(left):
         placed = outcomes.get(name, {})
@@ -43,8 +45,11 @@ def left_text(
             lines.append(f"{name} leaves, and holds nothing that was placed")
         else:
             lines += folded(f"{name} leaves, and holds {listed(sorted(placed))}")
+        told: set[tuple[str, ObjectId]] = set()
         for placement in sorted(placed):
-            lines += member_lines(placement, placed[placement])
+            fresh = tuple(each for each in placed[placement].steps if (each.action, each.id) not in told)
+            told |= {(each.action, each.id) for each in fresh}
+            lines += member_lines(placement, replace(placed[placement], steps=fresh))
         if others.get(name):
             lines += folded(f"left alone there, as they are of other records: {listed(sorted(others[name]))}", "  ")
     return lines

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
 from datetime import timedelta
 
 from .._core.objects.updates.run_status import (
@@ -21,6 +22,7 @@ from .._core.updates.approvals import named_makers
 from .._core.updates.facts import DONE
 from .._core.updates.record.summary import completed_by, in_one_line, named_failures, taken_up_later
 from .._core.values.instants import write_time
+from .._core.values.listed import listed
 from .._core.values.update_states import (
     COMPLETED,
     FAILED,
@@ -28,25 +30,39 @@ from .._core.values.update_states import (
     PENDING,
     RUNNING,
     SKIPPED,
+    SUCCEEDED,
 )
-from .text import table
+from .commands.named_gates import named_gates
+from .text import folded, table
 
 SHOWN = 40
+NAMED = 5
 HEAD = 2  # lines above the tree
 _COUNTED = {RUNNING: "in flight", SKIPPED: "skipped", PENDING: "pending"}
 _FIRST = {FAILED: 0, RUNNING: 1, PENDING: 2}
 Row = tuple[str, str, str]
-Makers = tuple[str, ...]
 WOULD_BEGIN = "would begin"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What rows are told with: who made or started the run, what is noted of several members with their names, and the
+    ids of gates that have to be named by these."""
+
+    makers: tuple[str, ...]
+    shared: t.Mapping[str, t.Sequence[str]]
+    by_id: t.Collection[str]
+
+
 def brief_text(run: UpdateRun) -> list[str]:
-    """The same as ``run_text``, but of a run that is Completed or Skipped only one line: goal, state, when it ended."""
+    """The same as ``run_text``, but of a run that is Completed or Skipped only a sentence: goal, state, when it ended;
+    in lines that fit the terminal."""
     status = run.status.status
     if status.state not in DONE:
         return run_text(run)
     ended = f", {write_time(status.completed_time)}" if status.completed_time else ""
-    return [f"run {run.name}: {_goal(run)}: {_state(run)}, {_tally(run.status.members)}{ended}"]
+    state = status.state if run.status.outcome == SUCCEEDED else _state(run)
+    return folded(f"run {run.name}: {_goal(run)}: {state}, {_tally(run.status.members)}{ended}")
 
 
 def _goal(run: UpdateRun) -> str:
@@ -59,7 +75,8 @@ def _state(run: UpdateRun) -> str:
 
 def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
     """The run as lines: goal and digest, then the tree as a table. What runs only would begin if the run is not
-    ``begun``. Why a member failed stands in its own row alone; rows above it name it.
+    ``begun``. Why a member failed stands in its own row alone; rows above it name it. What is noted of several members
+    that are done alike stands once, below the tree.
 
     Of a group of more than ``SHOWN`` members only so many are shown, those that failed, run or wait before others, and
     the rest is counted.
@@ -68,9 +85,14 @@ def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
     members = status.members
     lines = [f"run {run.name}: {_goal(run)}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
     rows: list[Row] = [(run.name, _state(run), _joined(_tally(members), _why(status.status, members, status.message)))]
-    makers = named_makers(run)
+    told = Told(
+        makers=named_makers(run),
+        shared=_shared(members),
+        by_id={each.gate.gate_id for each in named_gates(run) if not each.alone},
+    )
     for stage in status.stages:
-        rows += _stage(stage, makers)
+        rows += _stage(stage, told)
+    rows += [("note", "", f"{listed(names, NAMED)}: {message}") for message, names in told.shared.items()]
     if status.uncovered_members:
         rows.append(("not covered", "", ", ".join(status.uncovered_members)))
     if not begun:
@@ -114,57 +136,75 @@ def _gate_waits(gate: UpdateRunGateStatus, timing: str, place: str) -> dict[str,
     return words | ({"until": write_time(gate.due)} if gate.due else {})
 
 
-def _stage(stage: UpdateStageStatus, makers: Makers) -> list[Row]:
+def _stage(stage: UpdateStageStatus, told: Told) -> list[Row]:
     members = [member for group in stage.groups for member in group.members]
     rows: list[Row] = [
         (f"  {stage.name}", stage.status.state, _joined(_tally(members), _why(stage.status, members, stage.message)))
     ]
-    rows += [_gate(gate, "before", "    ", makers) for gate in stage.before_gates]
+    rows += [_gate(gate, "before", "    ", told) for gate in stage.before_gates]
     for group in stage.groups:
-        rows += _group(group, makers)
-    rows += [_gate(gate, "after", "    ", makers) for gate in stage.after_gates]
+        rows += _group(group, told)
+    rows += [_gate(gate, "after", "    ", told) for gate in stage.after_gates]
     if stage.after_stage_wait_status:
         rows.append(_wait(stage.after_stage_wait_status))
     return rows
 
 
-def _group(group: UpdateGroupStatus, makers: Makers) -> list[Row]:
+def _group(group: UpdateGroupStatus, told: Told) -> list[Row]:
     limits = f"{group.max_concurrency} at once" + (
         f", {group.max_allowed_failures} may fail" if group.max_allowed_failures else ""
     )
     message = _why(group.status, group.members, group.message)
     rows: list[Row] = [(f"    {group.name}", group.status.state, _joined(_tally(group.members), limits, message))]
-    rows += [_gate(gate, "before", "      ", makers) for gate in group.before_gates]
+    rows += [_gate(gate, "before", "      ", told) for gate in group.before_gates]
     shown = sorted(group.members, key=_rank)[:SHOWN] if len(group.members) > SHOWN else group.members
-    rows += [(f"      {each.name}", each.status.state, _member(each)) for each in shown]
+    rows += [(f"      {each.name}", each.status.state, _member(each, each.message in told.shared)) for each in shown]
     if len(group.members) > len(shown):
         rows.append((f"      {len(group.members) - len(shown)} more", "", "all of them in the result"))
-    return rows + [_gate(gate, "after", "      ", makers) for gate in group.after_gates]
+    return rows + [_gate(gate, "after", "      ", told) for gate in group.after_gates]
 
 
 def _rank(member: MemberUpdateStatus) -> int:
     return _FIRST.get(member.status.state, len(_FIRST))
 
 
-def _member(member: MemberUpdateStatus) -> str:
+def _versions(member: MemberUpdateStatus) -> str:
+    """From which version to which; nothing where nodes alone were upgraded."""
+    before, after = member.version_before, member.version_after
+    if before == after:
+        return "" if member.node_images else before
+    return f"{before} -> {after}" if after else before
+
+
+def _shared(members: t.Sequence[MemberUpdateStatus]) -> dict[str, list[str]]:
+    """What is said of several members that are done, with their names."""
+    found: dict[str, list[str]] = {}
+    for each in members:
+        if each.status.state == COMPLETED and each.message:
+            found.setdefault(each.message, []).append(each.name)
+    return {message: names for message, names in found.items() if len(names) > 1}
+
+
+def _member(member: MemberUpdateStatus, shared: bool = False) -> str:
     again = f"attempt {member.attempt}" if member.attempt > 1 else ""
-    versions = f"{member.version_before} -> {member.version_after}" if member.version_after else member.version_before
     if member.status.state == COMPLETED:
-        return _joined(versions, ", ".join(member.node_images), _took(member.status), again, member.message)
+        images = ", ".join(member.node_images)
+        return _joined(_versions(member), images, _took(member.status), again, "" if shared else member.message)
     who = f"skipped by {member.skipped_by}" if member.status.state == SKIPPED and member.skipped_by else ""
     return _joined(who, member.reason, again, in_one_line(member.message, member.name))
 
 
-def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, makers: Makers) -> Row:
+def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, told: Told) -> Row:
     state = gate.status.state
     words = [gate.display_name]
     if state == COMPLETED:
-        words.append(f"completed by {completed_by(gate.by, gate.verified, makers)}")
+        words.append(f"completed by {completed_by(gate.by, gate.verified, told.makers)}")
     elif state == PENDING and gate.by:
-        words.append(taken_up_later(gate.by, gate.verified, makers))
+        words.append(taken_up_later(gate.by, gate.verified, told.makers))
     elif state == PENDING:
         words += [f"refused by {gate.refused}"] if gate.refused else []
-        words.append(f"opens at {write_time(gate.due)}" if gate.due and not gate.refused else f"approve {gate.gate_id}")
+        which = f"approve {gate.gate_id}" if gate.gate_id in told.by_id else "to be approved"
+        words.append(f"opens at {write_time(gate.due)}" if gate.due and not gate.refused else which)
     return f"{indent}gate {timing}", state, _joined(*words)
 
 

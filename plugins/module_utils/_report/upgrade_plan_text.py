@@ -29,14 +29,14 @@ def upgrade_plan_text(
     without_window: t.Collection[str] = (),
     stops_unattended_updates: t.Collection[str] = (),
 ) -> list[str]:
-    """A row for each control plane and pool that changes, and why others do not; then what is worth a word. ``works``
-    are by member.
+    """A row for each control plane and pool that changes, and why others do not, of members with the same reason at
+    the first of them alone; then what is worth a word. ``works`` are by member.
 
     ``without_window`` are members that have no maintenance window. ``stops_unattended_updates`` are those whose driver
     declares that updates of the operating system by itself are switched off.
     """
     goal = f"{target.type} to {target.version or 'newer node images'}"
-    rows = [row for name in sorted(works) for row in _rows(name, works[name])]
+    rows = _once(row for name in sorted(works) for row in _rows(name, works[name]))
     lines = [f"{goal}, images: {target.selection}", *table(("MEMBER", "WHAT", "BECOMES", "WHY"), rows)]
     moved = {name for name, each in works.items() if each.steps and not (each.skip or each.fail)}
     if target.automatic and (found := sorted(moved & set(without_window))):
@@ -62,13 +62,24 @@ def _rows(member: str, work: UpgradeWork) -> t.Iterator[Row]:
         yield member, "", "waits", _told(each)
 
 
+def _once(rows: t.Iterable[Row]) -> list[Row]:
+    """The rows, those of nothing that changes with their reason once: others with the same name its member."""
+    first: dict[tuple[str, str], str] = {}
+    found = []
+    for member, what, word, why in rows:
+        before = first.setdefault((word, why), member) if why and not what else member
+        found.append((member, what, word, why if before == member else f"as {before}"))
+    return found
+
+
 def _what(step: UpgradeStep) -> str:
     return "control plane" if step.what == CONTROL_PLANE else f"pool {step.pool}"
 
 
 def _becomes(step: UpgradeStep) -> str:
     snapshot = "leaves its snapshot" if step.drops_snapshot else ""
-    return ", ".join(filter(None, (step.version, f"image {step.image}" if step.image else "", snapshot)))
+    image = f"image {' -> '.join(filter(None, (step.before, step.image)))}" if step.image else ""
+    return ", ".join(filter(None, (step.version, image, snapshot)))
 
 
 def _told(obstacle: MemberBlocker | None) -> str:

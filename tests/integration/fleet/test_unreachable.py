@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import typing as t
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.prices import NO_PRICES
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.capture import capture
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history.roll_back import RollBack
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import run
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from small_fleet import Fleet, changes, codes, conditions
 
@@ -43,6 +47,37 @@ def test_a_stopped_member_keeps_what_it_has_and_the_others_get_theirs(
     assert fleet.servers["m4"].data(fleet.namespaced("configmaps", "settings")) == {"color": "red"}
     assert conditions(finished.statuses[fleet.name])["Available"] == "True"
     assert not fleet.apply().changed
+
+
+def test_a_roll_back_goes_on_with_a_member_that_comes_back_while_it_waits(
+    file_fleet: Fleet, local_cluster_factory: t.Any
+) -> None:
+    """Its server is started again once the rollout has said that the member waits."""
+    fleet = file_fleet
+    fleet.join("m1", "m4")
+    fleet.place()
+    fleet.apply()
+    fleet.resources(fleet.configmap(color="red"))
+    fleet.apply()
+    cluster.stopped("m4", local_cluster_factory.root)
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if "m4 waits: " in line and "cannot be reached" in line:
+            local_cluster_factory("m4", audit=True)
+
+    ways = ApplyOptions(rollout=RolloutOptions(to_the_end=True, max_idle=timedelta(minutes=5)))
+    asked = fleet.asked(roll_back=RollBack(), names=(fleet.name,), resources=None, write=True, ways=ways)
+    try:
+        report = run(fleet.session(say=say, clock=lambda: datetime.now(UTC)), asked)
+    finally:
+        local_cluster_factory("m4", audit=True)
+    assert f"{fleet.name}: m4 answers again" in said
+    assert not report.problems and not report.waits
+    settings = fleet.namespaced("configmaps", "settings")
+    assert [fleet.servers[each].data(settings) for each in ("m1", "m4")] == [{"color": "blue"}] * 2
+    assert conditions(report.statuses[fleet.name])["Available"] == "True"
 
 
 def test_a_holder_that_cannot_be_read_stays_and_nobody_takes_its_place(fleet: Fleet) -> None:

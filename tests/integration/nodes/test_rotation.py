@@ -26,6 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation
     rotation_verdict,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import NodeManifests, node_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.rotation_text import rotation_text
 from karpenter_members import NODES, gone, put
 from rotation_workload import Workload
 from small_fleet import Document, Fleet, Server
@@ -145,6 +146,9 @@ def test_a_window_that_closes_starts_nothing_and_tells_the_next_opening(
     asked = stopped(node_fleet.session(), "window", write=True)
     assert asked.changed and asked.rotation.status.phase == "Stopped"
     assert asked.state.done and asked.state.halted == "the rotation was stopped"
+    done, left = asked.state.count("Rotated"), asked.state.count("GivenUp")
+    told = " ".join(" ".join(rotation_text("window", asked.state, asked.due, (), ())).split())
+    assert f"window: 12 nodes to replace ({done} Rotated, {left} not begun); the rotation was stopped" in told
     assert not stopped(node_fleet.session(), "window", write=True).changed
 
 

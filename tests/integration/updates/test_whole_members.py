@@ -227,6 +227,23 @@ def images_alone(fleet: UpdateFleet, plays: Plays, member: str) -> None:
     assert after.nodes("delete") == sorted([*seen.nodes("delete"), *before])
     assert len(after.nodes("create")) == len(seen.nodes("create")) + len(before)
     assert after.control_planes == [OLD, NEW] and fleet.upgrades()[member] == 1
+    ahead_of_an_older_image(fleet, plays, member)
+
+
+def ahead_of_an_older_image(fleet: UpdateFleet, plays: Plays, member: str) -> None:
+    """D3-27. The record of the member is of its nodes before: what is planned is by those that are there now."""
+    stored = fleet.records.get("FleetMember", member) or {}
+    pools = [{"name": "blue", "count": 3, "version": NEW, "image": "SimulatedLinux-0"}]
+    fleet.records.replace({**stored, "status": {**stored.get("status", {}), "nodePools": pools}})
+    fleet.run_name += "-older"
+    wanted = {"type": "Custom", "customNodeImageVersions": [{"version": "SimulatedLinux-1"}]}
+    fleet.write(sequence(("canary",)), kind="NodeImageOnly", target="", images=wanted)
+    ahead = "pool blue is at SimulatedLinux-2, ahead of 1: named in the run"
+    for playbook, flags in (("preflight", ()), ("update", ("--check",)), ("update", ())):
+        told = plays(f"gitops.fleet.{playbook}", *flags, **fleet.variables()).code(0)
+        assert ahead in " ".join(told.output.split()) and "image 0 -> 1" not in told.output, told.output
+    assert fleet.row(member).status.state == "Skipped" and "0/1 done (1 skipped)" in told.output
+    assert "0 of 1 clusters done, 1 skipped" in told.output
 
 
 def tree(canary: str, early: str, prod: str) -> list[str]:

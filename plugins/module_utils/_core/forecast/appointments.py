@@ -75,6 +75,6 @@ def _expected(foreseen: Forecast, now: datetime, until: datetime) -> t.Iterator[
         if each.start < until and (each.end is None or each.end > now):
             yield Appointment(kind=WAIT, what=f"{each.stage}: {each.message}", start=each.start, end=each.end)
     for stage in foreseen.stages:
-        start, end = stage.start.p50, stage.end.p50
+        start, end = stage.expected.start, stage.expected.end
         if start and start < until and (end is None or end > now):
             yield Appointment(kind=STAGE, what=f"stage {stage.name}", start=start, end=end)

@@ -83,6 +83,24 @@ def share(seed: int, sample: int, name: str) -> float:
     return int.from_bytes(digest, "big") / _LARGEST
 
 
+@dataclass(frozen=True)
+class EvenShares:
+    """Shares for so many ``samples``, at least one, evenly spread for each name in an order of its own: half of the
+    samples have half of all cases, however few they are, and an odd number has one in the middle."""
+
+    seed: int
+    samples: int
+    _places: dict[str, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def of(self, sample: int, name: str) -> float:
+        """The share of one sample, counted from 0; always the same for the same name."""
+        places = self._places.get(name)
+        if places is None:
+            ordered = sorted(range(self.samples), key=lambda each: share(self.seed, each, name))
+            places = self._places[name] = tuple(ordered)
+        return (places[sample] + 0.5) / self.samples
+
+
 def rounded(length: timedelta, to: timedelta) -> timedelta:
     """The length as the nearest multiple of ``to``, which is positive, and at least that; halfway to the even one."""
     return max(1, round(length / to)) * to

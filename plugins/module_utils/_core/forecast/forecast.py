@@ -3,15 +3,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """When a run will begin and end, member by member, and what it will wait for: the decider on a virtual clock.
 
-It is played several times with lengths drawn from their spread, and once with the usual ones, which tells what is
-waited for. Upgrades are expected to succeed. The same input and seed give the same forecast.
+It is played several times with lengths drawn from their spread; that course which ends in the middle of all tells what
+is expected when, and what is waited for. Upgrades are expected to succeed. The same input and seed give the same
+forecast.
 """
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from ..updates.commands import start
 from ..updates.facts import DONE
@@ -30,9 +31,9 @@ from .course import Course, Plan, Standstill
 from .durations import (
     Duration,
     Durations,
+    EvenShares,
     quantile,
     rounded,
-    share,
 )
 
 BEFORE_IT = "EarlierStage"
@@ -69,15 +70,30 @@ class Percentiles:
         return {name: write_time(at) if at else None for name, at in (("p50", self.p50), ("p90", self.p90))}
 
 
+@dataclass(frozen=True)
+class Expected:
+    """When it begins and ends in the course in the middle; None: never within the horizon."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Both instants in RFC 3339, or None."""
+        return {name: write_time(at) if at else None for name, at in (("start", self.start), ("end", self.end))}
+
+
 @dataclass(frozen=True, kw_only=True)
 class NodeForecast:
-    """A member, a stage or the run. ``state`` is the one at the end; ``reason`` and ``blocker`` say what it waits for
-    before it starts (a member), or what nothing goes on for the longest (a stage, the run); empty for nothing."""
+    """A member, a stage or the run. ``expected`` is of one course, that in the middle, so that these instants fit each
+    other, and the waits; ``start`` and ``end`` are of all courses. ``state`` is the one at the end; ``reason`` and
+    ``blocker`` say what it waits for before it starts (a member), or what nothing goes on for the longest (a stage, the
+    run); empty for nothing."""
 
     name: str
     state: str
     start: Percentiles
     end: Percentiles
+    expected: Expected = Expected()
     reason: str = ""
     blocker: str = ""
 
@@ -88,6 +104,7 @@ class NodeForecast:
             "state": self.state,
             "start": self.start.as_dict(),
             "end": self.end.as_dict(),
+            "expected": self.expected.as_dict(),
             "reason": self.reason,
             "blocker": self.blocker,
         }
@@ -107,7 +124,7 @@ class MemberForecast(NodeForecast):
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """``waits`` are all spans in which nothing is in flight, in the usual course.
+    """``waits`` are all spans in which nothing is in flight, in the course in the middle.
 
     ``changes_at`` is the next instant at which anything changes by itself, None for never; ``changes_by`` says what.
     """
@@ -143,17 +160,28 @@ def forecast(run: RunState, members: Members, now: datetime, assumed: Assumption
     """How the run will go from ``now`` on. One that was never started is taken to be started now; one that is Stopped
     or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
     begun, views = start(run, now) if run.phase == NEW else run, _shared(members)
-    usual = _played(begun, views, now, assumed, None)
-    courses = [_played(begun, views, now, assumed, sample) for sample in range(max(1, assumed.samples))]
-    ends = [course.run for course in courses]
+    shares = EvenShares(assumed.seed, max(1, assumed.samples))
+    ends = [_played(begun, views, now, assumed, _Draw(shares, sample)).run for sample in range(shares.samples)]
+    middle = _played(begun, views, now, assumed, _Draw(shares, _middle(ends)), noted=True)
     return Forecast(
-        run=_run(run, usual, ends),
-        stages=tuple(_stages(usual, ends)),
-        members=tuple(_members(usual, ends)),
-        waits=tuple(usual.standstills),
-        changes_at=usual.changes_at if run.phase != NEW else None,
-        changes_by=usual.changes_by if run.phase != NEW else "somebody starts it",
+        run=_run(run, middle, ends),
+        stages=tuple(_stages(middle, ends)),
+        members=tuple(_members(middle, ends)),
+        waits=tuple(middle.standstills),
+        changes_at=middle.changes_at if run.phase != NEW else None,
+        changes_by=middle.changes_by if run.phase != NEW else "somebody starts it",
     )
+
+
+def _middle(ends: t.Sequence[RunState]) -> int:
+    """The sample by whose end half of all have ended; those that do not end come last."""
+
+    def end(sample: int) -> tuple[bool, datetime]:
+        completed = ends[sample].completed
+        return completed is None, completed or datetime.max.replace(tzinfo=UTC)
+
+    found: int = quantile(sorted(range(len(ends)), key=end), 0.5)
+    return found
 
 
 def _shared(members: Members) -> Members:
@@ -169,51 +197,61 @@ def _shared(members: Members) -> Members:
     return found
 
 
-def _played(run: RunState, members: Members, now: datetime, assumed: Assumptions, sample: int | None) -> Course:
-    """``sample`` None: everything takes as long as half of all cases at most do."""
+@dataclass(frozen=True)
+class _Draw:
+    """One sample: how long what takes in it."""
 
-    def drawn(duration: Duration, name: str) -> timedelta:
-        return duration.p50 if sample is None else duration.at(share(assumed.seed, sample, name))
+    shares: EvenShares
+    sample: int
 
+    def __call__(self, duration: Duration, name: str) -> timedelta:
+        return duration.at(self.shares.of(self.sample, name))
+
+
+def _played(
+    run: RunState, members: Members, now: datetime, assumed: Assumptions, drawn: _Draw, noted: bool = False
+) -> Course:
     approvals, step = assumed.approvals, max(assumed.durations.others.p50 / GRAIN, SECOND)
     plan = Plan(
         upgrade=lambda member: rounded(drawn(assumed.durations.of(member), member), step),
         approval=None if approvals is None else lambda gate: rounded(drawn(approvals, gate), SECOND),
         until=now + assumed.horizon,
     )
-    return Course(run=run, views=dict(members), now=now, plan=plan, noted=sample is None).play()
+    return Course(run=run, views=dict(members), now=now, plan=plan, noted=noted).play()
 
 
-def _run(before: RunState, usual: Course, ends: t.Sequence[RunState]) -> NodeForecast:
-    status = derive(usual.run)
+def _run(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> NodeForecast:
+    status = derive(middle.run)
     return NodeForecast(
         name=before.name,
         state=status.state,
         start=_spread([each.started for each in ends]),
         end=_spread([each.completed for each in ends]),
-        blocker=_longest(usual.standstills),
+        expected=Expected(middle.run.started, middle.run.completed),
+        blocker=_longest(middle.standstills),
     )
 
 
-def _stages(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForecast]:
-    status = derive(usual.run)
+def _stages(middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForecast]:
+    status = derive(middle.run)
     played = zip(*(derive(each).stages for each in ends), strict=True)
-    for stage, one, others in zip(usual.run.stages, status.stages, played, strict=True):
+    for stage, one, others in zip(middle.run.stages, status.stages, played, strict=True):
         yield NodeForecast(
             name=stage.name,
             state=one.state,
             start=_spread([each.started for each in others]),
             end=_spread([each.completed if each.state in DONE else None for each in others]),
-            blocker=_longest([each for each in usual.standstills if each.stage == stage.name]),
+            expected=Expected(one.started, one.completed if one.state in DONE else None),
+            blocker=_longest([each for each in middle.standstills if each.stage == stage.name]),
         )
 
 
-def _members(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberForecast]:
-    places = [(stage, group) for stage in usual.run.stages for group in stage.groups for _row in group.members]
-    firsts = {id(stage): _first(stage) for stage in usual.run.stages}
-    for (stage, group), *rows in zip(places, usual.run.members, *(each.members for each in ends), strict=True):
+def _members(middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberForecast]:
+    places = [(stage, group) for stage in middle.run.stages for group in stage.groups for _row in group.members]
+    firsts = {id(stage): _first(stage) for stage in middle.run.stages}
+    for (stage, group), *rows in zip(places, middle.run.members, *(each.members for each in ends), strict=True):
         row, *played = rows
-        reason, blocker = _held(row, stage, group, usual, firsts[id(stage)])
+        reason, blocker = _held(row, stage, group, middle, firsts[id(stage)])
         yield MemberForecast(
             name=row.name,
             stage=stage.name,
@@ -221,6 +259,7 @@ def _members(usual: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberFore
             state=row.state,
             start=_spread([each.started for each in played]),
             end=_spread([each.completed for each in played]),
+            expected=Expected(row.started, row.completed),
             reason=reason,
             blocker=blocker,
         )
@@ -231,22 +270,22 @@ def _first(stage: StageRow) -> datetime | None:
     return min((row.started for group in stage.groups for row in group.members if row.started), default=None)
 
 
-def _held(row: MemberRow, stage: StageRow, group: GroupRow, usual: Course, first: datetime | None) -> tuple[str, str]:
+def _held(row: MemberRow, stage: StageRow, group: GroupRow, middle: Course, first: datetime | None) -> tuple[str, str]:
     """What the member waits for before it starts: what it was Pending for last, else its turn, else earlier stages.
     ``first`` is when the first of its stage begins."""
-    if row.name in usual.held:
-        return usual.held[row.name]
+    if row.name in middle.held:
+        return middle.held[row.name]
     if row.state == PENDING:
         return row.reason, row.message
     if row.state == NOT_STARTED:
-        last = usual.standstills[-1].message if usual.standstills else ""
+        last = middle.standstills[-1].message if middle.standstills else ""
         return BEFORE_IT if not stage.reached else ITS_TURN, last
     if row.started is None or first is None:
         return "", ""
     if row.started > first:
         return ITS_TURN, f"waits for its turn in group {group.name}"
-    ahead = usual.run.stages.index(stage)
-    return (BEFORE_IT, f"begins after stage {usual.run.stages[ahead - 1].name}") if ahead else ("", "")
+    ahead = middle.run.stages.index(stage)
+    return (BEFORE_IT, f"begins after stage {middle.run.stages[ahead - 1].name}") if ahead else ("", "")
 
 
 def _spread(found: list[datetime | None]) -> Percentiles:

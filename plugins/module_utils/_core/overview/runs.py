@@ -61,8 +61,8 @@ class Bar:
             "end": _time(self.status.completed_time),
             "due": _time(self.due),
             "why": self.why,
-            "expectedStart": _time(expected.start.p50) if expected else None,
-            "expectedEnd": _time(expected.end.p50) if expected else None,
+            "expectedStart": _time(expected.expected.start) if expected else None,
+            "expectedEnd": _time(expected.expected.end) if expected else None,
             "latestEnd": _time(expected.end.p90) if expected else None,
             "waitsFor": expected.blocker if expected else "",
             "windows": None if self.windows is None else [[_time(a), _time(b)] for a, b in self.windows],
@@ -110,7 +110,7 @@ def run_chart(
     status = run.status
     ends = [each.status.completed_time for each in status.members] + [status.status.completed_time]
     starts = [each.status.start_time for each in status.members] + [status.status.start_time]
-    last = forecast.run.end.p90 or forecast.run.end.p50 if forecast else None
+    last = forecast.run.end.p90 or forecast.run.expected.end if forecast else None
     begin = shifted(min((each for each in starts if each), default=now), -BESIDE)
     until = shifted(max([now, *(each for each in (*ends, last) if each)]), BESIDE)
     drawing = _Drawing(

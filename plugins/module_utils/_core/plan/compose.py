@@ -49,7 +49,7 @@ from .changes import (
 )
 from .digest import plan_digest
 from .document import (
-    CONTENT_CHANGED,
+    AS_IT_WAS,
     EVACUATED,
     GAINED,
     KEPT,
@@ -60,6 +60,7 @@ from .document import (
     LOST,
     PRUNE,
     RELEASE,
+    WITH_OTHER_CONTENT,
     ClusterPlan,
     PlacementPlan,
     Rendered,
@@ -307,15 +308,14 @@ def cluster_rows(
     rows = []
     for cluster, binding in sorted(by_cluster.items()):
         old = before.get(cluster)
-        had = old.held_snapshot if old else ""
         if not _holds(binding) and old is None:
             continue
         if not _holds(binding):
             change, cause = LOST, loss_cause(binding, index, policy, wanted.deleting)
             reason = LOSSES[cause]
-        elif had:
-            same = old is not None and _holds_already(old, contents.named.of(cluster))
-            change, cause, reason = KEPT, "unchanged" if same else CONTENT_CHANGED, "holds it already"
+        elif old is not None and old.held_snapshot:
+            as_before = _holds_already(old, contents.named.of(cluster))
+            change, (cause, reason) = KEPT, AS_IT_WAS if as_before else WITH_OTHER_CONTENT
         else:
             change, cause, reason = GAINED, "picked", binding.spec.cluster_decision.reason
         if cluster in unread:

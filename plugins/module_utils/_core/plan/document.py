@@ -30,6 +30,9 @@ NOTHING_RECORDED = "nothing-recorded"
 GAINED, KEPT, LOST = "gained", "kept", "lost"
 KEPT_UNREADABLE = "kept-unreadable"
 CONTENT_CHANGED = "content-changed"
+# Cause and reason of a cluster that keeps the placement.
+AS_IT_WAS = ("unchanged", "holds it already")
+WITH_OTHER_CONTENT = (CONTENT_CHANGED, "is recorded with another content")
 # Why an evacuated cluster loses a placement: at once, or, where it could not be read, as soon as it answers.
 EVACUATED, LEFT_BEHIND = "evacuated", "left-behind"
 PRUNE, RELEASE, LEFTOVER = LEAVING = ("prune", "release", "leftover")

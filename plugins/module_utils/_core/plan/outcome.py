@@ -85,6 +85,11 @@ class MemberOutcome:
         """Whether everything that was to be done was done."""
         return self.done and self.error is None and not self.failures
 
+    @property
+    def holds_all(self) -> bool:
+        """Whether everything is as it is to be there: it was applied, or a look found nothing that is due."""
+        return self.applied or (self.error is None and not self.failures and not self.changes)
+
     def as_dict(self) -> dict[str, t.Any]:
         """The outcome as results have it: ``steps`` that are more than unchanged, ``unchanged`` (the number of the
         others), ``failures`` if any; and with ``error`` also ``written`` and ``doubtful`` (empty if nothing is)."""

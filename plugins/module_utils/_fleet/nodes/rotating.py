@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 
@@ -52,7 +52,7 @@ from .rotation_record import (
     status_once_stopped,
 )
 from .rotation_steering import LOOK, RotationSteering, unreadable
-from .rotation_words import RotationTelling
+from .rotation_words import RotationTelling, folding
 from .sources import KIND, NodeManifests, with_recorded
 from .workers import MemberHolds, NodeWorkers
 
@@ -130,7 +130,8 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
             limits = RunLimits(
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=told
             )
-            ending, steering = carried(session, asked.ground, members, clients, wish, limits)
+            heard = replace(session, say=folding(session.say, f"{name}:"))
+            ending, steering = carried(heard, asked.ground, members, clients, wish, limits)
     return RotationReport(
         rotation=steering.book.rotation,
         state=ending.state,

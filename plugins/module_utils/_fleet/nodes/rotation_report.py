@@ -13,7 +13,7 @@ from ..._core.disruption.rotation.state import BLOCKED, GIVEN_UP, ROTATED, NodeP
 from ..._core.errors import FleetError
 from ..._core.values.instants import write_time
 from .rotating import RotationReport
-from .rotation_words import waits_lines
+from .rotation_words import folded, waits_lines
 from .sources import NodeManifests
 
 _LEFT = (BLOCKED, GIVEN_UP)
@@ -39,11 +39,15 @@ def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
         if not left:
             return "done", "", ""
         outcome = "failed" if not state.count(ROTATED) else "partial"
-        return outcome, "nodes-left", "\n".join(left)
+        return outcome, "nodes-left", _lines(left)
     if report.why in ("", "waiting", "settled"):
-        return "waiting", "waiting", "\n".join(waits_lines(report.waits))
+        return "waiting", "waiting", _lines(waits_lines(report.waits))
     code = "time-limit" if report.why == "time-limit" else "interrupted"
     return "waiting", code, f"{report.why}; carry it on again to go on"
+
+
+def _lines(texts: t.Iterable[str]) -> str:
+    return "\n".join(line for each in texts for line in folded(each))
 
 
 def report_data(report: RotationReport) -> dict[str, t.Any]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,7 +26,7 @@ from ..._core.machine import HeldBack
 from ..._core.values.instants import write_time
 from ..._core.values.listed import listed
 
-SHOWN, COLUMNS = 10, 40
+SHOWN, COLUMNS, WIDTH = 10, 40, 80
 _WORDS = {
     WAITING: "waits",
     SURGING: "stays until a new node is ready",
@@ -96,6 +97,23 @@ def waits_lines(waits: t.Iterable[HeldBack], short: bool = False) -> list[str]:
     """A line for each thing that nodes wait for, with at most SHOWN of their names, or, if it is to be ``short``, as
     many as COLUMNS hold and at least one; in the order of the first."""
     return [f"{_few(names) if short else listed(names, SHOWN)}: {text}" for text, names in _alike(waits).items()]
+
+
+def folding(say: t.Callable[[str], None], before: str, taken: int = 0) -> t.Callable[[str], None]:
+    """What says a text in lines that fit a log: those after the first behind ``before``, and further in. ``taken`` are
+    characters that ``say`` puts before each."""
+
+    def said(text: str) -> None:
+        for line in folded(text, f"{before}     ", WIDTH - taken):
+            say(line)
+
+    return said
+
+
+def folded(text: str, further: str = "    ", width: int = WIDTH) -> list[str]:
+    """The text in lines of at most ``width`` characters where its words allow that, those after the first behind
+    ``further``."""
+    return textwrap.wrap(text, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
 
 
 def _alike(waits: t.Iterable[HeldBack]) -> dict[str, list[str]]:

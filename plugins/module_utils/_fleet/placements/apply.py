@@ -340,7 +340,7 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
         tally.waits[current.name] = Waiting(
             why=ending.why, rows=steering.waits, lines=tuple(steering.lines()), resume_at=ending.resume_at
         )
-    done = sum(1 for outcome in outcomes.values() if outcome.applied)
+    done = sum(1 for outcome in outcomes.values() if outcome.holds_all)
     far = reached(current, outcomes)
     work.session.say(f"{current.name}: {done} of {len(outcomes)} clusters done{available_words(far)}")
     if work.ways.rollout.applied_only:

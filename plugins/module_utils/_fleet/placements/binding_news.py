@@ -18,6 +18,7 @@ from ..._core.objects.placements.binding import (
 from ..._core.plan.document import PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.status import binding_status
+from ..._core.rollout.conditions import FALSE, set_condition
 from ..._core.rollout.content import RolloutBinding
 from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
 from ..._core.rollout.rolling.decide import RolloutState
@@ -74,3 +75,17 @@ def marked(each: RolloutBinding, before: str) -> RolloutBinding:
     metadata = each.binding.metadata
     annotations = {**metadata.annotations, HELD_BEFORE: before}
     return RolloutBinding(binding=replace(each.binding, metadata=replace(metadata, annotations=annotations)))
+
+
+def down(each: RolloutBinding, now: datetime) -> RolloutBinding:
+    """Available no more: it keeps no place of the surge, and is nothing that must stay."""
+    binding = each.binding
+    row = (FALSE, "Evacuated", "the cluster is evacuated and cannot be reached")
+    conditions = set_condition(binding.status.conditions, AVAILABLE, row, binding.metadata.generation, now)
+    return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
+
+
+def stays(each: RolloutBinding) -> RolloutBinding:
+    """Being removed no more: not everything has left its cluster."""
+    metadata = replace(each.binding.metadata, deletion_timestamp=None)
+    return RolloutBinding(binding=replace(each.binding, metadata=metadata))

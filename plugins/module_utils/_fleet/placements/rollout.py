@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
+from ..._core.cluster.silence import SILENT
 from ..._core.machine import Decision
 from ..._core.objects.clusters.evacuation import EVACUATED
 from ..._core.objects.placements.binding import BOUND
 from ..._core.plan.document import PlacementPlan
 from ..._core.plan.outcome import MemberOutcome
 from ..._core.plan.status import NotBegun
-from ..._core.rollout.conditions import FALSE, set_condition
 from ..._core.rollout.content import RolloutBinding
-from ..._core.rollout.readiness import AVAILABLE
 from ..._core.rollout.rolling import after
 from ..._core.rollout.rolling import decide as machine
 from ..._core.rollout.rolling.candidates import BIND, REMOVE, UPDATE
@@ -45,8 +44,10 @@ from .binding_news import (
     BindingChange,
     after_look,
     after_write,
+    down,
     holds_wanted,
     marked,
+    stays,
     with_changes,
 )
 from .look import Outcomes
@@ -109,11 +110,12 @@ class RolloutSteering:
         self._reach, self._say, self._told = reach, say, told
         self._applied_only, self._to_the_end = applied_only, to_the_end
         self._out_of_reach = {name: each.error.message for name, each in looked.items() if each.error}
+        self._silent = {name for name, each in looked.items() if _is_silent(each)}
         self._queue: dict[str, RolloutAct | None] = {}
         self._retries: set[str] = set()
         self._looks: set[str] = set()
         self._news: list[_News] = []
-        self._now = self._last_all = self._last_try = now
+        self._now = self._last_all = self._last_try = self._last_call = now
         self._look_at: datetime | None = None
         self._waves = 0
         # Told already, and not begun since the records could not be reached.
@@ -138,7 +140,7 @@ class RolloutSteering:
             if each.state == BOUND and seen is not None and not self._was_begun(each, seen):
                 each = after_look(self._plan, each, seen, now)
             if self._is_left_behind(each):
-                each = _down(each, now)
+                each = down(each, now)
             if self._holds_wanted(each) and not (seen is not None and seen.error):
                 self._queue[each.cluster] = None
             rows.append(each)
@@ -212,14 +214,18 @@ class RolloutSteering:
         news, self._news = self._news, []
         changes: dict[str, list[BindingChange]] = {}
         for each in news:
-            self._kept(each)
+            if each.looked and each.outcome.cluster in self._silent:
+                self._called(each.outcome, state, now)
+            else:
+                self._kept(each)
             changes.setdefault(each.outcome.cluster, []).append(partial(self._after, news=each, now=now))
         if changes:
             yield partial(with_changes, changes=changes)
 
     def keep(self, state: RolloutState, now: datetime) -> None:
         """Has the next ``wait`` look again at clusters that others wait for, every 2 s, and at all every 30 s; what
-        failed there is written again every 10 s. Nothing where nobody waits for a cluster."""
+        failed there is written again, and what did not answer is looked at again, every 10 s. Nothing where nobody
+        waits for a cluster."""
         if not self._waits_for_members:
             self._look_at = None
             return
@@ -236,6 +242,8 @@ class RolloutSteering:
             wanted = {each.cluster for each in state.bindings if self._holds_wanted(each)}
             self._retries |= (failed & wanted) - self._queue.keys()
         self._looks |= late - failed - self._queue.keys() - self._out_of_reach.keys()
+        if now >= self._last_call + TRY_AGAIN:
+            self._looks |= self._awaited_silent(state)
 
     def settled(self, state: RolloutState) -> bool:
         """Whether every cluster was given what it is to hold, or nothing of a placement that ends is left to try."""
@@ -282,7 +290,8 @@ class RolloutSteering:
     @property
     def _waits_for_members(self) -> bool:
         held_up = any(each.reason in (MAX_UNAVAILABLE, MAX_SURGE, NEW_HOME) for each in self.waits)
-        return not self._plan.deleting and (held_up or self._late)
+        missed = self._to_the_end and any(each.wants and each.cluster in self._silent for each in self.waits)
+        return not self._plan.deleting and (held_up or self._late or missed)
 
     @property
     def _late(self) -> bool:
@@ -304,6 +313,27 @@ class RolloutSteering:
     def _failed(self, name: str) -> bool:
         outcome = self.outcomes.get(name)
         return outcome is None or bool(outcome.error or outcome.failures)
+
+    def _awaited_silent(self, state: RolloutState) -> set[str]:
+        """Clusters that did not answer and are worth another look; nobody waits for those that are evacuated."""
+        silent = (each for each in state.bindings if each.cluster in self._silent)
+        return {each.cluster for each in silent if not self._is_left_behind(each)}
+
+    def _called(self, outcome: MemberOutcome, state: RolloutState, now: datetime) -> None:
+        """Keeps what a cluster tells that did not answer before. One that does now is in reach again, and brought up to
+        date if it is meant to hold what is wanted; one that does not is looked at again later, counted from here."""
+        name, self._last_call = outcome.cluster, now
+        if outcome.error is not None and outcome.error.code in STOPS:
+            return
+        self.outcomes[name] = outcome
+        if outcome.error is not None:
+            self._out_of_reach[name] = outcome.error.message
+            return
+        self._silent.discard(name)
+        self._out_of_reach.pop(name, None)
+        self._say(f"{self._plan.name}: {name} answers again")
+        if any(each.cluster == name and self._holds_wanted(each) for each in state.bindings):
+            self._queue[name] = None
 
     def _kept(self, news: _News) -> None:
         outcome, name = news.outcome, news.outcome.cluster
@@ -335,7 +365,7 @@ class RolloutSteering:
             told = each.state == BOUND and not self._was_begun(each, outcome)
             return after_look(self._plan, each, outcome, now) if told else each
         if act is not None and act.action == REMOVE:
-            return None if outcome.applied else _stays(each)
+            return None if outcome.applied else stays(each)
         return after_write(self._plan, each, outcome, now, anew=act is not None)
 
     def _tell(self, wave: t.Mapping[str, RolloutAct | None]) -> None:
@@ -348,17 +378,8 @@ class RolloutSteering:
         self._say(f"{self._plan.name}: wave {self._waves}: {names}")
 
 
-def _down(each: RolloutBinding, now: datetime) -> RolloutBinding:
-    """Available no more: it keeps no place of the surge, and is nothing that must stay."""
-    binding = each.binding
-    row = (FALSE, "Evacuated", "the cluster is evacuated and cannot be reached")
-    conditions = set_condition(binding.status.conditions, AVAILABLE, row, binding.metadata.generation, now)
-    return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
-
-
-def _stays(each: RolloutBinding) -> RolloutBinding:
-    metadata = replace(each.binding.metadata, deletion_timestamp=None)
-    return RolloutBinding(binding=replace(each.binding, metadata=metadata))
+def _is_silent(outcome: MemberOutcome) -> bool:
+    return outcome.error is not None and outcome.error.code in SILENT
 
 
 def _ended(state: RolloutState, out_of_reach: t.Container[str], now: datetime) -> Decision[RolloutState, MemberAct]:

@@ -78,6 +78,7 @@ from .progress import RunProgress
 from .sources import UpdateManifests
 from .steering import ApprovalRules, RunEnding, conduct_run
 from .steps.member_steps import MemberSteps, Pooling
+from .steps.seen_members import SeenMembers, seen_members
 from .update_run import started
 
 NAMED = 5
@@ -112,6 +113,13 @@ class RunVerdict:
     code: str = ""
     message: str = ""
     brief: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsed(Outcome):
+    """A run as it would begin; ``seen`` are its members as they are now, by name, as far as they were looked at."""
+
+    seen: SeenMembers = field(default_factory=dict)
 
 
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
@@ -182,10 +190,10 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
     return notes
 
 
-def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Outcome:
-    """The run as ``carry_on`` would begin with it: everything checked, nothing written, members only read. ``notes``
-    say which members may begin now, and what holds others. FleetError as of ``refuse_unfit``, and of ``started`` for a
-    run that never was."""
+def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Rehearsed:
+    """The run as ``carry_on`` would begin with it: everything checked, nothing written, members only read, and given
+    as they were seen where it goes by steps. ``notes`` say which members may begin now, and what holds others.
+    FleetError as of ``refuse_unfit``, and of ``started`` for a run that never was."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -193,11 +201,15 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
         _refuse_unknown(run, drivers)
         _refuse_without_windows(session, run, given, drivers)
         if _settled(run_of(run)):
-            return Outcome(run=run, changed=False, notes=notes)
+            return Rehearsed(run=run, changed=False, notes=notes)
         notes = (*notes, *_beginning(session, run, given))
+        pools = pools_seen(clients, drivers, whole_run(run))
+        seen = seen_members(drivers, clients, pools, wish.threads) if by_steps(run) else {}
         if run.status.phase != NEW:
-            return Outcome(run=run, changed=True, notes=notes)
-        return replace(started(session, run, observed_versions(drivers, wish.threads), write=False), notes=notes)
+            return Rehearsed(run=run, changed=True, notes=notes, seen=seen)
+        found = {name: each.status.version for name, each in seen.items()}
+        there = started(session, run, found or observed_versions(drivers, wish.threads), write=False)
+        return Rehearsed(run=there.run, changed=there.changed, notes=notes, seen=seen)
 
 
 def observed_versions(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:

@@ -34,6 +34,7 @@ from ..members.members import Clients, recorded_members
 from ..recorded import recorded
 from .constraints import StartConstraints
 from .sources import UpdateManifests
+from .steps.seen_members import as_seen
 
 _NAMED = 10
 
@@ -127,7 +128,7 @@ def with_chosen(run: UpdateRun, images: NodeImageSelectionStatus | None) -> Upda
 
 def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, ...]) -> Cluster:
     """A member as one to upgrade, as it was seen just now and not as it is recorded."""
-    return cluster_of(replace(member, status=replace(member.status, version=version, node_pools=pools)))
+    return cluster_of(as_seen(member, version, pools))
 
 
 def skew_problems(records: Records, run: UpdateRun, known: Releases, now: datetime) -> list[Problem]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,7 @@ from .conducting import ConductOptions, operations_folder
 from .constraints import StartConstraints
 from .pools import WholeJudge, by_steps, whole_run
 from .sources import UpdateManifests
+from .steps.seen_members import SeenMembers, as_seen
 
 BUDGETS, MOST_BUDGETS = "/apis/policy/v1/poddisruptionbudgets", 100_000
 NODES, PODS, MOST_PODS = "/api/v1/nodes", "/api/v1/pods", 300_000
@@ -54,11 +55,17 @@ T = t.TypeVar("T")
 Found = tuple[str, str, bool]
 
 
-def preflight(
-    session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions
-) -> tuple[PreflightFinding, ...]:
-    """Everything that speaks against upgrading the members that have not ended, member by member. Each driver is asked
-    to look at its member, by the options in ``wish``; one that would need options and has none is a remark.
+@dataclass(frozen=True, kw_only=True)
+class PreflightReport:
+    """What speaks against a run, member by member; ``seen`` are the members that answered, as they are now."""
+
+    findings: tuple[PreflightFinding, ...]
+    seen: SeenMembers
+
+
+def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> PreflightReport:
+    """Everything that speaks against upgrading the members that have not ended. Each driver is asked to look at its
+    member, by the options in ``wish``; one that would need options and has none is a remark.
 
     FleetError ``record-damaged``, ``no-such-maintenance``, ``bad-option``.
     """
@@ -79,10 +86,13 @@ def preflight(
         work = {name: partial(_look, clients, each, wish, place, held) for name, each in members.items()}
         looks = in_parallel(work, threads=wish.threads)
     found: list[PreflightFinding] = []
+    present: dict[str, FleetMember] = {}
     for name, look in looks.items():
         seen = MemberLook(name=name, unreachable=str(look)) if isinstance(look, FleetError) else look
+        if seen is look:
+            present[name] = as_seen(members[name], seen.version, seen.pools)
         found += findings(seen, views[name], run.target, now, judge, run.spec.managed_cluster_update.upgrade.chain)
-    return tuple(found)
+    return PreflightReport(findings=tuple(found), seen=present)
 
 
 def _held_by_pods(run: UpdateRun) -> bool:

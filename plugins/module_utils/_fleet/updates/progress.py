@@ -31,6 +31,7 @@ from ..._core.values.update_states import (
 from .gate_objects import gates_of
 
 REMIND = timedelta(minutes=1)
+OVER = ((FAILED, "failed"), (SKIPPED, "skipped"))
 Line = t.Mapping[str, t.Any]
 
 
@@ -191,13 +192,15 @@ def counted(run: RunState) -> str:
     """How far the run is, such as ``3 of 7 clusters done, 1 in flight, 1 failed, 2 skipped``; what is none is not
     named."""
     states = [row.state for row in run.members]
-    parts = [f"{states.count('Completed')} of {len(states)} clusters done"]
-    for state, word in ((RUNNING, "in flight"), (FAILED, "failed"), (SKIPPED, "skipped"), (PENDING, "pending")):
+    parts = [f"{states.count(COMPLETED)} of {len(states)} clusters done"]
+    for state, word in ((RUNNING, "in flight"), *OVER, (PENDING, "pending")):
         if states.count(state):
             parts.append(f"{states.count(state)} {word}")
     return ", ".join(parts)
 
 
 def _done(stage: StageRow) -> str:
+    """As ``counted``, without those that are not over."""
     states = [row.state for group in stage.groups for row in group.members]
-    return f"{sum(1 for each in states if each in TERMINAL)} of {len(states)} done"
+    over = [f"{states.count(state)} {word}" for state, word in OVER if states.count(state)]
+    return ", ".join([f"{states.count(COMPLETED)} of {len(states)} done", *over])

@@ -12,9 +12,6 @@ from datetime import UTC, datetime, timedelta
 
 from ..._core.objects.updates.run_status import (
     MemberUpdateStatus,
-    UpdateGroupStatus,
-    UpdateRunGateStatus,
-    UpdateStageStatus,
 )
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.plan.going_on.ways_on import WaysOn
@@ -36,6 +33,7 @@ from ..._core.values.update_states import (
     WAITING_FOR_SLOT,
     WINDOW_CLOSED,
 )
+from .named_gates import NamedGate, named_gates
 from .playbook_command import Variables, playbook_command
 
 DIGITS = 16  # of a digest
@@ -47,6 +45,12 @@ REPEATED = (
     *("names", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
     *("allow_empty", "allow_no_objects", "allow_older"),
 )
+# Options that a roll back which goes on is made with, beside its placement and the snapshot.
+BACK_WITH = (
+    *("resources", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
+    *("allow_empty", "allow_no_objects"),
+)
+GOES_ON = {"waiting": "go on", "partial": "try again what failed"}
 # Options of a look for drift that another one is made with.
 LOOKED_WITH = ("names", "strict", "unreachable", "result_file")
 NO_WAYS = WaysOn()
@@ -148,23 +152,21 @@ def _approvals(run: UpdateRun) -> list[NextStep]:
     digest = run.status.digest.removeprefix(ALGORITHM)[:DIGITS]
     found = [
         NextStep(
-            to=f"approve {gate.display_name or gate.gate_id} ({timing} {place})",
+            to=_approve(named),
             playbook="approve",
-            variables={"run": run.name, "gate": gate.gate_id, **({"digest": digest} if digest else {})},
+            variables={"run": run.name, **named.variables, **({"digest": digest} if digest else {})},
         )
-        for place, timing, gate in _gates(run)
+        for named, gate in ((each, each.gate) for each in named_gates(run))
         if gate.status.state == PENDING and gate.gate_id and not gate.by and (gate.refused or not gate.due)
     ]
     return found[:MOST]
 
 
-def _gates(run: UpdateRun) -> t.Iterator[tuple[str, str, UpdateRunGateStatus]]:
-    for stage in run.status.stages:
-        owners: list[tuple[str, UpdateStageStatus | UpdateGroupStatus]] = [(stage.name, stage)]
-        owners += [(f"{stage.name}/{group.name}", group) for group in stage.groups]
-        for place, owner in owners:
-            yield from ((place, "before", gate) for gate in owner.before_gates)
-            yield from ((place, "after", gate) for gate in owner.after_gates)
+def _approve(named: NamedGate) -> str:
+    """Such as ``approve no errors for a day (after canary)``."""
+    position = f"{named.timing.lower()} {named.place}"
+    words = named.gate.display_name or ("" if named.alone else named.gate.gate_id)
+    return f"approve {words} ({position})" if words else f"approve what comes {position}"
 
 
 def after_staged(
@@ -212,6 +214,8 @@ def after_placement(
     than these would have to be told more, only how one goes back. ``looked`` is what was seen where nothing was to be
     written: None after an apply, and then ``ways`` says what can be done."""
     own = given.get("state", "present") in ("present", "planned")
+    if given.get("state") == "rolled_back" and looked is None and outcome in ("waiting", "partial"):
+        return [_rolls_back_on(given, outcome)]
     back = _back(given, ways) if own else []
     if not own or not given.get("src") or any(given.get(name) for name in OF_OTHERS):
         return back
@@ -229,8 +233,7 @@ def after_placement(
     elif looked and (outcome == "drifted" or (outcome == "partial" and looked.drifted)):
         found.append(NextStep(to=_repairs(looked), playbook=writing, variables=variables))
     elif looked is None and outcome in ("waiting", "partial"):
-        to = "go on" if outcome == "waiting" else "try again what failed"
-        found.append(NextStep(to=to, playbook=writing, variables=variables))
+        found.append(NextStep(to=GOES_ON[outcome], playbook=writing, variables=variables))
     elif looked is None and outcome == "done":
         found += _after_apply(given, variables, ways)
     return found + back
@@ -242,6 +245,15 @@ def _back(given: Variables, ways: WaysOn) -> list[NextStep]:
     secrets = ways.with_secrets and given.get("resources")
     variables = {"placement": _one(list(ways.back)), **({"resources": _one(given["resources"])} if secrets else {})}
     return [NextStep(to="go back", playbook="rollback", variables=variables)]
+
+
+def _rolls_back_on(given: Variables, outcome: str) -> NextStep:
+    """The same roll back again: it goes on, and never to a snapshot before."""
+    variables = {"placement": _one(given.get("names") or [])}
+    if given.get("to") is not None:
+        variables["to"] = given["to"]
+    variables |= {name: _one(given[name]) for name in BACK_WITH if given.get(name)}
+    return NextStep(to=GOES_ON[outcome], playbook="rollback", variables=variables)
 
 
 def _after_apply(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep]:
@@ -266,6 +278,15 @@ def _repairs(looked: Looked) -> str:
 def _one(value: t.Any) -> t.Any:
     """A list of one as playbooks take it: that one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def after_stop(name: str, in_hand: bool, ended: bool) -> list[NextStep]:
+    """How a rotation that was to stop goes on: nodes ``in_hand`` are followed to their end first; one that has
+    ``ended`` and left nodes can be begun anew."""
+    if in_hand:
+        to = "follow what is in flight to its end, unless it is being conducted"
+        return [NextStep(to=to, playbook="rotate", variables={"rotation": name})]
+    return [NextStep(to="begin it anew", playbook="rotate", variables={"rotation": name})] if ended else []
 
 
 def after_rotation(name: str, outcome: str, resume_at: datetime | None = None) -> list[NextStep]:

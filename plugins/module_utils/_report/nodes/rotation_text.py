@@ -13,6 +13,8 @@ from ..._core.disruption.rotation.state import WAITING, NodeProgress, RotationSt
 from ..._core.machine import HeldBack
 from ..text import folded, some, table
 
+NOT_BEGUN = "not begun"
+
 
 def rotation_text(
     name: str,
@@ -21,11 +23,12 @@ def rotation_text(
     begins: t.Collection[str],
     waits: t.Sequence[HeldBack],
 ) -> list[str]:
-    """A sentence about how far the rotation is, and a row for each node: why it is due, and what holds it. ``due`` says
-    by node why, ``begins`` names those that begin now, ``waits`` are held back."""
-    phases = Counter(each.phase for each in state.nodes)
+    """A sentence about how far the rotation is, and why no more nodes are begun, and a row for each node: why it is
+    due, and what holds it. ``due`` says by node why, ``begins`` names those that begin now, ``waits`` are held back."""
+    phases = Counter(NOT_BEGUN if _left_out(each) else each.phase for each in state.nodes)
     told = ", ".join(f"{number} {phase}" for phase, number in sorted(phases.items()))
-    lines = folded(f"{name}: {len(state.nodes)} nodes to replace{f' ({told})' if told else ''}")
+    ended = f"; {state.halted}" if state.halted else ""
+    lines = folded(f"{name}: {len(state.nodes)} nodes to replace{f' ({told})' if told else ''}{ended}")
     held = {each.name: "; ".join(one.text for one in each.blockers) for each in waits}
     groups: dict[tuple[str, str], list[NodeProgress]] = {}
     for each in state.nodes:
@@ -36,7 +39,7 @@ def rotation_text(
     rows = []
     for (cluster, why), nodes in groups.items():
         first = nodes[0]
-        now = "begins" if first.name in begins else "not begun" if _left_out(first) else first.phase
+        now = "begins" if first.name in begins else NOT_BEGUN if _left_out(first) else first.phase
         told = why or first.text or held.get(first.name, "") or ("" if first.ended else due.get(first.name, ""))
         own = f"NodeRotation {name} on {cluster_in_name(first.name)}: "
         place = first.name if len(nodes) == 1 else f"{cluster} {len(nodes)} nodes".strip()

@@ -17,6 +17,7 @@ from datetime import datetime
 from ...objects.clusters.fleet_member import FleetMember
 from ...objects.updates.update_run import CONSISTENT, CUSTOM, LATEST
 from ...values.instants import write_time
+from ...values.listed import listed
 from ...values.node_image import image_order, split_image
 from ...values.update_states import IMAGE_EXPIRED, IMAGE_MISSING_FOR_POOL, IMAGE_NOT_AVAILABLE
 from ...windows.clocks import shifted
@@ -27,6 +28,7 @@ from .releases import (
     Releases,
 )
 
+_NAMED = 3
 Images = Mapping[str, str]
 """Version by family."""
 
@@ -148,7 +150,7 @@ def _latest(asked: _Asked) -> Choice:
     if pool.snapshot:
         return Choice(stays=True, why=f"pool {pool.name} is held by its snapshot")
     if place is None or not pool.family:
-        return Choice(unknown=True, why=f"pool {pool.name}: no catalogue tells of its images")
+        return Choice(unknown=True, why=_untold(asked))
     newest = place.newest_image(pool.family, asked.now)
     if newest is not None:
         return _forward(asked, newest.version, f"newest of {pool.family} in {asked.where}")
@@ -161,10 +163,11 @@ def _latest(asked: _Asked) -> Choice:
 def _consistent(asked: _Asked) -> Choice:
     pool = asked.pool
     if asked.place is None and not asked.images:
-        return Choice(unknown=True, why=f"pool {pool.name}: no catalogue tells of its images")
+        return Choice(unknown=True, why=_untold(asked))
     wanted = asked.images.get(pool.family)
     if wanted is None:
-        words = f"pool {pool.name}: no image of {pool.family or 'its family'} was fixed for the run"
+        fixed_none = f"pool {pool.name}: no image of {pool.family or 'its family'} was fixed for the run"
+        words = _untold(asked) if asked.place is None else fixed_none
         return Choice(skip=MemberBlocker(reason=IMAGE_MISSING_FOR_POOL, message=words))
     return _fixed(asked, wanted, f"newest of {pool.family} that all members can have")
 
@@ -179,12 +182,24 @@ def _custom(asked: _Asked) -> Choice:
 _SELECTIONS: Mapping[str, t.Callable[[_Asked], Choice]] = {LATEST: _latest, CONSISTENT: _consistent, CUSTOM: _custom}
 
 
+def _untold(asked: _Asked) -> str:
+    """Why no catalogue tells of the pool's images: there is none, or they are of other providers than its cluster."""
+    pool, provider = f"pool {asked.pool.name}", asked.at.provider
+    there = asked.known.providers
+    if asked.place is not None or not there:
+        return f"{pool}: no catalogue tells of its images"
+    told = listed([f"{catalogue} is of provider {each}" for each, catalogue in there.items()], _NAMED)
+    if not provider:
+        return f"{pool}: {told}, and the cluster has none (join it with provider and location)"
+    return f"{pool}: {told}, and the cluster of {provider}"
+
+
 def _forward(asked: _Asked, wanted: str, why: str) -> Choice:
     """A pool at or ahead of the wanted image is left out."""
     pool = asked.pool
     if pool.image and image_order(pool.image) >= image_order(wanted):
-        where = "at" if pool.image == wanted else "ahead of"
-        return Choice(why=f"pool {pool.name} is {where} {wanted}: {why}")
+        at = "" if pool.image == wanted else f"{pool.family}-{pool.image}, ahead of "
+        return Choice(why=f"pool {pool.name} is at {at}{wanted}: {why}")
     return Choice(version=wanted, why=why, drops_snapshot=pool.snapshot)
 
 

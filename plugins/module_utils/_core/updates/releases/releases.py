@@ -120,6 +120,14 @@ class Releases:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
+    @property
+    def providers(self) -> dict[str, str]:
+        """All that a catalogue describes, by name, each with the words for its catalogues."""
+        found: dict[str, set[str]] = {}
+        for (provider, _location), place in self.places.items():
+            found.setdefault(provider, set()).add(place.told_by)
+        return {provider: " and ".join(sorted(told)) for provider, told in sorted(found.items())}
+
     def knows(self, provider: str) -> bool:
         """Whether a catalogue describes the provider."""
         return any(each == provider for each, _location in self.places)

@@ -76,12 +76,14 @@ class UpgradeTarget:
 @dataclass(frozen=True, kw_only=True)
 class UpgradeStep:
     """One thing to do to ``what``, ControlPlane or NodePool. ``version`` and ``image`` are what comes, empty where it
-    stays; ``why`` is said of an image, or of a pool that goes before its control plane."""
+    stays; ``before`` is the image that is there now, empty where that is not known, and makes no other step of it;
+    ``why`` is said of an image, or of a pool that goes before its control plane."""
 
     what: str
     pool: str = ""
     version: str = ""
     image: str = ""
+    before: str = field(default="", compare=False)
     why: str = ""
     drops_snapshot: bool = False
 
@@ -182,6 +184,7 @@ def _goal(pool: Pool, choice: Choice, target: UpgradeTarget) -> UpgradeStep | No
         pool=pool.name,
         version=version,
         image=choice.version,
+        before=pool.image,
         why=choice.why if choice.version else "",
         drops_snapshot=choice.drops_snapshot,
     )

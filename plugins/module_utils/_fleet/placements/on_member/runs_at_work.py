@@ -15,6 +15,7 @@ from ...._core.values.update_states import RUNNING
 from ...._store.kinds import record_name
 from ...._store.records import Records
 from ..placement import Report
+from ..rollout_words import Waiting
 
 RUN = "UpdateRun"
 UPSET = ("not-ready", *SILENT)
@@ -38,10 +39,11 @@ def with_runs_told(records: Records, report: Report) -> Report:
                 error = replace(each.error, message=f"it is being upgraded by run {runs[name]}; {each.error.message}")
                 outcomes[placement][name] = replace(each, error=error)
                 told[f"{name} ({placement})"] = error
+    waits = {name: _told_of(name, each, outcomes.get(name, {}), runs) for name, each in report.waits.items()}
     problems = tuple(
         replace(each, message=told[each.where].message) if _is_of(each, told) else each for each in report.problems
     )
-    return replace(report, outcomes=outcomes, problems=problems)
+    return replace(report, outcomes=outcomes, waits=waits, problems=problems)
 
 
 def upgrading(runs: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, str]:
@@ -56,6 +58,15 @@ def upgrading(runs: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, str]:
                     if isinstance(status, dict) and status.get("state") == RUNNING:
                         found[str(member.get("name"))] = record_name(run)
     return found
+
+
+def _told_of(
+    placement: str, waiting: Waiting, outcomes: t.Mapping[str, MemberOutcome], runs: t.Mapping[str, str]
+) -> Waiting:
+    """What waits, with a line for each cluster of the placement that is being upgraded and could not be worked on."""
+    upset = [name for name, each in outcomes.items() if name in runs and _is_upset(each)]
+    lines = tuple(f"{name} ({placement}) is being upgraded by run {runs[name]}" for name in upset)
+    return replace(waiting, lines=(*waiting.lines, *lines))
 
 
 def _rows(owner: t.Any, name: str) -> list[t.Mapping[str, t.Any]]:

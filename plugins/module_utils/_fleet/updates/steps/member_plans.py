@@ -1,12 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run that goes step by step would do to each member, by the members as they were read last."""
+"""What a run that goes step by step would do to each member, by the members as they are seen, or were read last."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from ...._core.objects.updates.update_run import UpdateRun
 from ...._core.updates.record.run_state import run_of
@@ -20,6 +21,7 @@ from ...session import Session
 from ..constraints import StartConstraints
 from ..pools import by_steps, images_of
 from ..sources import UpdateManifests
+from .seen_members import SeenMembers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +36,16 @@ class MemberPlans:
 
 
 def member_plans(
-    session: Session, run: UpdateRun, given: UpdateManifests, drivers: t.Mapping[str, t.Any]
+    session: Session,
+    run: UpdateRun,
+    given: UpdateManifests,
+    drivers: t.Mapping[str, t.Any],
+    seen: SeenMembers = MappingProxyType({}),
 ) -> MemberPlans | None:
-    """What would be done to the members that have not ended, as they were read last; None for a run that upgrades
-    control planes alone, in one step each. A run that was not started has the images that would be fixed now.
-    ``drivers`` are options of drivers, by name. FleetError ``record-damaged``, ``bad-option``."""
+    """What would be done to the members that have not ended, as they were ``seen`` just now, the others as they were
+    read last; None for a run that upgrades control planes alone, in one step each. A run that was not started has the
+    images that would be fixed now. ``drivers`` are options of drivers, by name. FleetError ``record-damaged``,
+    ``bad-option``."""
     if not by_steps(run):
         return None
     records, now, names = session.records, session.clock(), run_of(run).unfinished
@@ -53,9 +60,10 @@ def member_plans(
             if stops_unattended_updates(drivers, member.fleet):
                 stopped.append(name)
             try:
-                works[name] = upgrade_work(cluster_of(member.fleet), target, known, now)
+                works[name] = upgrade_work(cluster_of(seen.get(name, member.fleet)), target, known, now)
             except ValueError as error:
-                why = f"{error}; it was never read" if member.fleet.status.last_read is None else str(error)
+                never = name not in seen and member.fleet.status.last_read is None
+                why = f"{error}; it was never read" if never else str(error)
                 works[name] = UpgradeWork(fail=MemberBlocker(reason=PRECONDITION_FAILED, message=why))
     documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in names]
     bare = sorted(name for name, view in permits.views(documents, now).items() if view.windows is None)

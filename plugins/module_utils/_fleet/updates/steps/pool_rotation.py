@@ -40,7 +40,7 @@ from ...nodes.replacing import driver_problems
 from ...nodes.rotating import RotationWish, carried
 from ...nodes.rotation_record import has_begun, record_begun, rotation_state
 from ...nodes.rotation_steering import unreadable
-from ...nodes.rotation_words import waits_lines
+from ...nodes.rotation_words import folding, waits_lines
 from ...nodes.sources import KIND, NodeManifests, with_recorded
 from ...recorded import recorded
 from ...session import Session
@@ -206,10 +206,10 @@ def pool_step_name(operation: str, step: UpgradeStep) -> str:
 def briefly(task: PoolTask, rotation: str) -> t.Callable[[str], None]:
     """What says a line of the rotation by the name of its pool: the name that it is recorded under has the run, the
     member and the attempt in it."""
-    pool = task.step.pool or "without a name"
-    return lambda text: task.say(
-        f"pool {pool}: {_brief(text.removeprefix(f'{rotation}: '), task.work.member, rotation)}"
-    )
+    before = f"pool {task.step.pool or 'without a name'}:"
+    # Lines of an upgrade are said behind the name of its member.
+    say = folding(task.say, before, taken=len(task.work.member) + 3)
+    return lambda text: say(f"{before} {_brief(text.removeprefix(f'{rotation}: '), task.work.member, rotation)}")
 
 
 def _brief(text: str, member: str, rotation: str) -> str:

@@ -18,6 +18,10 @@ LINES = {
     "  stage 2/3 prod, 9 of 20 done: east-1 Running (1.35.4 -> 1.36.3)": FarAlong("stage 2/3 prod", 9, 20),
     "run web: Full to 1.36.3; 3 of 7 clusters done, 1 in flight": FarAlong("run web", 3, 7, "clusters"),
     "run web Completed: 7 of 7 clusters done": FarAlong("run web", 7, 7, "clusters"),
+    "  stage 1/1 prod, 1 of 9 done, 2 failed, 3 skipped: a Running (1 -> 2)": FarAlong("stage 1/1 prod", 6, 9),
+    "run web: Full to 1.36.3; 1 of 9 clusters done, 1 in flight, 2 failed, 3 skipped": FarAlong(
+        "run web", 6, 9, "clusters"
+    ),
     "shop: 2 of 3 clusters done, 2 of 3 available": FarAlong("shop", 2, 3, "clusters"),
     "team/shop: 2 of 3 clusters done": FarAlong("team/shop", 2, 3, "clusters"),
     "building kube-apiserver 1.36.3: 12 of 1400 packages are compiled": FarAlong(

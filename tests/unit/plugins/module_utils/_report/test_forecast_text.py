@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.appointments import Appointment
+from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.appointments import Appointment, appointments
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durations import Duration
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.forecast import forecast
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
@@ -57,4 +57,19 @@ def test_a_forecast_with_gates_says_when_they_have_to_be_opened() -> None:
     assert not has_gates_to_open(replace(recorded, status=UpdateRunStatus()))
     foreseen = forecast(play.run, {"a": MemberView(name="a")}, T0)
     told = " ".join(" ".join(forecast_text(foreseen, Duration(HOUR, HOUR), 0, gated=True)).split())
-    assert "if no upgrade fails and each gate is approved within 1 h, at the latest 8 h" in told
+    assert "if no upgrade fails and half of its gates are approved within 1 h, nine of ten within 8 h" in told
+
+
+def test_a_stage_ends_in_the_table_when_it_does_in_the_calendar() -> None:
+    gated = changed(laid("dev{g:a,b}, prod{h:c,d}"), "dev", after_gates=gate("well"))
+    play = Play(changed(gated, "prod", before_gates=gate("ticket"))).start()
+    views = {each: MemberView(name=each) for each in "abcd"}
+    foreseen = forecast(play.run, views, T0)
+    table = forecast_text(foreseen, Duration(HOUR, HOUR), 0)
+    assert foreseen.run.expected.end == foreseen.run.end.p50
+    calendar = calendar_text(appointments(play.run, views, {}, foreseen, T0, T0 + 30 * 24 * HOUR))
+    ends = {line.split()[0]: line.split()[4] for line in table if line.startswith(("  dev ", "  prod "))}
+    over = next(line for line in calendar if "wait" in line and "dev: waits for gate well" in line)
+    begins = next(line for line in calendar if "wait" in line and "prod: waits for gate ticket" in line)
+    assert ends["dev"] == over.split()[3] == begins.split()[2]
+    assert any(line.split()[3] == ends["prod"] for line in calendar if line.endswith("stage prod"))

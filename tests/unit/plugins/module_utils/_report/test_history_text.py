@@ -49,6 +49,18 @@ def test_a_row_says_when_who_what_and_to_what() -> None:
     assert " ".join(line).split() == ["2026-11-25T20:12:58Z", "ann", "Applied", "ClusterResourcePlacement/web"]
 
 
+def test_a_gate_is_named_by_its_place_for_people_and_by_its_id_for_machines() -> None:
+    one, two = (f"0f8fad5b-d9cb-469f-a165-7086772895{each}" for each in ("0e", "0f"))
+    approved = row(action="GateApproved", message=f"gate {one}, after dev; nobody vouches for the name")
+    again = row(action="GateApproved", message=f"gate {one}, after dev")
+    journal = row(action="GateOpened", message=f"gate {two} before stage dev")
+    assert "gate after dev; nobody vouches" in text(approved, again) and one not in text(approved, again)
+    assert "gate before stage dev" in text(journal) and one not in history_file([approved], ".md")
+    assert cells(approved)[0]["message"] == approved.message
+    other = row(action="GateApproved", message=f"gate {two}, after dev")
+    assert one in text(again, other) and two in text(again, other)
+
+
 def test_below_it_stands_what_came_of_it_why_and_under_which_digest() -> None:
     told = text(
         row(

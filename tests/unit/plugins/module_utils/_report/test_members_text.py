@@ -35,3 +35,9 @@ def test_what_goes_with_a_member_that_leaves():
         "c leaves; its cluster stays a member under another name, with all that is placed",
         "d leaves, and holds nothing that was placed",
     ]
+
+
+def test_what_two_placements_share_goes_once():
+    both = {name: MemberOutcome(cluster="a", steps=(MemberStep(id=CONFIG, action=PRUNE),)) for name in ("app", "web")}
+    lines = left_text(["a"], {"a": both}, set(), set(), {})
+    assert lines == ["a leaves, and holds app, web", f"  app: prune {CONFIG}"]

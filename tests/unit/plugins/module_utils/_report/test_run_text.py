@@ -49,8 +49,10 @@ def test_one_goal_for_all_members_d3_02() -> None:
 def test_a_run_that_has_ended_fits_one_line() -> None:
     play = played("s{g:a,b}").start().ends("a")
     assert brief_text(run(play)) == run_text(run(play)), "it goes on"
-    (line,) = brief_text(run(play.ends("b")))
-    assert line.startswith("run release-7: Full to 1.28.3: Completed") and "2/2 done" in line
+    ended = run(play.ends("b"))
+    assert brief_text(ended) == ["run release-7: Full to 1.28.3: Completed, 2/2 done, 2026-08-17T00:00:00Z"]
+    wide = brief_text(replace(ended, status=replace(ended.status, outcome="CompletedWithFailures")))
+    assert "Completed (CompletedWithFailures)" in wide[0] and all(len(each) <= 80 for each in wide)
 
 
 def test_every_node_has_its_state_and_a_failure_its_cause_d3_74() -> None:
@@ -87,6 +89,24 @@ def test_the_images_that_a_member_got_are_told_d3_32() -> None:
     play = played("s{g:a}").start()
     done = record(play.run, play.member("a").operation, COMPLETED, play.now, node_images=("Linux-2", "Windows-7"))
     assert any("Linux-2, Windows-7" in line for line in lines(Play(done)))
+
+
+def test_a_version_that_stays_is_not_told_where_nodes_got_images() -> None:
+    done = Play(laid("s{g:a}")).start()
+    ended = record(
+        done.run, done.member("a").operation, COMPLETED, done.now, version_after="v1.36.3", node_images=("Linux-2",)
+    )
+    begun = changed(ended, "s")
+    rows = [replace(each, version_before="v1.36.3") for each in begun.members]
+    told = lines(Play(changed(begun, "g", members=tuple(rows))))
+    assert "a Completed Linux-2; 0 s" in told
+
+
+def test_what_is_noted_of_several_members_stands_once() -> None:
+    play, words = played("s{g:a,b,c}").start(), "pool p: no catalogue tells of its images"
+    told = lines(play.ends("a", message=words).ends("b", message=words).ends("c", message="well"))
+    assert told[-1] == f"note a, b: {words}" and sum(words in line for line in told) == 1
+    assert any(line.startswith("c Completed") and line.endswith("well") for line in told)
 
 
 def test_limits_are_printed_as_the_numbers_they_came_to_d3_79() -> None:
@@ -131,6 +151,13 @@ def test_a_gate_that_was_approved_is_not_to_be_approved_until_the_run_is_carried
     assert "waits for gate ticket (approved by carol, unverified)" in told and "approve id-" not in told
     (row,) = waits_for(shown)
     assert row["message"] == "approved by carol, unverified; taken up when the run is carried on"
+
+
+def test_an_open_gate_is_named_by_its_id_only_where_another_one_stands_there() -> None:
+    alone = changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))
+    assert "gate before Pending ticket; to be approved" in lines(Play(alone).start())
+    two = changed(laid("s{g:a}"), "s", before_gates=(*gate("ticket"), *gate("tests")))
+    assert "gate before Pending ticket; approve id-ticket" in lines(Play(two).start())
 
 
 def test_a_gate_that_was_refused_meanwhile_says_so() -> None:

@@ -112,7 +112,7 @@ def test_a_plan_reads_like_this() -> None:
         f"web: PickN: 1 clusters, digest {made.digest[:16]}",
         "     CLUSTER  SCORE  WHY",
         "  -  b        0/0    scaled-down: fewer clusters are wanted, and it ranks lowest",
-        "  =  c        0/0    content-changed: holds it already",
+        "  =  c        0/0    content-changed: is recorded with another content",
         "     NOT PICKED  RULE                WHY",
         "  x  a           not-needed          it passes, but 1 clusters hold the",
         "                                     placement already",

@@ -38,13 +38,13 @@ def test_either_selection_says_which_image_each_pool_gets_and_why_d3_35() -> Non
     assert lines(IMAGES) == [
         "NodeImageOnly to newer node images, images: Latest",
         "MEMBER WHAT BECOMES WHY",
-        "a pool p image 12 newest of U in A",
-        "b pool p image 17 newest of U in B",
+        "a pool p image 9 -> 12 newest of U in A",
+        "b pool p image 9 -> 17 newest of U in B",
     ]
     consistent = replace(IMAGES, selection="Consistent", images=common_images(FLEET, GIVEN, NOW))
     assert lines(consistent)[2:] == [
-        "a pool p image 12 newest of U that all members can have",
-        "b pool p image 12 newest of U that all members can have",
+        "a pool p image 9 -> 12 newest of U that all members can have",
+        "b pool p image 9 -> 12 newest of U that all members can have",
     ]
 
 
@@ -53,8 +53,20 @@ def test_versions_of_control_planes_and_pools_and_what_is_skipped() -> None:
     found = lines(UpgradeTarget(type="Full", version="1.30.5"), FLEET[0], done)
     assert found[0] == "Full to 1.30.5, images: Latest"
     assert found[2].startswith("a control plane 1.30.5")
-    assert found[3].startswith("a pool p 1.30.5, image 12")
+    assert found[3].startswith("a pool p 1.30.5, image 9 -> 12")
     assert any(line.startswith("done is skipped AlreadyAtTarget") for line in found)
+
+
+def test_an_image_that_is_not_known_has_no_arrow() -> None:
+    assert lines(IMAGES, cluster("1.30.1", pool("1.30.1"), location="A"))[2:] == ["m pool p image 12 newest of U in A"]
+
+
+def test_what_several_members_are_left_alone_for_is_said_at_the_first_of_them() -> None:
+    ahead = [cluster("1.30.1", pool("1.30.1", image="18"), name=name, location="B") for name in ("c", "d")]
+    other = cluster("1.30.1", pool("1.30.1", image="17"), name="e", location="B")
+    text = " ".join(lines(IMAGES, *ahead, other)[2:])
+    assert text.count("pool p is at U-18, ahead of 17: newest of U in B") == 1
+    assert "d is skipped as c e is skipped AlreadyAtTarget: pool p is at 17" in text
 
 
 def test_u20_every_step_of_a_chain_as_the_documentation_shows_it() -> None:

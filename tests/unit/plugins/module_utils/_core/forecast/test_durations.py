@@ -13,6 +13,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durati
     UPGRADE,
     Duration,
     Durations,
+    EvenShares,
     learned,
     quantile,
     rounded,
@@ -42,6 +43,15 @@ def test_half_and_nine_of_ten_are_what_was_given() -> None:
 def test_chance_is_the_same_whatever_else_is_asked() -> None:
     assert share(7, 1, "a") == share(7, 1, "a")
     assert len({share(seed, sample, name) for seed in (1, 2) for sample in (0, 1) for name in "ab"}) == 8
+
+
+def test_shares_of_few_samples_are_spread_evenly_for_each_name() -> None:
+    shares = EvenShares(0, 7)
+    drawn = {name: [shares.of(sample, name) for sample in range(7)] for name in "abc"}
+    assert all(sorted(each) == [(place + 0.5) / 7 for place in range(7)] for each in drawn.values())
+    assert len({tuple(each) for each in drawn.values()}) == 3
+    assert [EvenShares(0, 7).of(sample, "a") for sample in range(7)] == drawn["a"]
+    assert EvenShares(3, 1).of(0, "a") == 0.5
 
 
 @pytest.mark.parametrize(("p50", "p90"), [(2, 1), (-1, 1)])

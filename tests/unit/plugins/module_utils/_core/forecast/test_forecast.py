@@ -216,6 +216,22 @@ def test_the_horizon_ends_it() -> None:
 SPREAD = Assumptions(durations=Durations(Duration(20 * MINUTE, 45 * MINUTE)), samples=9)
 
 
+def test_what_is_expected_is_one_course_that_ends_in_the_middle_of_all() -> None:
+    run = changed(laid("s1{g1:a,b}, s2{g2:c}"), "s2", before_gates=gate("ticket"))
+    found = told(run, Assumptions())
+    assert found.run.expected.end == found.run.end.p50
+    first, second = (each.expected for each in found.stages)
+    (wait,) = found.waits
+    assert (first.end, wait.start, wait.end, second.start) == (wait.start, first.end, second.start, wait.end)
+    assert second.end == found.run.expected.end == member(found, "c").expected.end
+
+
+def test_a_single_wait_is_expected_to_take_as_long_as_half_of_all() -> None:
+    assert told(laid("s{g:a}"), Assumptions()).run.end.p50 == T0 + 20 * MINUTE
+    gated = changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))
+    assert told(gated, Assumptions(durations=Durations(always(10)))).stages[0].expected.end == T0 + 70 * MINUTE
+
+
 def test_p50_comes_before_p90() -> None:
     found = told(laid("s1{g1:a,b,c; g2:d}, s2{g3:e,f}"), SPREAD)
     for each in (found.run, *found.stages, *found.members):
@@ -254,6 +270,7 @@ def test_it_is_plain_data() -> None:
         "state": "Completed",
         "start": {"p50": "2026-08-17T00:00:00Z", "p90": "2026-08-17T00:00:00Z"},
         "end": {"p50": "2026-08-17T00:10:00Z", "p90": "2026-08-17T00:10:00Z"},
+        "expected": {"start": "2026-08-17T00:00:00Z", "end": "2026-08-17T00:10:00Z"},
         "reason": "",
         "blocker": "",
     }

@@ -38,6 +38,12 @@ def test_edited_and_missing_objects_drifted() -> None:
     assert [each.action for each in MemberOutcome(cluster="a", steps=STEPS).drifted] == [REPAIR, DIFFERS, CREATE]
 
 
+def test_a_cluster_on_which_nothing_is_due_holds_all_though_it_was_not_written() -> None:
+    assert MemberOutcome(cluster="a", steps=STEPS[:1]).holds_all and MemberOutcome(cluster="a", done=True).holds_all
+    assert not MemberOutcome(cluster="a", steps=STEPS).holds_all
+    assert not MemberOutcome(cluster="a", error=Problem("unreachable", "m")).holds_all
+
+
 def test_applied_is_done_without_a_failure() -> None:
     assert MemberOutcome(cluster="a", done=True).applied
     assert not MemberOutcome(cluster="a").applied

@@ -22,6 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_report import rotation_verdict
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import (
     RotationTelling,
+    folding,
     waits_lines,
 )
 
@@ -58,6 +59,20 @@ def test_a_rotation_that_is_over_is_not_done_while_a_node_stays_cordoned() -> No
     assert rotation_verdict(report)[0] == "done"
     outcome, code, message = rotation_verdict(replace(report, waits=held))
     assert (outcome, code, message) == ("partial", "nodes-left", "m/b: it stays cordoned: nodes is forbidden")
+
+
+def test_what_is_waited_for_is_folded_behind_the_name_of_the_rotation() -> None:
+    why = Blocker("pdb", "pod shop/checkout-7d9c is held by PodDisruptionBudget shop/checkout (0 disruptions allowed)")
+    held = tuple(HeldBack(f"prod-eu-1/prod-eu-1-work-{number}", (why,)) for number in range(3))
+    said: list[str] = []
+    telling = RotationTelling("cve", folding(said.append, "cve:"), lambda *_each: None, lambda: held)
+    telling.waiting(RotationState(), None, NOW)
+    assert all(len(line) <= 80 and line.startswith("cve: ") for line in said)
+    assert said[0] == "cve: prod-eu-1/prod-eu-1-work-0 and 2 more wait:" and said[2].startswith("cve:     ")
+    rotation = NodeRotation(metadata=ObjectMeta(name="cve"), spec=NodeRotationSpec())
+    waiting = RotationState(nodes=tuple(NodeProgress(name=each.name) for each in held))
+    report = RotationReport(rotation=rotation, state=waiting, changed=True, waits=held)
+    assert all(len(line) <= 80 for line in rotation_verdict(report)[2].split("\n"))
 
 
 def test_what_many_nodes_wait_for_is_one_short_line() -> None:

@@ -32,6 +32,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next
     after_rotation,
     after_run,
     after_staged,
+    after_stop,
     next_lines,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.playbook_command import playbook_command
@@ -193,6 +194,17 @@ def test_each_open_gate_has_its_whole_command() -> None:
     ]
 
 
+def test_a_gate_is_named_by_where_it_stands_unless_that_means_another_one_too() -> None:
+    alone = changed(changed(laid("s{g:a}"), "s", before_gates=gate("")), "g", after_gates=gate("tests"))
+    (approve, _on) = told(after(run(Play(alone).start())))
+    where = {"run": "release-7", "stage": "s", "timing": "Before", "digest": DIGEST[7:23]}
+    assert approve == ("to approve what comes before s", "approve", where)
+    of_group = changed(laid("s{g:a}"), "g", before_gates=gate("tests"))
+    (approve, _on) = told(after(run(Play(of_group).start())))
+    assert approve[0] == "to approve tests (before s/g)"
+    assert approve[2] == {"run": "release-7", "stage": "s", "group": "g", "timing": "Before", "digest": DIGEST[7:23]}
+
+
 def test_what_was_approved_is_carried_on_and_not_approved_once_more() -> None:
     play = Play(changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))).start()
     shown = as_answered(run(play), {"id-ticket": Approval(gate="id-ticket", by="carol", at=play.now)})
@@ -261,7 +273,16 @@ def test_a_version_that_holds_its_own_rollout_up_can_be_gone_back_from() -> None
     (found,) = told(after_placement({**GIVEN, "definition": [{}]}, "waiting", True, DIGEST, None, secrets))
     back = {"placement": ["web", "shop/web"], "resources": ["r", "s"]}
     assert found == ("to go back", "rollback", back)
-    assert after_placement({**GIVEN, "state": "rolled_back"}, "waiting", True, DIGEST, None, ways) == []
+
+
+@pytest.mark.parametrize(("outcome", "to"), [("waiting", "to go on"), ("partial", "to try again what failed")])
+def test_a_roll_back_that_is_not_at_its_end_is_asked_for_again(outcome: str, to: str) -> None:
+    given = {**GIVEN, "src": None, "state": "rolled_back", "to": 3}
+    (found,) = told(after_placement(given, outcome, True, DIGEST, None, WaysOn(back=("web",))))
+    same = {"placement": "web", "to": "3", "resources": ["r", "s"], "allow_empty": "true", "max_removals": "50%"}
+    assert found == (to, "rollback", same)
+    assert set(same) <= set(playbooks.variables(Path(PLAYBOOKS) / "rollback.yml"))
+    assert after_placement(given, "done", True, DIGEST) == []
 
 
 def test_an_external_placement_is_given_by_a_run_that_people_name() -> None:
@@ -309,7 +330,7 @@ def test_after_a_look_one_looks_again_or_repairs(outcome: str, looked: Looked, t
 
 @pytest.mark.parametrize(
     "more",
-    [{"state": "absent"}, {"state": "rolled_back", "to": 1}, {"evacuate": "c"}, {"definition": [{}]}, {"src": []}],
+    [{"state": "absent"}, {"evacuate": "c"}, {"definition": [{}]}, {"src": []}],
 )
 def test_where_another_playbook_would_have_to_be_told_more_nothing_is_said(more: dict[str, t.Any]) -> None:
     assert after_placement({**GIVEN, **more}, "waiting", True, DIGEST) == []
@@ -318,3 +339,12 @@ def test_where_another_playbook_would_have_to_be_told_more_nothing_is_said(more:
 def test_a_rotation_that_waits_is_carried_on() -> None:
     assert told(after_rotation("nodes", "waiting")) == [("to go on", "rotate", {"rotation": "nodes"})]
     assert after_rotation("nodes", "partial") == []
+
+
+def test_a_rotation_that_was_stopped_is_followed_to_its_end_or_begun_anew() -> None:
+    command = ("rotate", {"rotation": "nodes"})
+    assert told(after_stop("nodes", True, False)) == [
+        ("to follow what is in flight to its end, unless it is being conducted", *command)
+    ]
+    assert told(after_stop("nodes", False, True)) == [("to begin it anew", *command)]
+    assert after_stop("nodes", False, False) == []

@@ -52,7 +52,9 @@ def test_nodes_that_were_not_begun_when_it_was_stopped_have_one_row_and_the_rota
     halted = "the rotation was stopped"
     nodes = [NodeProgress(name=f"eu/{each}", phase="GivenUp", code="halted", text=halted) for each in "ab"]
     closed = HeldBack("us/c", (Blocker("budget", "NodeRotation cve on us: budget 2 (0 nodes) until Fri 04:00 UTC"),))
-    state = RotationState(nodes=(*nodes, NodeProgress(name="us/c")))
+    state = RotationState(nodes=(*nodes, NodeProgress(name="us/c")), halted=halted)
+    headline = rotation_text("cve", state, {}, (), (closed,))[0]
+    assert headline == "cve: 3 nodes to replace (1 Waiting, 2 not begun); the rotation was stopped"
     assert [" ".join(line.split()) for line in rotation_text("cve", state, {}, (), (closed,))[2:]] == [
         f"eu 2 nodes not begun {halted}",
         "us/c Waiting budget 2 (0 nodes) until Fri 04:00 UTC",

@@ -148,7 +148,7 @@ def test_d3_35_why_each_pool_gets_its_image() -> None:
 # Never backwards
 
 
-@pytest.mark.parametrize(("image", "word"), [("2021.10.12", "at"), ("2021.10.17", "ahead of")])
+@pytest.mark.parametrize(("image", "word"), [("2021.10.12", "at"), ("2021.10.17", "at U-2021.10.17, ahead of")])
 def test_14_a_pool_at_or_ahead_is_left_out(image: str, word: str) -> None:
     at = cluster("1.30.1", pool(image=image), location="A")
     found = asked(at, ONLY, given=TWO, selection="Consistent", images={"U": "2021.10.12"})
@@ -161,6 +161,25 @@ def test_a_member_whose_pools_are_partly_current_runs_and_tells() -> None:
     found = asked(at, ONLY, given=TWO)
     assert steps(found) == ["older 2021.10.12"]
     assert found.left_out == ("pool old is at 2021.10.12: newest of U in A",)
+
+
+@pytest.mark.parametrize("selection", ["Latest", "Consistent"])
+@pytest.mark.parametrize(
+    ("provider", "words"),
+    [("", "and the cluster has none (join it with provider and location)"), ("here", "and the cluster of here")],
+)
+def test_why_no_catalogue_tells_of_a_pool(selection: str, provider: str, words: str) -> None:
+    at = cluster("1.30.1", pool(image="1"), provider=provider)
+    found = asked(at, ONLY, given=known(place("*", U=["2"]), provider="local"), selection=selection)
+    assert found.skip and found.skip.reason == states.IMAGE_MISSING_FOR_POOL
+    told = "release catalogue public, https://releases.example is of provider local"
+    assert found.skip.message == f"pool p: {told}, {words}"
+    fixed = asked(
+        at, ONLY, given=known(place("*", U=["2"]), provider="local"), selection="Consistent", images={"V": "3"}
+    )
+    assert fixed.skip and fixed.skip.message == found.skip.message, "images of others were fixed"
+    without = asked(at, ONLY, selection=selection).skip
+    assert without and without.message == "pool p: no catalogue tells of its images"
 
 
 def test_custom_leaves_other_families_alone() -> None:

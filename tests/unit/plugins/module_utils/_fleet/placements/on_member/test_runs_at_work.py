@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_
     with_runs_told,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rollout_words import Waiting
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import laid
 
 UNREADY = Problem("not-ready", "its API server says that it is not ready")
@@ -57,6 +59,13 @@ def test_the_run_that_upgrades_a_cluster_is_named_in_its_row_and_problem() -> No
     assert first.where == "a (web)" and second.message == UNREADY.message
     error = found.of("web")["a"].error
     assert error is not None and error.message == first.message
+
+
+def test_the_run_is_named_beside_what_waits_for_its_cluster() -> None:
+    records: Any = Recorded(run("to-1-36", ("a", RUNNING)))
+    waiting = Waiting(why="waiting", rows=(), lines=("a waits: it does not answer",))
+    found = with_runs_told(records, replace(report(a=UNREADY), waits={"web": waiting}))
+    assert found.waits["web"].lines == (*waiting.lines, "a (web) is being upgraded by run to-1-36")
 
 
 def test_runs_are_read_only_where_a_cluster_is_not_ready() -> None:

@@ -24,6 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conduc
     ConductOptions,
     RunVerdict,
     carry_on,
+    rehearse,
     verdict,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
@@ -107,14 +108,16 @@ class Cloud:
         return verdict(self.carried(name, command))
 
     def carried(self, name: str, command: Document) -> RunEnding:
-        wish = ConductOptions(
+        return carry_on(self.session(), read_run(self.records, name), self.wish(command))
+
+    def wish(self, command: Document) -> ConductOptions:
+        return ConductOptions(
             drivers={"command": command},
             operations=str(self.folder / "operations"),
             pace=Pace(interval=0.1, settle=60, lost_after=self.lost_after),
             max_idle=timedelta(0),
             timeout=1.0,
         )
-        return carry_on(self.session(), read_run(self.records, name), wish)
 
     def states(self, name: str) -> dict[str, str]:
         return {each.name: each.status.state for each in read_run(self.records, name).status.members}
@@ -157,7 +160,7 @@ def test_the_same_image_for_all_of_which_the_plan_tells(cloud: Cloud) -> None:
     assert (
         "unattended" not in text
         and "pool blue" in text
-        and "image 2" in text
+        and "image 1 -> 2" in text
         and "newest of Linux that all members can have" in text
     )
     assert cloud.conduct("images", cloud.command()).outcome == "done"
@@ -166,6 +169,22 @@ def test_the_same_image_for_all_of_which_the_plan_tells(cloud: Cloud) -> None:
     assert selected and [each.version for each in selected.selected_node_image_versions] == ["Linux-2"]
     assert cloud.lines("pools.log") == ["a blue  Linux-2", "b blue  Linux-2"]
     assert (cloud.told(".image"), cloud.told(".blue"), cloud.lines("begun.log")) == (["Linux-2"] * 2, [OLD] * 2, [])
+
+
+def test_the_plan_of_check_mode_says_what_the_run_will_do_by_what_is_there_now(cloud: Cloud) -> None:
+    """Nodes that were replaced since they were read last: what is recorded of them would be taken for a way back."""
+    cloud.keep("ReleaseCatalog", "own", offered())
+    (cloud.folder / "a.image").write_text("Linux-3")
+    run, given = cloud.made("images", upgrade={"type": "NodeImageOnly"}), update_manifests([], [], strict=False)
+    then = rehearse(cloud.session(), run, given, cloud.wish(cloud.command()))
+    plans = member_plans(cloud.session(), then.run, given, {}, then.seen)
+    assert plans is not None
+    text = " ".join(" ".join(upgrade_plan_text(plans.target, plans.works)).split())
+    ahead = "pool blue is at Linux-3, ahead of 2: newest of Linux in this location"
+    assert f"a is skipped AlreadyAtTarget: {ahead}" in text and "b pool blue image 1 -> 2 newest" in text
+    assert cloud.conduct("images", cloud.command()).outcome == "done"
+    assert cloud.states("images") == {"a": "Skipped", "b": "Completed"}
+    assert [each.message for each in read_run(cloud.records, "images").status.members][0] == ahead
 
 
 def test_that_unattended_updates_end_is_told_where_the_commands_say_so_d3_108(cloud: Cloud) -> None:
