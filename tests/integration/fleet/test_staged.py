@@ -530,3 +530,45 @@ def test_a_run_gives_secrets_that_no_record_holds(file_fleet: Fleet) -> None:
     assert staged(fleet).state == "Succeeded" and fleet.servers["m2"].data(path) == secret["data"]
     kept = b"".join(file.read_bytes() for file in fleet.folder.glob("records*"))
     assert b"login" in kept and b"b3BlbiBzZXNhbWU" not in kept
+
+
+def test_an_apply_repairs_what_runs_have_given_and_brings_nothing_newer(fleet: Fleet) -> None:
+    """D4-77: KubeFleet's member agents keep what a cluster was given as it is, whoever rolls it out."""
+    rolled_out(fleet)
+    web = f"/apis/apps/v1/namespaces/{fleet.namespace}/deployments/web"
+    fleet.servers["m1"].patch(web, {"spec": {"replicas": 1}})
+    fleet.servers["m2"].client.delete(web)
+    looked = fleet.look()
+    assert looked.changed and {name for name, each in looked.of(fleet.name).items() if each.changes} == {"m1", "m2"}
+    report = fleet.apply()
+    assert report.changed and not report.problems
+    assert images(fleet) == on(*MEMBERS) and fleet.servers["m1"].client.get(web)["spec"]["replicas"] == 3
+    fleet.available(*MEMBERS)
+    fleet.apply()
+    assert not fleet.apply().changed and not fleet.look().changed
+
+    fleet.resources(fleet.deployment("web:2"))
+    assert not fleet.apply().problems
+    staged(fleet, name="second")
+    assert images(fleet) == on("m1", image="web:2", others="web:1"), "the canary has the new version"
+    fleet.servers["m1"].client.delete(web)
+    with fleet.writing(but=("leases", "events")) as written:
+        assert fleet.apply().changed
+    assert {each.partition(":")[0] for each in written} <= {"hub", "m1"}
+    assert images(fleet) == on("m1", image="web:2", others="web:1")
+
+
+def test_a_plan_warns_of_a_run_that_would_fail_by_it(fleet: Fleet) -> None:
+    """D4-77: a staged run refuses other clusters than those it began with; a plan of new content warns of none."""
+    joined(fleet)
+    assert staged(fleet).verdict[0] == "waiting"
+    fleet.resources(fleet.deployment("web:2"))
+    assert not [each for each in fleet.look().plan.findings if each.code == "run-upset"]
+    terms = {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"ring": "canary"}}}]}
+    affinity = {"clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    external(fleet, {"placementType": "PickAll", "affinity": affinity})
+    (told,) = (each for each in fleet.look().plan.findings if each.code == "run-upset")
+    assert f"staged run {fleet.name}-first has begun, and fails when it goes on" in told.message
+    assert not fleet.apply(limits=LIFTED).problems
+    assert staged(fleet).verdict[:2] == ("failed", "run-failed")
+    assert not [each for each in fleet.look().plan.findings if each.code == "run-upset"], "it has ended"

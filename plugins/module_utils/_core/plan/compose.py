@@ -249,9 +249,9 @@ def brakes_of(
     where ``wanted`` has it. Evacuated clusters do not count as removals: they were named."""
     name = str(wanted.placement.key)
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
-    losing = [each.cause for each in clusters if each.change == LOST]
-    # Who is evacuated was named, and goes when another has the placement.
-    lost = sum(1 for cause in losing if cause not in (EVACUATED, LEFT_BEHIND))
+    losing = [each for each in clusters if each.change == LOST]
+    # Who is evacuated was named, and goes when another has the placement; who was given nothing yet loses nothing.
+    lost = sum(1 for each in losing if each.cluster in held and each.cause not in (EVACUATED, LEFT_BEHIND))
     kept = [
         ObjectLoss(cluster=each.cluster, held=held.get(each.cluster, 0), deleted=len(each.prune))
         for each in clusters

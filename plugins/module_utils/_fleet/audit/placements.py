@@ -60,16 +60,15 @@ def attest(session: Session, writer: Writer, looked: Outcomes, course: ApplyCour
 
 def _due(plan: PlacementPlan, looked: Outcomes) -> list[str]:
     """The clusters on which something is to be done."""
-    if plan.by_run:
-        return []
-    changing = {each.cluster for each in plan.clusters if each.change != KEPT or each.decides_change}
+    planned = () if plan.by_run else plan.clusters
+    changing = {each.cluster for each in planned if each.change != KEPT or each.decides_change}
     changing |= {name for name, each in looked.items() if each.changes}
     return [each.cluster for each in plan.clusters if each.cluster in changing]
 
 
 def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse) -> None:
     found = course.outcomes.get(plan.name, {})
-    if plan.by_run and not course.problems:
+    if plan.by_run and not course.problems and not any(each.changes for each in found.values()):
         testimony.end(message="recorded; staged update runs bring it to its clusters")
         return
     done = [name for name, each in found.items() if each.applied]

@@ -45,7 +45,7 @@ from .reported.in_namespace import StatusInNamespace
 from .reported.mirror import mirrored
 from .rollout import MemberAct, Reach, RolloutSteering
 from .rollout_words import RolloutTelling, Waiting, available_words, plan_counts
-from .staged.hand_over import clusters_to_look_at, hand_over, held_back
+from .staged.hand_over import clusters_to_look_at, hand_over, held_back, repaired
 from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
@@ -77,10 +77,8 @@ class ApplyResult:
 
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
     """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what
-    the records decide; of a placement that staged runs change, the latter alone."""
-    if plan.by_run:
-        return plan.decides_change
-    waiting = {each.cluster for each in plan.clusters if each.change == LOST}
+    the records decide. What a placement loses that staged runs change is theirs to take away."""
+    waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.by_run}
     return plan.decides_change or any(
         outcome.changes or (outcome.error is None and name in waiting) for name, outcome in outcomes.items()
     )
@@ -226,12 +224,12 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
         writer.event("ApplyIntended", plan_counts(current))
     writer.snapshots(placement["metadata"]["generation"])
     tally.changed = tally.changed or due
+    reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
     if current.by_run:
-        tally.outcomes[each.name] = looked
-        tally.statuses[each.name] = hand_over(writer, placement, keeper, looked, work.session.clock())
+        outcomes = tally.outcomes[each.name] = repaired(current, looked, reach)
+        tally.statuses[each.name] = hand_over(writer, placement, keeper, outcomes, work.session.clock())
         tally.leases.close()
         return None
-    reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
     return _conducted(work, writer, placement, keeper, looked, reach)
 
 

@@ -53,6 +53,7 @@ from .sources import (
     rendered,
     selected_for,
 )
+from .staged.listed import runs_upset
 
 DELETED, SOURCE_GONE = "deleted", "source-gone"
 NAMED = 10
@@ -170,12 +171,13 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
             problems.extend(error.problems)
     if problems:
         raise FleetError.of(problems)
+    upset = () if held else runs_upset(records, plans, recorded)
     return FleetPlan(
         plans=tuple(plans),
         recorded=recorded,
         facts=facts,
         wanted=sourced,
-        findings=(*request.findings, *request.overrides.findings, *told),
+        findings=(*request.findings, *request.overrides.findings, *told, *upset),
     )
 
 

@@ -172,9 +172,11 @@ def _approve(named: NamedGate) -> str:
 def after_staged(
     run: str, kind: str, state: str, approvals: t.Sequence[tuple[str, str]], again: Variables
 ) -> list[NextStep]:
-    """How a staged update run of that ``kind`` goes on; ``state`` is its word in results, and one that has ended goes
-    nowhere. ``approvals`` are stages and timings that it waits for, ``again`` the variables that its playbook was given
-    and needs once more."""
+    """How a staged update run of that ``kind`` goes on; ``state`` is its word in results. One that has ended goes
+    nowhere, and after one that failed a new one is made. ``approvals`` are stages and timings that it waits for,
+    ``again`` the variables that its playbook was given and needs once more."""
+    if state == FAILED:
+        return [NextStep(to="make a new run of it", playbook="staged_update", variables=again, blanks=_A_RUN)]
     if state in ENDED:
         return []
     found = [

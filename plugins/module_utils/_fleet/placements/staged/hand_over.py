@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an apply leaves to staged update runs (strategy ``External``): which clusters wait for one, which are looked at,
-and what is recorded."""
+"""What an apply leaves to staged update runs (strategy ``External``): which clusters wait for one, which are looked at
+and repaired, and what is recorded."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..binding_journal import BindingJournal
 from ..binding_news import holds_wanted
 from ..look import Outcomes
 from ..recorded import Document
+from ..rollout import Reach
 from ..write_records import Writer
 
 WAITS = "it waits for a staged update run"
@@ -40,6 +41,13 @@ def not_begun(plan: PlacementPlan, bindings: t.Iterable[RolloutBinding]) -> dict
 def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
     """The clusters that tell how the placement is: those that hold what they shall; None for all of them."""
     return frozenset(each.cluster for each in plan.clusters) - held_back(plan).keys() if plan.by_run else None
+
+
+def repaired(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
+    """The outcomes of a look, with those of clusters where what a run gave them is applied once more, as it was changed
+    or is missing there. KubeFleet's member agents do so whatever the strategy."""
+    drifted = {name for name, each in looked.items() if each.changes}
+    return {**looked, **reach(drifted, True)} if drifted else looked
 
 
 def hand_over(

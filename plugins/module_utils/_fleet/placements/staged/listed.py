@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ...._core.errors import FleetError
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.placements.binding import UNSCHEDULED
 from ...._core.objects.placements.key import PlacementKey
 from ...._core.objects.staged.key import RUN_KINDS, RunKey
-from ...._core.rollout.staged.standing import RunStanding, standing_of
+from ...._core.plan.document import LOST, PlacementPlan
+from ...._core.rollout.staged.standing import FAILED, SUCCEEDED, RunStanding, standing_of
 from ...._core.values.parts import mapping, text
 from ...._store.records import Record, Records
+from ..recorded import RecordedPlacement
 from .typed_records import recorded_run
 
 EXTERNAL = "External"
@@ -26,6 +29,32 @@ def staged_standings(records: Records, placements: t.Iterable[Record]) -> tuple[
     return tuple(
         sorted((each for each in found if each.placement in waiting), key=lambda one: (one.placement, one.name))
     )
+
+
+def runs_upset(
+    records: Records, plans: t.Iterable[PlacementPlan], recorded: t.Mapping[str, RecordedPlacement]
+) -> tuple[Problem, ...]:
+    """A warning for each run that has begun and not ended, and that fails when it goes on, since by these plans its
+    placement gets other clusters or another policy (KubeFleet's staged runs refuse both)."""
+    moved = {each.name: each for each in plans if each.by_run and _moves(each, recorded[each.name])}
+    found = [_standing(each) for kinds in RUN_KINDS if moved for each in records.list(kinds.run)]
+    return tuple(
+        Problem(
+            "run-upset",
+            f"staged run {each.name} has begun, and fails when it goes on: its placement gets other clusters or another"
+            " policy by this",
+            each.placement,
+            "let it end first, or make a new run after this",
+        )
+        for each in sorted(found, key=lambda one: (one.placement, one.name))
+        if each.placement in moved and each.stages and each.state not in (SUCCEEDED, FAILED)
+    )
+
+
+def _moves(plan: PlacementPlan, recorded: RecordedPlacement) -> bool:
+    picked = {each.cluster for each in plan.clusters if each.change != LOST}
+    before = {each.spec.target_cluster for each in recorded.known.bindings if each.spec.state != UNSCHEDULED}
+    return plan.policy_snapshot_new or picked != before
 
 
 def _standing(document: Record) -> RunStanding:

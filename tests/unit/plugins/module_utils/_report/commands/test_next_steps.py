@@ -229,7 +229,11 @@ def test_a_staged_run_is_approved_carried_on_and_taken_up() -> None:
         ("to go on then", "staged_update", {"run": "r", **again}),
     ]
     assert [each[2].get("state") for each in told(after_staged("r", kind, "Stopped", [], {}))] == ["started", None]
-    assert [after_staged("r", kind, each, [], {}) for each in ("Succeeded", FAILED)] == [[], []]
+    assert after_staged("r", kind, "Succeeded", [], again) == []
+    anew = {"runs": "<folder>", "run": "<name>"}
+    assert told(after_staged("r", kind, FAILED, [], again)) == [
+        ("to make a new run of it", "staged_update", again | anew)
+    ]
 
 
 GIVEN = {
