@@ -77,9 +77,9 @@ def resources(fleet: Fleet) -> list[str]:
     return [str(fleet.folder / "resources")]
 
 
-def external(fleet: Fleet, policy: Document | None = None) -> None:
+def external(fleet: Fleet, policy: Document | None = None, **strategy: t.Any) -> None:
     document = fleet.placement(policy)
-    document["spec"]["strategy"] = {"type": "External"}
+    document["spec"]["strategy"] = {"type": "External", **strategy}
     file = fleet.folder / "placements" / f"{fleet.name}.yml"
     file.write_text(json.dumps(document), encoding="utf-8")
 
@@ -572,3 +572,27 @@ def test_a_plan_warns_of_a_run_that_would_fail_by_it(fleet: Fleet) -> None:
     assert not fleet.apply(limits=LIFTED).problems
     assert staged(fleet).verdict[:2] == ("failed", "run-failed")
     assert not [each for each in fleet.look().plan.findings if each.code == "run-upset"], "it has ended"
+
+
+def test_a_new_apply_strategy_is_for_runs_to_bring(fleet: Fleet) -> None:
+    """D4-77: what was only reported so far is not written by an apply that stands beside the stages."""
+    rolled_out(fleet)
+    fleet.servers["m1"].patch(f"/apis/apps/v1/namespaces/{fleet.namespace}/deployments/web", {"spec": {"replicas": 1}})
+    external(fleet, applyStrategy={"type": "ServerSideApply", "serverSideApplyConfig": {"force": True}})
+    with fleet.writing(but=("leases", "events")) as written:
+        report = fleet.apply()
+    assert not report.problems and {each.partition(":")[0] for each in written} <= {"hub"}
+    assert conditions(report.statuses[fleet.name])["RolloutStarted"] == "False"
+
+
+def test_a_repair_goes_on_beside_a_member_that_is_silent(fleet: Fleet) -> None:
+    rolled_out(fleet)
+    web = f"/apis/apps/v1/namespaces/{fleet.namespace}/deployments/web"
+    for name in ("m1", "m2"):
+        fleet.servers[name].client.delete(web)
+    fleet.cut("m2")
+    report = fleet.apply()
+    assert [each.code for each in report.problems] == ["unreachable"] and "m2" in report.problems[0].where
+    assert images(fleet) == on("m1", "m3", "m4")
+    fleet.mend("m2")
+    assert fleet.apply().changed and images(fleet) == on(*MEMBERS)

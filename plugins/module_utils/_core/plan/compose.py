@@ -246,19 +246,19 @@ def brakes_of(
 ) -> tuple[Brake, ...]:
     """All brakes that are asked about this change, whether they have tripped or not. Where the placement ends, those
     about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source; ``allow_older`` only
-    where ``wanted`` has it. Evacuated clusters do not count as removals: they were named."""
+    where ``wanted`` has it. Evacuated clusters are no removals: they were named. One that was only begun is."""
     name = str(wanted.placement.key)
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
+    given = held.keys() | {each.spec.target_cluster for each in known.bindings if each.spec.resource_snapshot_name}
     losing = [each for each in clusters if each.change == LOST]
-    # Who is evacuated was named, and goes when another has the placement; who was given nothing yet loses nothing.
-    lost = sum(1 for each in losing if each.cluster in held and each.cause not in (EVACUATED, LEFT_BEHIND))
+    lost = sum(1 for each in losing if each.cluster in given and each.cause not in (EVACUATED, LEFT_BEHIND))
     kept = [
         ObjectLoss(cluster=each.cluster, held=held.get(each.cluster, 0), deleted=len(each.prune))
         for each in clusters
         if each.change == KEPT
     ]
     found = [
-        brakes.removals(name, len(held), lost, limits.max_removals),
+        brakes.removals(name, len(given), lost, limits.max_removals),
         brakes.facts_age(facts.captured_at, now, limits.max_facts_age),
     ]
     if not wanted.deleting:
@@ -266,7 +266,7 @@ def brakes_of(
         found.append(brakes.object_removals(name, kept, limits.max_object_removals))
         found.append(brakes.no_objects(name, most, len(wanted.objects), limits.allow_no_objects))
     if wanted.deleting != "deleted":  # a file that is gone may be a slip; a deletion is not
-        found.append(brakes.emptied(name, len(held), len(clusters) - len(losing), limits.allow_empty))
+        found.append(brakes.emptied(name, len(given), len(clusters) - len(losing), limits.allow_empty))
     if wanted.older_source:
         found.append(wanted.older_source)
     return tuple(found)

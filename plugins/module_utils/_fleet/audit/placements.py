@@ -55,7 +55,7 @@ def attest(session: Session, writer: Writer, looked: Outcomes, course: ApplyCour
     )
     testimony = Testimony(session, deed)
     testimony.begin()
-    course.leases.callback(_end, testimony, plan, course)
+    course.leases.callback(_end, testimony, plan, course, bool(deed.members))
 
 
 def _due(plan: PlacementPlan, looked: Outcomes) -> list[str]:
@@ -66,9 +66,9 @@ def _due(plan: PlacementPlan, looked: Outcomes) -> list[str]:
     return [each.cluster for each in plan.clusters if each.cluster in changing]
 
 
-def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse) -> None:
+def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse, due: bool) -> None:
     found = course.outcomes.get(plan.name, {})
-    if plan.by_run and not course.problems and not any(each.changes for each in found.values()):
+    if plan.by_run and not course.problems and not due:
         testimony.end(message="recorded; staged update runs bring it to its clusters")
         return
     done = [name for name, each in found.items() if each.applied]
@@ -77,7 +77,7 @@ def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse) -> None
         *(f"{name}: {each.error or each.failures[0].message}" for name, each in found.items() if _failed(each)),
         *map(str, course.problems),
     ]
-    said = f"{len(done)} of {len(found)} clusters done"
+    said = f"{sum(1 for each in found.values() if each.holds_all)} of {len(found)} clusters done"
     if problems:
         testimony.end(PARTIAL if wrote or done else FAILED, f"{said}; {problems[0]}", wrote)
     elif plan.name in course.waits:

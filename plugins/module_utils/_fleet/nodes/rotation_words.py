@@ -26,7 +26,7 @@ from ..._core.machine import HeldBack
 from ..._core.values.instants import write_time
 from ..._core.values.listed import listed
 
-SHOWN, COLUMNS, WIDTH = 10, 40, 80
+SHOWN, COLUMNS, WIDTH, NARROWEST = 10, 40, 80, 45
 _WORDS = {
     WAITING: "waits",
     SURGING: "stays until a new node is ready",
@@ -103,8 +103,10 @@ def folding(say: t.Callable[[str], None], before: str, taken: int = 0) -> t.Call
     """What says a text in lines that fit a log: those after the first behind ``before``, and further in. ``taken`` are
     characters that ``say`` puts before each."""
 
+    width = max(WIDTH - taken, len(before) + NARROWEST)
+
     def said(text: str) -> None:
-        for line in folded(text, f"{before}     ", WIDTH - taken):
+        for line in folded(text, f"{before}     ", width):
             say(line)
 
     return said

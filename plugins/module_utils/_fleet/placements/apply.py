@@ -45,7 +45,7 @@ from .reported.in_namespace import StatusInNamespace
 from .reported.mirror import mirrored
 from .rollout import MemberAct, Reach, RolloutSteering
 from .rollout_words import RolloutTelling, Waiting, available_words, plan_counts
-from .staged.hand_over import clusters_to_look_at, hand_over, held_back, repaired
+from .staged.hand_over import clusters_to_look_at, hand_over, held_back
 from .write_records import Writer
 
 # The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
@@ -226,8 +226,10 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     tally.changed = tally.changed or due
     reach = partial(_reached, work, current, placement["metadata"]["uid"], keeper, new, seen)
     if current.by_run:
-        outcomes = tally.outcomes[each.name] = repaired(current, looked, reach)
-        tally.statuses[each.name] = hand_over(writer, placement, keeper, outcomes, work.session.clock())
+        done = hand_over(work.session, writer, placement, keeper, looked, reach, work.told)
+        tally.outcomes[each.name], tally.ended = done.outcomes, done.ended
+        tally.statuses |= {each.name: done.status} if done.status else {}
+        tally.problems += done.problems
         tally.leases.close()
         return None
     return _conducted(work, writer, placement, keeper, looked, reach)

@@ -54,6 +54,8 @@ from .look import Outcomes
 from .rollout_words import NAMED, late_lines, waiting_lines
 
 LOOK_AGAIN, LOOK_AT_ALL, TRY_AGAIN = timedelta(seconds=2), timedelta(seconds=30), timedelta(seconds=10)
+# So many times as long as a look at silent members took, none is looked at again.
+CALL_SHARE = 4
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ class RolloutSteering:
         self._retries: set[str] = set()
         self._looks: set[str] = set()
         self._news: list[_News] = []
-        self._now = self._last_all = self._last_try = self._last_call = now
+        self._now = self._last_all = self._last_try = self._called_at = now
+        self._next_call = now + TRY_AGAIN
         self._look_at: datetime | None = None
         self._waves = 0
         # Told already, and not begun since the records could not be reached.
@@ -198,7 +201,7 @@ class RolloutSteering:
     def stored(self, state: RolloutState, lease: Lease) -> None:
         """Remembers what waits, so that those it waits for are looked at again."""
         self.waits = state.report.waits
-        if self._look_at is None and self._waits_for_members:
+        if self._look_at is None and self._waits_for_members(state):
             self._look_at = self._now + LOOK_AGAIN
 
     def carry_out(self, act: MemberAct, state: RolloutState, resumed: bool) -> None:
@@ -224,9 +227,9 @@ class RolloutSteering:
 
     def keep(self, state: RolloutState, now: datetime) -> None:
         """Has the next ``wait`` look again at clusters that others wait for, every 2 s, and at all every 30 s; what
-        failed there is written again, and what did not answer is looked at again, every 10 s. Nothing where nobody
-        waits for a cluster."""
-        if not self._waits_for_members:
+        failed there is written again every 10 s. What did not answer is looked at again as often, or more seldom where
+        that takes long: others stand still meanwhile. Nothing where nobody waits for a cluster."""
+        if not self._waits_for_members(state):
             self._look_at = None
             return
         if self._look_at is not None and now < self._look_at:
@@ -242,7 +245,8 @@ class RolloutSteering:
             wanted = {each.cluster for each in state.bindings if self._holds_wanted(each)}
             self._retries |= (failed & wanted) - self._queue.keys()
         self._looks |= late - failed - self._queue.keys() - self._out_of_reach.keys()
-        if now >= self._last_call + TRY_AGAIN:
+        if now >= self._next_call:
+            self._called_at = now
             self._looks |= self._awaited_silent(state)
 
     def settled(self, state: RolloutState) -> bool:
@@ -287,10 +291,10 @@ class RolloutSteering:
             if not self._plan.deleting and not self._holds_wanted(each)
         }
 
-    @property
-    def _waits_for_members(self) -> bool:
+    def _waits_for_members(self, state: RolloutState) -> bool:
         held_up = any(each.reason in (MAX_UNAVAILABLE, MAX_SURGE, NEW_HOME) for each in self.waits)
-        missed = self._to_the_end and any(each.wants and each.cluster in self._silent for each in self.waits)
+        wanting = {each.cluster for each in self.waits if each.wants}
+        missed = self._to_the_end and bool(wanting & self._awaited_silent(state))
         return not self._plan.deleting and (held_up or self._late or missed)
 
     @property
@@ -322,7 +326,8 @@ class RolloutSteering:
     def _called(self, outcome: MemberOutcome, state: RolloutState, now: datetime) -> None:
         """Keeps what a cluster tells that did not answer before. One that does now is in reach again, and brought up to
         date if it is meant to hold what is wanted; one that does not is looked at again later, counted from here."""
-        name, self._last_call = outcome.cluster, now
+        name = outcome.cluster
+        self._next_call = now + max(TRY_AGAIN, (now - self._called_at) * CALL_SHARE)
         if outcome.error is not None and outcome.error.code in STOPS:
             return
         self.outcomes[name] = outcome

@@ -208,7 +208,8 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
         if run.status.phase != NEW:
             return Rehearsed(run=run, changed=True, notes=notes, seen=seen)
         found = {name: each.status.version for name, each in seen.items()}
-        there = started(session, run, found or observed_versions(drivers, wish.threads), write=False)
+        observed = found if by_steps(run) else observed_versions(drivers, wish.threads)
+        there = started(session, run, observed, write=False)
         return Rehearsed(run=there.run, changed=there.changed, notes=notes, seen=seen)
 
 

@@ -35,7 +35,7 @@ from ..._kube.access import version
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.lists import read_each
 from ..._kube.parallel import in_parallel
-from ..drivers.contract import Driver
+from ..drivers.contract import Observation
 from ..drivers.local import without_cluster
 from ..drivers.options import OptionPlace, drivers_from
 from ..members.facts import nodes_of
@@ -111,12 +111,13 @@ def _look(
     """FleetError if not even its version can be read."""
     client, unread = clients.get(member.name), dict[str, str]()
     nodes = _part("nodes", unread, lambda: nodes_of(client))
-    busy, found = _by_driver(clients, member, wish, place)
+    seen, found = _by_driver(clients, member, wish, place)
+    pools = pools_of(nodes) if nodes is not None else member.status.node_pools
     return MemberLook(
         name=member.name,
         version=version(client),
-        busy=busy,
-        pools=member.status.node_pools if nodes is None else pools_of(nodes),
+        busy=seen.busy if seen else "",
+        pools=pools if seen is None or seen.pools is None else seen.pools,
         not_ready=tuple(each.name for each in nodes or () if not each.ready),
         blocking=_part("disruption budgets", unread, lambda: _blocking(client)) or (),
         protected=(_part("pods", unread, lambda: held(client)) or ()) if held else (),
@@ -128,21 +129,17 @@ def _look(
 
 def _by_driver(
     clients: Clients, member: FleetMember, wish: ConductOptions, place: OptionPlace
-) -> tuple[str, tuple[Found, ...]]:
-    """What its platform does there, as its driver tells, and what keeps the driver from it."""
+) -> tuple[Observation | None, tuple[Found, ...]]:
+    """What its driver sees there, None if it was not asked, and what keeps the driver from it."""
     try:
         driver = drivers_from(wish.drivers, {member.name: member}, clients, place)[member.name]
         unknown = without_cluster({member.name: driver})
-        return ("", tuple(map(_keeps, unknown))) if unknown else (_busy(driver, member.name), ())
+        return (None, tuple(map(_keeps, unknown))) if unknown else (driver.observe(member.name), ())
     except FleetError as error:
         if error.code == BARE:
             words = f"its driver {member.spec.driver} was not asked: no drivers.{member.spec.driver} are given"
-            return "", (("not-looked-at", words, False),)
-        return "", tuple(map(_keeps, error.problems))
-
-
-def _busy(driver: Driver, member: str) -> str:
-    return driver.observe(member).busy
+            return None, (("not-looked-at", words, False),)
+        return None, tuple(map(_keeps, error.problems))
 
 
 def _keeps(problem: Problem) -> Found:

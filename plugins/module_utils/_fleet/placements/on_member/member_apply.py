@@ -22,6 +22,7 @@ from ...._core.plan.member import (
     NOT_GONE,
     PRUNE,
     REFUSED,
+    RELEASE,
     WRITES,
     Deletable,
     MemberStep,
@@ -193,6 +194,8 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
         task.abandon,
         task.shows,
     )
+    if task.reports_only:
+        steps = tuple(each for each in steps if each.action not in (PRUNE, RELEASE))
     held = len(observed.recorded.inventory) if observed.recorded else 0
     planned = as_planned(steps, task.deletable, held)
     seen = Seen(observed=observed, steps=tuple(_fit_to_be_told(client, step) for step in planned))

@@ -7,21 +7,38 @@ and repaired, and what is recorded."""
 from __future__ import annotations
 
 import typing as t
-from datetime import datetime
+from dataclasses import dataclass
 
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.placements.binding import HELD_BEFORE
 from ...._core.objects.placements.cluster_resource_placement import PlacementStatus
+from ...._core.objects.placements.rollout_strategy import defaulted
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.status import NotBegun, placement_status
 from ...._core.rollout.content import RolloutBinding
-from ...keeping import Keeper
+from ...keeping import INTERRUPTED, Keeper
+from ...session import Session
 from ..binding_journal import BindingJournal
 from ..binding_news import holds_wanted
+from ..cut_short import cut_short, unrecorded
 from ..look import Outcomes
 from ..recorded import Document
+from ..reported.in_namespace import StatusInNamespace
 from ..rollout import Reach
 from ..write_records import Writer
 
 WAITS = "it waits for a staged update run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandOver:
+    """What an apply came to. ``status`` is None where it could not be recorded; ``ended`` is the code of why nothing
+    more is to be begun, empty where it is."""
+
+    outcomes: Outcomes
+    status: PlacementStatus | None = None
+    problems: tuple[Problem, ...] = ()
+    ended: str = ""
 
 
 def held_back(plan: PlacementPlan) -> dict[str, NotBegun]:
@@ -32,10 +49,19 @@ def held_back(plan: PlacementPlan) -> dict[str, NotBegun]:
 
 
 def not_begun(plan: PlacementPlan, bindings: t.Iterable[RolloutBinding]) -> dict[str, NotBegun]:
-    """Clusters whose binding, of those given, holds something else than it shall, or nothing, by name."""
+    """Clusters whose binding, of those given, holds something else than it shall, or nothing, by name; also where it
+    was only begun to be written, or is to be applied by another apply strategy."""
     return {
-        each.cluster: NotBegun(each.binding.held_snapshot, WAITS) for each in bindings if not holds_wanted(plan, each)
+        each.cluster: NotBegun(each.binding.held_snapshot, WAITS)
+        for each in bindings
+        if not (holds_wanted(plan, each) and _was_given(plan, each))
     }
+
+
+def _was_given(plan: PlacementPlan, each: RolloutBinding) -> bool:
+    wanted = defaulted(plan.placement.spec.strategy.apply_strategy)
+    begun = HELD_BEFORE in each.binding.metadata.annotations
+    return not begun and defaulted(each.binding.spec.apply_strategy) == wanted
 
 
 def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
@@ -45,21 +71,54 @@ def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
 
 def repaired(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
     """The outcomes of a look, with those of clusters where what a run gave them is applied once more, as it was changed
-    or is missing there. KubeFleet's member agents do so whatever the strategy."""
-    drifted = {name for name, each in looked.items() if each.changes}
+    or is missing there. KubeFleet's member agents do so whatever the strategy.
+
+    The look may be older than the ``plan``: a cluster that a run has given something else since is left alone.
+    """
+    still = clusters_to_look_at(plan) or frozenset()
+    drifted = {name for name, each in looked.items() if each.changes and name in still}
     return {**looked, **reach(drifted, True)} if drifted else looked
 
 
 def hand_over(
-    writer: Writer, placement: Document, keeper: Keeper, outcomes: Outcomes, now: datetime
-) -> PlacementStatus:
-    """Records which clusters are picked and which are to lose it, as the next run finds them, and the status,
-    which it gives. FleetError ``lease-lost``."""
+    session: Session,
+    writer: Writer,
+    placement: Document,
+    keeper: Keeper,
+    looked: Outcomes,
+    reach: Reach,
+    told: t.Callable[[], str],
+) -> HandOver:
+    """Repairs what runs have given; records which clusters are picked and which are to lose the placement, as the next
+    run finds them, and the status. ``told`` says why this apply is to end, empty if it is not.
+
+    FleetError ``lease-lost`` and those of the records, if no member was written.
+    """
     plan = writer.plan
+    outcomes = repaired(plan, looked, reach)
+    wrote = any(each.wrote or each.doubtful for each in outcomes.values())
+    try:
+        status, failed = _recorded(session, writer, placement, keeper, outcomes)
+    except FleetError as error:
+        if not wrote:
+            raise
+        return HandOver(outcomes=outcomes, problems=(unrecorded(plan.name, error, outcomes),), ended=error.code)
+    problems, came = failed.problems if failed else (), told() if outcomes is not looked else ""
+    if came:
+        problems = (*problems, cut_short(plan.name, came, outcomes))
+    return HandOver(outcomes=outcomes, status=status, problems=problems, ended=INTERRUPTED if came else "")
+
+
+def _recorded(
+    session: Session, writer: Writer, placement: Document, keeper: Keeper, outcomes: Outcomes
+) -> tuple[PlacementStatus, FleetError | None]:
+    plan, generation, now = writer.plan, placement["metadata"]["generation"], session.clock()
+    copy = StatusInNamespace.of(writer.records, session.hub is not None, plan.placement)
     journal = BindingJournal(writer.records, writer.lease, keeper.check_leases, plan, writer.recorded.bindings)
     journal.store(journal.state, in_flight=False)
-    generation = placement["metadata"]["generation"]
-    status = placement_status(plan, outcomes, plan.placement.status, generation, now, held_back(plan))
+    previous = plan.placement.status
+    status = placement_status(plan, outcomes, previous, generation, now, held_back(plan))
     keeper.check_leases()
+    status, failed = copy.written(status, previous, generation, now, writer.lease)
     writer.status(placement, status)
-    return status
+    return status, failed

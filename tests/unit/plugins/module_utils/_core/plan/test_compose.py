@@ -10,7 +10,12 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import UNSCHEDULED
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
+    BOUND,
+    HELD_BEFORE,
+    UNSCHEDULED,
+    ClusterResourceBinding,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.rollout_strategy import (
     ApplyStrategy,
 )
@@ -234,6 +239,29 @@ def test_too_many_losses_and_an_empty_pick_stop() -> None:
     lifted = plan(wanted(pick_all(affinity=require({"no": "where"}))), fleet, placed(pick_all(), fleet), FREE)
     assert [each.name for each in lifted.brakes if each.lifted] == ["max_removals", "allow_empty"]
     assert not any(each.stops for each in lifted.brakes)
+
+
+@pytest.mark.parametrize(("begun", "lost"), [((), 0), (("a", "b"), 2), (("a", "b", "c"), 3)])
+def test_who_was_picked_and_given_nothing_loses_nothing_but_who_was_only_begun_does(
+    begun: tuple[str, ...], lost: int
+) -> None:
+    """Where a first write was cut short nobody knows what is there."""
+    fleet = facts("a", "b", "c")
+    made = plan(wanted(pick_all()), fleet)
+    known = carried_out(made, failing=("a", "b", "c"))
+    bindings = tuple(
+        marked(each, made.resource_snapshot) if each.spec.target_cluster in begun else each for each in known.bindings
+    )
+    after = plan(wanted(pick_all(affinity=require({"no": "where"}))), fleet, replace(known, bindings=bindings))
+    (removals,) = (each for each in after.brakes if each.name == "max_removals")
+    assert removals.message.startswith(f"web: {lost} of {len(begun)} clusters would lose it")
+    assert removals.stops is (lost > 1)
+
+
+def marked(binding: ClusterResourceBinding, snapshot: str) -> ClusterResourceBinding:
+    """As it is recorded before the first write on its cluster."""
+    spec = replace(binding.spec, state=BOUND, resource_snapshot_name=snapshot)
+    return replace(binding, spec=spec, metadata=replace(binding.metadata, annotations={HELD_BEFORE: ""}))
 
 
 def test_eligibility_is_judged_at_the_facts_instant_and_their_age_now() -> None:
