@@ -45,7 +45,8 @@ def locked(
 
 
 def make_folder(path: Path, mode: int = 0o755) -> Path:
-    """Make ``path`` and its parents; FleetError ``unwritable-folder``."""
+    """Makes the folder ``path`` with ``mode``, less the umask, and its parents without it; gives ``path``. One that is
+    there keeps its mode. FleetError ``unwritable-folder``."""
     try:
         with writing(path):
             path.mkdir(mode=mode, parents=True, exist_ok=True)

@@ -129,7 +129,7 @@ class Outcomes:
 
     @property
     def changed(self) -> bool:
-        """Whether any cluster was changed, or would be."""
+        """Whether any cluster was changed, or would be; what was done to those with an error before does not count."""
         return any(one.changed for one in self.outcomes.values())
 
 

@@ -67,7 +67,8 @@ def unseen(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list
 
 def plan_diff(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[dict[str, str]]:
     """For Ansible's ``--diff``, rows of ``before_header``, ``after_header``, ``before`` and ``after``: the clusters
-    before and after, then each object with its fields, equal changes of clusters together."""
+    before and after, also where none changes, then each object with its fields, equal changes of clusters together.
+    At most ``OBJECTS`` objects of these, ``FIELDS`` fields of each, and nothing tells how many there are besides."""
     shown = [_diff(plan.name, _clusters(plan, "gained"), _clusters(plan, "lost"))]
     groups: dict[str, tuple[list[str], tuple[ObjectChange, ...]]] = {}
     for name, outcome in sorted(outcomes.items()):

@@ -36,8 +36,8 @@ _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journa
 
 
 def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
-    """A line for each act in the order given, with when, who, what and to what, and what is to be said of it below; a
-    sentence where there is none."""
+    """A header, and a line for each act in the order given, with when, who, what and to what, and what is to be said of
+    it below; a sentence where there is none."""
     if not rows:
         return ["nothing is recorded of that"]
     header = _line("WHEN", "WHO", "WHAT", "TO")

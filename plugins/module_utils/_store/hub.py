@@ -214,7 +214,7 @@ class HubRecords:
             "type": type,
             "reason": reason,
             "action": reason,
-            "message": message.encode()[:_MESSAGE_BYTES].decode(errors="ignore"),
+            "message": message.encode(errors="replace")[:_MESSAGE_BYTES].decode(errors="ignore"),
             "eventTime": write_time(now, MICROSECONDS),
             "reportingComponent": _OURS,
             "reportingInstance": _OURS,

@@ -123,7 +123,8 @@ def _migration(old: str, new: str, override: bool) -> Lint:
 
 
 def check_range(text: str) -> str:
-    """What is wrong with a range of addresses in CIDR form, IPv4 or IPv6; empty if nothing is."""
+    """What is wrong with a range of addresses in CIDR form, IPv4 or IPv6; empty if nothing is. An address alone is a
+    range of one, and bits behind the prefix may be set."""
     try:
         _range(text)
     except FleetError as error:

@@ -108,8 +108,8 @@ def pool_calendar(
 ) -> PoolCalendar:
     """A year of a pool's manifest from ``start``, an aware instant, on; less where its budgets change all the time
     (``MOST_CHANGES``). ``nodes`` None: ``ASSUMED_NODES``. ``where`` is told back. A manifest of which the budgets
-    cannot be read gives a calendar with ``problems``, which ends where it starts; what else is wrong with it is among
-    ``findings``."""
+    cannot be read gives a calendar with ``problems`` and no ``findings``, which ends where it starts; of any other all
+    that is wrong is among ``findings``."""
     examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
     metadata = document.get("metadata") if isinstance(document, t.Mapping) else None
     name = str((metadata or {}).get("name") or "")

@@ -40,7 +40,7 @@ class Overview:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The report as JSON data. ``letters`` and ``reasons`` are what the cells of placements stand for; a reason
-        goes on after the name of its cluster."""
+        goes on after the name of its cluster. ``since`` is None and ``changes`` empty: no earlier report is known."""
         reasons = Reasons()
         placements = [each.as_dict(reasons) for each in self.placements]
         supposed = None if self.supposed is None else [each.as_dict() for each in self.supposed]

@@ -95,8 +95,8 @@ class DriftKnown:
 
     @property
     def words(self) -> str:
-        """What has drifted, and as of when, such as ``2 objects drifted, looked at 2026-11-25T10:00:00Z``; nothing is
-        counted where nobody looked."""
+        """What has drifted, and as of when, such as ``2 objects drifted, looked at 2026-11-25T10:00:00Z``; only as of
+        when where nothing was found and nobody looked."""
         if not self.objects and not self.looked:
             return self.as_of
         found = f"{self.objects} object{'' if self.objects == 1 else 's'} drifted" if self.objects else "no drift"

@@ -56,7 +56,8 @@ class PlacementColumn:
     findings: tuple[Problem, ...] = ()
 
     def as_dict(self, reasons: Reasons) -> dict[str, t.Any]:
-        """The column as reports have it: ``cells`` has a letter for each cluster, ``why`` the number of its reason."""
+        """The column as reports have it: ``cells`` has a letter for each cluster, ``why`` the number of its reason
+        among ``reasons``, to which those are added that it lacks."""
         return {
             "name": self.name,
             "policy": self.policy,

@@ -113,7 +113,7 @@ class MemberToday:
     concerns: tuple[str, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The row as results have it; instants in RFC 3339, None where there is none."""
+        """The row as results have it; instants in RFC 3339, ``age`` in whole seconds, None where there is none."""
         ends = self.certificate
         return {
             "name": self.name,

@@ -158,8 +158,8 @@ def schedule(
 
     The policy is that of the placement; ``policy_snapshot`` names it, and bindings made for another snapshot are
     obsolete; ``index`` has the members, and the instant at which they are judged. ``upstream`` brings back all that
-    KubeFleet does by accident. FleetError ``missing-field`` if PickN names no number; with ``upstream`` that is the
-    ``error`` of what is returned.
+    KubeFleet does by accident. FleetError ``missing-field`` if PickN names no number; with ``upstream`` none is
+    raised: what a cycle fails of first, that or another, is the ``error`` of what is returned.
     """
     asked = SchedulingRequest(placement, policy_snapshot, index, upstream)
     before = tuple(bindings)

@@ -93,7 +93,7 @@ def _record_mark(session: Session, name: str, evacuated: bool) -> None:
     others = [each for each in spec.get("taints") or () if each.get("key") != EVACUATED]
     records.replace({**document, "spec": {**spec, "taints": [*others, *([encode(MARK)] if evacuated else [])]}})
     reason, text = ("Evacuated", "its placements go elsewhere") if evacuated else ("Readmitted", "placements may come")
-    records.event("MemberCluster", name, "Normal", reason, text, session.clock())
+    session.journal("MemberCluster", name, reason, text)
 
 
 def evacuated_names(clusters: t.Iterable[Record]) -> list[str]:

@@ -117,8 +117,8 @@ def record_begun(
     records: Records, rotation: NodeRotation, state: RotationState, origin: str, judged: Record | None
 ) -> NodeRotation:
     """Writes the rotation with its nodes over ``judged``: the record, or that there is none, of which the caller has
-    seen that nothing goes on. ``origin`` says who began it. FleetError ``conflict`` if somebody has written it since.
-    """
+    seen that nothing goes on. Only a new record gets its labels and annotations. ``origin`` says who began it.
+    FleetError ``conflict`` if somebody has written it since."""
     status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": encode(state)}
     metadata: Record = {"name": rotation.name}
     for key, value in (("labels", rotation.metadata.labels), ("annotations", rotation.metadata.annotations)):

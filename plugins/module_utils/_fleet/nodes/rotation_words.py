@@ -78,7 +78,7 @@ class RotationTelling:
                 self.say(f"{self.name}: looked at again at {write_time(until)}")
 
     def end(self, state: RotationState, why: str, now: datetime) -> None:
-        """Tells what still waits then; nothing of a rotation that is done."""
+        """Tells what still waits then, as ``waiting``; nothing of a rotation that is done."""
         if not state.done:
             self.waiting(state, None, now)
 

@@ -86,8 +86,9 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
 
 
 def with_changes(document: dict[str, t.Any], earlier: str) -> dict[str, t.Any]:
-    """The document of an overview with two keys more: ``since``, when the report in the file ``earlier`` was made, and
-    ``changes``, a row for each. FleetError ``report-missing``, ``report-invalid``, and those of ``checked_report``."""
+    """A copy of an overview's document in which ``since`` is when the report in the file ``earlier`` was made, and
+    ``changes`` has a row for each change. FleetError ``report-missing``, ``report-invalid``, and those of
+    ``checked_report``."""
     hint = "the first report of a fleet is made without the option since"
     old = checked_report(json_file(earlier, "report-missing", "report-invalid", hint), earlier)
     found = [each.as_dict() for each in changes(old, document)]

@@ -6,10 +6,12 @@ deleting them at its end. A record that would not change is not written."""
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ..._core.errors import FleetError
 from ..._core.objects.api_groups import PLACEMENT_API
 from ..._core.objects.placements.cluster_resource_placement import PlacementStatus
 from ..._core.objects.placements.key import CLEANUP
@@ -135,8 +137,9 @@ class Writer:
         return found
 
     def event(self, reason: str, message: str) -> None:
-        """Adds a line to the placement's journal, for people."""
-        self.records.event(self.plan.key.kinds.placement, self.plan.name, "Normal", reason, message, self.now)
+        """Adds a line to the placement's journal. It is for people: a line that cannot be kept stops nothing."""
+        with contextlib.suppress(FleetError):
+            self.records.event(self.plan.key.kinds.placement, self.plan.name, "Normal", reason, message, self.now)
 
     def forget(self, placement: Document) -> None:
         """Deletes what is left of a placement that has ended: its snapshots, then itself. Finalizers of others keep

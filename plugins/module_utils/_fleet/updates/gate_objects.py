@@ -207,9 +207,9 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
 
 
 def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
-    """The run as people are to see it: open gates that were approved or refused since it was conducted say so. An
-    approval that does not count, and a Gate that cannot be read, are left to whoever conducts. ``since`` as of
-    ``GateKeeper``."""
+    """The run as people are to see it: open gates that were approved or refused since it was conducted say so. Judged
+    without ``Terms``, for only whoever conducts has them; an approval that does not count even so, and a Gate that
+    cannot be read, are left to that one. ``since`` as of ``GateKeeper``."""
     answers: dict[str, Approval | str] = {}
     for placed in gates_of(run_of(run)):
         with contextlib.suppress(FleetError):

@@ -218,8 +218,8 @@ class MemberMonitor:
         found = in_parallel({member: self._observe(member) for member in new}, threads=len(new), deadline=left)
         silent = "its version was asked for, and there is no answer yet"
         for member in due:
-            answer = self._answer(member)
-            self._answers.pop(member, None)
+            at, late = self._answers.pop(member, (0.0, None))
+            answer = late if time.monotonic() < at + LATE else None
             found[member] = answer or found.get(member) or FleetError("timeout", silent, member)
         return found
 

@@ -141,7 +141,7 @@ class Connection:
 
     @property
     def where(self) -> str:
-        """What messages call this cluster."""
+        """What messages call this cluster: its ``name``, or the URL of the server where it has none."""
         return self.name or self.server
 
 

@@ -52,7 +52,8 @@ class Server:
 
 
 def server(setting: str) -> Server | None:
-    """That of ``FLEET_RELEASES``: empty, the address of a mirror, or ``off``, which is None; FleetError ``bad-option``.
+    """Where ``FLEET_RELEASES`` says that files are taken from: empty, from their publishers, the address of a mirror,
+    or ``off``, which is None. FleetError ``bad-option``.
 
     Unencrypted only from this machine, for whoever changes a file on the way would change its sum as well.
     """
@@ -61,15 +62,23 @@ def server(setting: str) -> Server | None:
         return None
     if not setting:
         return Server()
-    parts = urllib.parse.urlsplit(setting)
-    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    if not safe or not parts.hostname or parts.username is not None or parts.query or parts.fragment:
+    if not _is_mirror(setting):
         raise FleetError(
             "bad-option",
             "FLEET_RELEASES is neither off nor the https address of a mirror, without a user, a query or a fragment",
             "FLEET_RELEASES",
         )
     return Server(setting)
+
+
+def _is_mirror(setting: str) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(setting)
+        parts.port  # noqa: B018  # read for its ValueError
+    except ValueError:
+        return False
+    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    return bool(safe and parts.hostname) and parts.username is None and not (parts.query or parts.fragment)
 
 
 def text(place: str, of: Server) -> str:

@@ -76,8 +76,8 @@ class PoolAnswer:
 
     def as_dict(self, zone: tzinfo) -> dict[str, t.Any]:
         """As results have it: the allowance with member, pool and kind; ``binding_budgets`` counted from 1;
-        ``openings`` for our verbs and ``budget_openings`` by budgets alone. Instants are in UTC, and beside it in words
-        of the zone."""
+        ``openings`` for our verbs and ``budget_openings`` by budgets alone. Instants are in UTC, and but for those of
+        ``closed_by_fleet`` beside it in words of the zone."""
         change = self.change
         told = {key: each for key, each in self.allowance.as_dict().items() if key != "binding"}
         return {

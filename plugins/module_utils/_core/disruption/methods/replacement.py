@@ -59,9 +59,9 @@ def below(new: NewNode, price: float) -> NewNode | Dearer:
 
 
 def without_same_type(new: NewNode, going: t.Iterable[NodeCandidate]) -> NewNode | Dearer:
-    """The new node in place of several: none of a type that goes, unless it is cheaper than the cheapest node of that
-    type; or why it is no gain. A type whose nodes all have no known price counts as free, so that nothing is
-    cheaper."""
+    """The new node in place of several, or why it is no gain (``same-type``). If it may be of types that go, only those
+    of its types are left that are cheaper than the cheapest node of these. A type whose nodes all have no known price
+    counts as free, so that nothing is cheaper."""
     prices: dict[str, float] = {}
     for each in sorted(going, key=lambda one: one.price is None):
         if each.type is not None:

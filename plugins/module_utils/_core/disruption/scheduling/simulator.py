@@ -94,7 +94,8 @@ class Simulator:
 
     @cached_property
     def rooms(self) -> Rooms:
-        """The nodes that stay, with what is free on them; each simulation leaves them as they were."""
+        """The nodes that stay, with what is free on them; each simulation leaves them as they were. FleetErrors of
+        ``simulate``."""
         return Rooms(self._room(each) for each in self.staying)
 
     @cached_property

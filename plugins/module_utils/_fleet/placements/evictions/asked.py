@@ -98,7 +98,8 @@ def record_budgets(records: Records, wanted: Wanted) -> None:
     """Records the disruption budgets of the files, so that an eviction that is asked for elsewhere meets them too; one
     of that name from elsewhere is replaced.
 
-    Those recorded under the same ``source`` and no longer in it are deleted. Without ``source``: nothing.
+    Those recorded under the same ``source`` and no longer in it are deleted. Without ``source``: nothing. FleetError
+    ``conflict`` or ``already-exists`` if somebody writes one at the same time.
     """
     if not wanted.source:
         return
@@ -125,7 +126,8 @@ def record_budgets(records: Records, wanted: Wanted) -> None:
 def record_eviction(
     records: Records, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction, lease: Lease
 ) -> RequestedEviction:
-    """Records the eviction with its conditions, as a new record or over the one of ``asked``; gives it as it is now."""
+    """Records the eviction with its conditions, under the lease, as a new record or over the one of ``asked``, unless
+    that says so already; gives ``asked`` as it is now. FleetError ``lease-lost``, ``conflict``, ``already-exists``."""
     status = {"status": encode(eviction.status)}
     if asked.document is None:
         document = encode(replace(eviction, metadata=ObjectMeta(name=eviction.name)))

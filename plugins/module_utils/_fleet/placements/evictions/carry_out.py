@@ -310,7 +310,7 @@ def _told_of(work: _Evicting, placement: _Placement, cluster: str, verdict: Evic
         raise AssertionError("only of a placement that is there")
     name = document["metadata"]["name"]
     message = f"evicted from {cluster}: {verdict.message}"
-    records.event("ClusterResourcePlacement", name, "Normal", "PlacementEvicted", message, work.now)
+    work.session.journal("ClusterResourcePlacement", name, "PlacementEvicted", message)
     now = records.get("ClusterResourcePlacement", name)
     if now is None or placement.recorded.placement is None:
         return

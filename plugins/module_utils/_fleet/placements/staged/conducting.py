@@ -274,7 +274,8 @@ class _Conducted:
         return self._report(ending, steering, given, before)
 
     def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:
-        """Labels of clusters and answers to requests are read anew now and then, answers at once where one was due."""
+        """What the run is decided on now. Labels of clusters and answers to requests are read anew now and then,
+        answers at once where one was due. A request that counts for nothing is deleted, and that is told."""
         records, ground = self.session.records, self.laid.ground
         if self._looked is None or now >= self._looked + RELOAD:
             self._looked = now

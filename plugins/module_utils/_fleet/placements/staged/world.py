@@ -36,8 +36,8 @@ class SeenMembers:
     _known: dict[str, tuple[str, MemberCluster]] = field(default_factory=dict)
 
     def of(self, records: Records, names: t.Container[str]) -> tuple[MemberCluster, ...]:
-        """Those of these names that are in the fleet, with their labels; a run asks for the clusters of its bindings.
-        FleetError ``record-damaged``."""
+        """Those of these names that are in the fleet, by name, with their labels; a run asks for the clusters of its
+        bindings. FleetError ``record-damaged``."""
         found = []
         for each in records.list("MemberCluster"):
             name, version = each["metadata"]["name"], each["metadata"]["resourceVersion"]

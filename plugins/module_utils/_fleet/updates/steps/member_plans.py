@@ -45,7 +45,7 @@ def member_plans(
     """What would be done to the members that have not ended, as they were ``seen`` just now, the others as they were
     read last; None for a run that upgrades control planes alone, in one step each. A run that was not started has the
     images that would be fixed now. ``drivers`` are options of drivers, by name. FleetError ``record-damaged``,
-    ``bad-option``."""
+    ``duplicate-location``, ``bad-option``."""
     if not by_steps(run):
         return None
     records, now, names = session.records, session.clock(), run_of(run).unfinished

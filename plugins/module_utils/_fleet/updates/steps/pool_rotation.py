@@ -168,8 +168,8 @@ class PoolRotations:
 
 
 def behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
-    """Nodes of the step's pool that have an older version or image than it brings, or a version that cannot be read.
-    Nothing goes back."""
+    """Nodes of the step's pool that have an older version or image than it brings, or one that cannot be told, in the
+    member's order. Nothing goes back."""
     mine = (each for each in member.nodes if each.labels.get(pool_label(each.labels), "") == step.pool)
     return [each for each in mine if _older(each, step)]
 

@@ -295,7 +295,15 @@ def test_proxies_of_the_environment_are_asked(place: Place, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    "setting", ["http://mirror.example", "ftp://mirror.example", "mirror.example", "https://me:secret@mirror.example"]
+    "setting",
+    [
+        "http://mirror.example",
+        "ftp://mirror.example",
+        "mirror.example",
+        "https://me:secret@mirror.example",
+        "https://[x",
+        "https://mirror.example:abc",
+    ],
 )
 def test_an_address_that_is_not_safe_is_refused(place: Place, monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
     monkeypatch.setenv("FLEET_RELEASES", setting)
