@@ -70,7 +70,7 @@ class ActionModule(Verb):
             state, records = options["state"], session.records
             told = Telling(session=session, run=run_of, options=options)
             if state == "absent":
-                gone = absent(records, name, options["force"], write)
+                gone = absent(session, name, options["force"], write)
                 return Answer(changed=deleted(session, name, gone, write), data={"name": name})
             if state == "stopped":
                 return _answer(stopped(session, name, write), told)

@@ -48,13 +48,22 @@ def check_extra_variables(task_path: str, loader: DataLoader) -> None:
         return
     file = _file(task_path)
     given = load_extra_vars(loader)
-    mine = given.get(OURS_TO_LIST) or ()
+    mine = _listed(given.get(OURS_TO_LIST))
     names = [str(each) for each in given if not str(each).startswith(_OF_RUNNERS) and each not in mine]
     started = [str(each) for each in context.CLIARGS.get("args") or ()]
     alone = bool(started) and all(each.startswith(COLLECTION) for each in started)
     problems = unknown(known(file), names, alone, passed_as(file))
     if problems:
         raise FleetError.of(problems)
+
+
+def _listed(names: t.Any) -> list[t.Any]:
+    """Names given as a list, or as a text with spaces or commas between them. FleetError ``bad-option``."""
+    if isinstance(names, str):
+        return names.replace(",", " ").split()
+    if isinstance(names, list) or not names:
+        return names or []
+    raise FleetError("bad-option", "a list of names is wanted", OURS_TO_LIST)
 
 
 def is_of_ours(task_path: str) -> bool:

@@ -9,6 +9,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from .._core.objects.identity import ObjectId
 from .._core.values.parts import (
     mapping,
     name,
@@ -78,6 +79,25 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
         raise ApiError("server-error", away, client.server_name, "see kubectl get apiservices")
     unknown = f"this cluster has no kind {kind} in {api_version}"
     raise ApiError("unknown-kind", unknown, client.server_name, "install its CustomResourceDefinition first")
+
+
+def resource_of(client: KubeClient, each: ObjectId) -> Resource:
+    """The resource of an object that may be there already: as of ``resource_for``, or, where its version is not served
+    any more, in the preferred one of those that are. ApiError as of ``resource_for``."""
+    try:
+        return resource_for(client, each.api_version, each.kind)
+    except ApiError as error:
+        if error.code != "unknown-kind":
+            raise
+        known: _Known = client.discovered
+        for one in known.found.lists:
+            if (one.group, one.kind) == (each.group, each.kind):
+                return one
+        stale = sorted(version for version in known.found.stale if version.partition("/")[0] == each.group)
+        if stale:
+            away = f"the API server behind {stale[0]} does not answer, so {each.kind} is not known at present"
+            raise ApiError("server-error", away, client.server_name, "see kubectl get apiservices") from None
+        raise
 
 
 def discover(client: KubeClient, path: str = "/apis") -> Discovered:

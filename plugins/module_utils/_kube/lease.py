@@ -121,7 +121,10 @@ def acquire(
         except ApiError as error:
             if error.code != "not-found":
                 raise
-            return _create(client, namespace, name, holder, ttl, now)
+            made = _create(client, namespace, name, holder, ttl, now)
+            if made is None:
+                continue
+            return made
         server_now = answer.date or now
         _refuse_if_held(client, current, holder, now, server_now, sighting)
         epoch = lease_form(current).epoch + 1
@@ -171,7 +174,8 @@ def release(client: KubeClient, lease: KubeLease) -> bool:
     return True
 
 
-def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int, now: datetime) -> KubeLease:
+def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int, now: datetime) -> KubeLease | None:
+    """None where somebody else has made it meanwhile, and it is free again."""
     server_now = client.send("GET", "/version").date or now
     body = {
         "apiVersion": _RESOURCE.api_version,
@@ -187,6 +191,8 @@ def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int
             raise
     current = an_object(client.get(one), f"GET {one}", client)
     _refuse_if_held(client, current, holder, now, server_now, None)
+    if lease_form(current).holder != holder:
+        return None
     return _lease(client, current, f"GET {one}")  # our own, made by a request whose answer was lost
 
 

@@ -78,7 +78,15 @@ def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
 
 def with_weekdays(text: str) -> str:
     """The text with instants in RFC 3339, of UTC and to the second, as people read them."""
-    return _INSTANT.sub(lambda found: write_local(parse_time(found.group()), UTC), text)
+    return _INSTANT.sub(lambda found: _as_read(found.group()), text)
+
+
+def _as_read(text: str) -> str:
+    """What only looks like an instant, in words of others, stays as it is."""
+    try:
+        return write_local(parse_time(text), UTC)
+    except ValueError:
+        return text
 
 
 def _answer(foreseen: Forecast, gated: bool) -> str:

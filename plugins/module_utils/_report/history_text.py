@@ -115,7 +115,8 @@ def _line(when: str, who: str, what: str, about: str) -> list[str]:
 def _rows(rows: t.Iterable[HistoryRow]) -> t.Iterator[list[str]]:
     for row in rows:
         found = row.as_dict() | {"members": " ".join(row.members), "member_count": row.member_count or ""}
-        yield [in_line(str(found[name]), 4_000) for name in FIELDS]
+        texts = [str(found[name]) for name in FIELDS]
+        yield [in_line(each, max(4_000, len(each))) for each in texts]
 
 
 def _csv(rows: t.Sequence[HistoryRow]) -> str:

@@ -140,10 +140,10 @@ def _make(path: Path) -> None:
     """An empty file for this user only, and its folder. A folder of our own name keeps itself out of Git."""
     if path.exists():
         return
-    new_folder = not path.parent.exists()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if new_folder and path.parent.name == ".gitops-fleet":
-        (path.parent / ".gitignore").write_text("*\n", encoding="ascii")
+    ignored = path.parent / ".gitignore"
+    if path.parent.name == ".gitops-fleet" and not (ignored.exists() and ignored.stat().st_size):
+        ignored.write_text("*\n", encoding="ascii")
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import MemberStep
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.applyset import PART_OF_LABEL, parent_name
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
 from small_fleet import PARENTS, Document, Fleet, codes, conditions
 
@@ -149,6 +149,19 @@ def test_take_over_never(file_fleet: Fleet) -> None:
     assert step(refused, file_fleet).reason == "NotTakenOver" and file_fleet.holders() == []
     row = refused.statuses[file_fleet.name].placement_statuses[0]
     assert {each.condition.reason for each in row.failed_placements if each.condition} == {"NotTakenOver"}
+
+
+def test_a_placement_that_was_refused_leaves_nothing_behind_and_can_be_made_again(file_fleet: Fleet) -> None:
+    there_before(file_fleet)
+    file_fleet.place(strategy={"whenToTakeOver": "Never"})
+    parent = f"{PARENTS}/{parent_name(file_fleet.name)}"
+    file_fleet.apply()
+    assert file_fleet.holders() == [] and file_fleet.servers["m1"].get(parent) is not None
+    assert not file_fleet.end().problems
+    assert file_fleet.servers["m1"].get(parent) is None
+    file_fleet.servers["m1"].finish_namespaces()
+    file_fleet.place()
+    assert not file_fleet.apply().problems and file_fleet.holders() == ["m1"]
 
 
 def test_an_object_with_another_owner_needs_consent(file_fleet: Fleet) -> None:

@@ -69,7 +69,7 @@ class DriftLook:
 class DriftKnown:
     """What is known of drift in some ``places``, of which ``looked`` were looked at. ``objects`` are not as placed,
     ``seen`` is when the oldest of that was observed; ``objects`` is None where nothing was found and not all was looked
-    at. ``applied`` is when an apply was there last, as far as that is recorded.
+    at. ``looked_at`` is when somebody looked, and ``applied`` when an apply was there last, as far as that is recorded.
     """
 
     places: int = 0
@@ -77,6 +77,7 @@ class DriftKnown:
     objects: int | None = None
     seen: datetime | None = None
     applied: datetime | None = None
+    looked_at: datetime | None = None
 
     @property
     def as_of(self) -> str:
@@ -86,9 +87,9 @@ class DriftKnown:
         last = f"not looked since the last apply at {_time(self.applied)}"
         unseen = last if self.applied else "never looked"
         if self.looked == self.places:
-            return f"looked at {_time(self.seen)}"
+            return f"looked at {_time(self.looked_at)}"
         if self.looked:
-            return f"{self.looked} of {self.places} places looked at {_time(self.seen)}; elsewhere {unseen}"
+            return f"{self.looked} of {self.places} places looked at {_time(self.looked_at)}; elsewhere {unseen}"
         if self.objects:
             return f"seen by an apply{f' at {_time(self.seen)}' if self.seen else ''}, not looked since"
         return unseen
@@ -216,6 +217,7 @@ def _known(
         objects=objects if objects or looked == len(mine) > 0 else None,
         seen=min(instants, default=None),
         applied=max(unseen, default=None),
+        looked_at=at if looked else None,
     )
 
 

@@ -106,7 +106,12 @@ def history(
     """The acts that are wanted, the newest last. ``told`` is what other records tell, which counts where no entry tells
     the same; ``holders`` are those who have a lease now, so that what they have begun goes on."""
     rows = _paired(sorted(entries, key=lambda each: each.name), holders)
-    rows += [each for each in told if not _is_known(each, rows)]
+    about: dict[tuple[str, str, str], list[HistoryRow]] = {}
+    for row in rows:
+        about.setdefault((row.kind, row.name, row.action), []).append(row)
+    rows += [
+        each for each in told if not any(_same(each, row) for row in about.get((each.kind, each.name, each.action), ()))
+    ]
     return tuple(sorted(filter(_taken(wanted), rows), key=lambda row: (row.at, row.source != RECORD, row.entry)))
 
 
@@ -166,14 +171,10 @@ def _open(row: HistoryRow, held: bool) -> HistoryRow:
     return replace(row, outcome=GOING_ON if held else NOT_ENDED)
 
 
-def _is_known(told: HistoryRow, rows: t.Iterable[HistoryRow]) -> bool:
-    """Whether an entry tells the same: the same action on the same object, with one of the marks, if there are any, as
-    a word of its own; and by the same, where the record names somebody, so that no entry hides who that was."""
-    return any((row.kind, row.name) == (told.kind, told.name) and _same(told, row) for row in rows)
-
-
 def _same(told: HistoryRow, row: HistoryRow) -> bool:
-    if row.action != told.action or told.by not in (row.by, NOBODY):
+    """Whether the entry tells the same, of the same action on the same object: with one of the marks, if there are any,
+    as a word of its own; and by the same, where the record names somebody, so that no entry hides who that was."""
+    if told.by not in (row.by, NOBODY):
         return False
     if not told.marks:
         return True

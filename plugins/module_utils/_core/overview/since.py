@@ -74,7 +74,10 @@ def changes(old: Report, new: Report) -> t.Iterator[Change]:
     looked = {each["name"]: each.get("drift") or {} for each in new["clusters"]}
     for key in sorted({*drifted, *drifts}):
         if key not in drifts:
-            again = "is as placed again" if _known_of(key[0], drifted[key], looked) else "has not been looked at since"
+            again = "is not placed there any more"
+            if key[0] in holds.get(key[1], ()):
+                known = _known_of(key[0], drifted[key], looked)
+                again = "is as placed again" if known else "has not been looked at since"
             yield Change("drift", key[0], f"{key[2]} of {key[1]}: {key[3] or 'it'} {again}")
         elif key not in drifted:
             row = drifts[key]

@@ -140,7 +140,7 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
         return other
     if not row.by:
         due = _due(row, gate)
-        return "" if due is not None and due <= now else "its time has not come"
+        return "" if due is not None and due <= now + CLOCK_SKEW else "its time has not come"
     if gate.status.state != COMPLETED:
         return f"its Gate is {gate.status.state}"
     found = judged_approval(gate, place, court, now, used=True)

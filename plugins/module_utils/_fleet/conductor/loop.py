@@ -267,7 +267,7 @@ class Conductor(t.Generic[S, X, A]):
     def _tick(self, now: datetime) -> Ending[S] | None:
         self._record(now)  # first of all: events that nobody takes would make every wait end at once
         self._keep_leases(now)
-        if now >= self._loaded + RELOAD:
+        if not timedelta(0) <= now - self._loaded < RELOAD:  # a clock that is set back delays nothing
             self.journal.load()
             self._loaded = now
         out_of_time = self._limits.time_limit is not None and now >= self._began + self._limits.time_limit
@@ -327,7 +327,7 @@ class Conductor(t.Generic[S, X, A]):
             self.journal.note(change)
 
     def _keep_leases(self, now: datetime) -> None:
-        if now >= self._renewed + timedelta(seconds=LEASE_SECONDS / 3):
+        if not timedelta(0) <= now - self._renewed < timedelta(seconds=LEASE_SECONDS / 3):
             self.journal.renew()
             self._renewed = now
         self._steering.keep(self.journal.state, now)

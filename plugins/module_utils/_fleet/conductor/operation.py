@@ -129,6 +129,8 @@ Last = t.Union[Ended, Blocked, Paused]  # noqa: UP007  # pylint takes the other 
 
 # Refusals of ``Driver.begin`` that pass by themselves.
 _BUSY = frozenset({"busy", "operation-in-progress"})
+# No answer, or none that says whether the request was carried out.
+_UNANSWERED = frozenset({"unreachable", "timeout", "bad-answer", "server-error", "too-many-requests"})
 
 
 class Closed(Exception):
@@ -234,7 +236,8 @@ class Operation:
         return self.teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
-        """Begins it and follows it to its end. FleetError of ``Driver.begin``, but for those that say it is busy.
+        """Begins it and follows it to its end. FleetError of ``Driver.begin``, but for those that say it is busy, or
+        that there was no answer: then its driver is asked whether it was begun.
 
         A subject that does not answer or is busy gives Blocked; one with nothing to do is Skipped, one that must not
         make this step Failed. ``resumed``: its intent was recorded earlier. It is begun then only where it would be
@@ -275,10 +278,21 @@ class Operation:
         except FleetError as error:
             if error.code in _BUSY:
                 return self.teller.blocked(states.OPERATION_IN_PROGRESS, str(error))
-            raise
+            if error.code not in _UNANSWERED:
+                raise
+            return self._without_answer(error)
         self.begun = True
         self._refer(reference)
         return self._follow(self._poll())
+
+    def _without_answer(self, error: FleetError) -> Ended | Blocked:
+        """What was asked for may have been begun all the same; where its driver sees that it was not, it is tried
+        again later."""
+        progress = self._poll()
+        if progress.state == NOT_BEGUN:
+            return self.teller.blocked(states.UNREACHABLE, str(error))
+        self.begun = True
+        return self._follow(progress)
 
     def _follow(self, progress: OperationProgress) -> Ended:
         while progress.state == IN_PROGRESS:

@@ -106,6 +106,10 @@ def start(folder: Path, request: Request) -> str:
         if not alive:
             break
         time.sleep(_PAUSE)
+    processes.stop([started])
+    there = _process_of(folder)
+    if there is not None:
+        return there.reference
     raise FleetError("cannot-start", f"the operation did not start: {output(folder)}", str(folder))
 
 

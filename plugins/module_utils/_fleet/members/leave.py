@@ -22,6 +22,7 @@ from ..audit.evidence import Deed, attested
 from ..conductor.interrupts import Interrupts
 from ..keeping import Keeper
 from ..leases import leaving_lease
+from ..nodes.other_rotations import in_hand
 from ..placements.look import Writing, settled
 from ..placements.on_member.member_apply import (
     MemberProgress,
@@ -92,7 +93,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     _check_brakes(records, names, doubles, wish)
     asked = {name: members[name].fleet for name in names if name not in doubles}
     with open_clients(session, asked, strict=True) as clients:
-        ours = {(str(PlacementKey.of_record(each)), each["metadata"]["uid"]) for each in all_placements(records)}
+        ours = _placements(records)
         looked = in_parallel({name: _emptied(clients, name, wish, ours) for name in asked})
         unreachable = [name for name in asked if isinstance(looked[name], FleetError)]
         damaged: tuple[Problem, ...] = ()
@@ -119,6 +120,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             leases = _taken(records, keeper, names, looked)
             _refuse_busy(records, names)
             _check_brakes(records, names, doubles, wish)
+            ours = _placements(records)
             writing = Writing(permit=keeper.check, say=session.say)
             testimony = stack.enter_context(
                 attested(session, _deed(names, wish, _any_holds(records, names)), write=bool(names))
@@ -136,7 +138,13 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             outcome = DONE if not failed else PARTIAL if gone else FAILED
             testimony.end(outcome, str(failed[0]) if failed else "", gone)
     stayed = tuple(name for name in doubles if name in gone)
-    return replace(found, left=gone, outcomes=_outcomes(done), doubles=stayed, failed=failed)
+    others = {**found.others, **_others(done)}
+    return replace(found, left=gone, outcomes=_outcomes(done), doubles=stayed, others=others, failed=failed)
+
+
+def _placements(records: Records) -> set[tuple[str, str]]:
+    """All that are recorded, each with its uid."""
+    return {(str(PlacementKey.of_record(each)), each["metadata"]["uid"]) for each in all_placements(records)}
 
 
 def _deed(names: t.Sequence[str], wish: LeaveRequest, holding: bool) -> Deed:
@@ -260,9 +268,16 @@ def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container
 
 def _refuse_busy(records: Records, names: t.Iterable[str]) -> None:
     hint = "conduct its run to the end of this upgrade, then let the member go"
-    members = (each for each in (records.get("FleetMember", name) for name in names) if each is not None)
+    leaving = tuple(names)
+    members = (each for each in (records.get("FleetMember", name) for name in leaving) if each is not None)
     found = operations_in_flight(records, members)
     problems = [Problem("member-busy", f"{each} is in flight", name, hint) for name, each in found.items()]
+    for node in in_hand(records):
+        name, _slash, node_name = node.name.partition("/")
+        if name in leaving:
+            text = f"rotation {node.rotation} has node {node_name} in hand"
+            hint = f"carry rotation {node.rotation} on, or stop it, until that has ended, then let the member go"
+            problems.append(Problem("member-busy", text, name, hint))
     if problems:
         raise FleetError.of(problems)
 

@@ -100,8 +100,10 @@ class UpgradeLeases:
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
         """For members in flight: renews what is due, and takes what could not be had before, in at most ``DEADLINE``
         seconds. What fails is said or tried again, and never raised."""
-        due = [name for name in members if now >= self._tried.get(name, now) and self._is_due(name)]
-        self._tried |= dict.fromkeys(due, now + AGAIN)
+        # A clock that is set back delays nothing.
+        recent = {name for name, tried in self._tried.items() if timedelta(0) <= now - tried < AGAIN}
+        due = [name for name in members if name not in recent and self._is_due(name)]
+        self._tried |= dict.fromkeys(due, now)
         in_parallel({name: self._renewal(name) for name in due}, deadline=DEADLINE)
 
     def inherit(self, member: str) -> None:
@@ -122,6 +124,14 @@ class UpgradeLeases:
             kept = self._kept.pop(member, None)
             if kept is not None:
                 kept.release()
+
+    def forget(self, member: str) -> None:
+        """Keeps it no longer, and leaves it on a member whose upgrade goes on until its time is over."""
+        self._inherited.discard(member)
+        self._tried.pop(member, None)
+        with self._locks[member]:
+            self._without.discard(member)
+            self._kept.pop(member, None)
 
     def clear(self, member: str) -> None:
         """Gives up what an earlier conductor of the run left there."""

@@ -81,6 +81,11 @@ class OfferJudge:
         return replace(found, skip=MemberBlocker(reason=VERSION_NOT_AVAILABLE, message=words), fail=None)
 
 
+def _is_over(since: datetime, span: timedelta, now: datetime) -> bool:
+    """Whether so much time has gone by; also where the clock was set back, which is to delay nothing."""
+    return not timedelta(0) <= now - since < span
+
+
 @dataclass
 class MemberMonitor:
     """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
@@ -115,9 +120,9 @@ class MemberMonitor:
         """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
         again are forgotten. FleetError ``record-damaged``. Called once in each turn of the conductor."""
         self._until = time.monotonic() + LOOKING
-        if self._listed is None or now >= self._listed + LIST_AFTER:
+        if self._listed is None or _is_over(self._listed, LIST_AFTER, now):
             self._list(now)
-        for name in [name for name, at in self._again.items() if now >= at]:
+        for name in [name for name, at in self._again.items() if _is_over(at - LOOK_AGAIN, LOOK_AGAIN, now)]:
             del self._again[name]
             self._found.pop(name, None)
             if name in self.views:
@@ -183,8 +188,10 @@ class MemberMonitor:
         of the run: what its earlier conductors did not live to give up goes too."""
         for member, (operation, lease) in list(self._claims.items()):
             if in_flight.get(member) != operation:
-                if self.leases:
+                if self.leases and member in self.views:
                     self.leases.release(member)
+                elif self.leases:  # it left in flight, and its upgrade goes on
+                    self.leases.forget(member)
                 unclaim(self.records, member, operation, lease)
                 del self._claims[member]
         for member, (mark, left) in list(self._left.items()):
@@ -206,7 +213,7 @@ class MemberMonitor:
         due = [
             each.member
             for each in begins
-            if each.member in self.drivers and now >= self._seen.get(each.member, now - FRESH) + FRESH
+            if each.member in self.drivers and _is_over(self._seen.get(each.member, now - FRESH), FRESH, now)
         ]
         return self._answered(due)
 

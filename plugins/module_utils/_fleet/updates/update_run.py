@@ -6,6 +6,7 @@ it. Carrying them on is the conductor's."""
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -29,8 +30,9 @@ from ..._core.values.update_states import (
     TARGET_TYPES,
     TERMINAL,
 )
-from ..._store.records import Record, Records, replaced
+from ..._store.records import Lease, Record, Records, replaced
 from ..audit.update_runs import commanded
+from ..leases import acquire
 from ..nodes.sources import KIND as ROTATION
 from ..recorded import recorded
 from ..session import Session
@@ -44,6 +46,7 @@ from .run_record import proven, read_run, run_document
 from .sources import UpdateManifests
 
 _ATTEMPTS = 10
+DELETION_SECONDS = 60
 
 
 def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], write: bool, who: str = "") -> Outcome:
@@ -193,16 +196,45 @@ def _nowhere(error: FleetError, given: UpdateManifests) -> FleetError:
     return FleetError(error.code, error.message, error.where, f"{error.hint}; {there}")
 
 
-def absent(records: Records, name: str, force: bool, write: bool) -> bool:
+def absent(session: Session, name: str, force: bool, write: bool) -> bool:
     """Deletes the run with its gates and the rotations of its node pools; whether there was one to delete. What is in
     flight goes on unobserved, and nodes that are cordoned stay so, which ``force`` has to say is meant; so has it of a
-    run that cannot be read.
+    run that cannot be read, or is being conducted.
 
-    The run itself goes last. FleetError ``run-in-flight``, ``record-damaged``. Without ``write`` nothing is deleted.
+    The run itself goes last. FleetError ``run-in-flight``, ``record-damaged``, ``lease-held``. Without ``write``
+    nothing is deleted.
     """
+    records = session.records
+    there = _deletable(records, name, force) is not None
+    if not there or not write:
+        return there
+    lease = None if force else acquire(records, f"run/{name}", session.holder, DELETION_SECONDS)
+    try:
+        # Whoever conducts it stores what is begun under this lease.
+        state = _deletable(records, name, force)
+        if state is not None:
+            _delete(records, name, state, lease)
+        return state is not None
+    finally:
+        if lease is not None:
+            with contextlib.suppress(FleetError):
+                records.release(lease)
+
+
+def _delete(records: Records, name: str, state: RunState, lease: Lease | None) -> None:
+    for gate in records.list(GATE, {RUN_LABEL: name}):
+        records.delete(GATE, gate["metadata"]["name"], lease=lease)
+    for rotation in records.names(ROTATION):
+        if rotation.startswith(operations_of(state)):
+            records.delete(ROTATION, rotation, lease=lease)
+    records.delete(KIND, name, lease=lease)
+
+
+def _deletable(records: Records, name: str, force: bool) -> RunState | None:
+    """The run's state, None where there is no run."""
     document = records.get(KIND, name)
     if document is None:
-        return False
+        return None
     try:
         state = run_of(recorded(UpdateRun, document))
     except FleetError:
@@ -214,14 +246,7 @@ def absent(records: Records, name: str, force: bool, write: bool) -> bool:
     if flying and not force:
         hint = "stop it and conduct it to its end, or say force: true; the upgrades go on unobserved then"
         raise FleetError("run-in-flight", f"upgrades are in flight: {', '.join(flying)}", name, hint)
-    if write:
-        for gate in records.list(GATE, {RUN_LABEL: name}):
-            records.delete(GATE, gate["metadata"]["name"])
-        for rotation in records.names(ROTATION):
-            if rotation.startswith(operations_of(state)):
-                records.delete(ROTATION, rotation)
-        records.delete(KIND, name)
-    return True
+    return state
 
 
 def _commanded(

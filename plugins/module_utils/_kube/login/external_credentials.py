@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import threading
+import time
 import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -29,7 +30,7 @@ from .expiry import certificate_ends, token_ends
 from .kubeconfig import as_json
 from .plugin_run import PluginFailed, run_plugin
 
-PLUGIN_SECONDS = 60.0
+PLUGIN_SECONDS, FAILED_SECONDS = 60.0, 10.0
 _EARLY = timedelta(minutes=1)
 _EXTENSION = "client.authentication.k8s.io/exec"
 _USED = ("apiVersion", "args", "env", "interactiveMode")
@@ -38,10 +39,13 @@ _AT_ONCE = threading.BoundedSemaphore(8)
 
 @dataclass
 class _Slot:
-    """Credentials of one command; its lock keeps a thousand clusters with the same command from starting it each."""
+    """Credentials of one command; its lock keeps a thousand clusters with the same command from starting it each, and
+    so does its ``failure`` for ``FAILED_SECONDS``."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     credential: Credential | None = None
+    failure: FleetError | None = None
+    failed_at: float = 0.0
 
 
 _slots: dict[str, _Slot] = {}
@@ -60,14 +64,22 @@ def _good(credential: Credential | None) -> bool:
 
 
 def _from_slot(key: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
-    """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread."""
+    """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. A failure is
+    that of all who ask soon after it."""
     slot = _slot(key)
     held = slot.credential
     if held is not None and held != refused and _good(held):
         return held
     with slot.lock:
         if slot.credential is None or slot.credential == refused or not _good(slot.credential):
-            slot.credential = make()
+            if slot.failure is not None and time.monotonic() < slot.failed_at + FAILED_SECONDS:
+                raise FleetError.of(slot.failure.problems)
+            slot.failure = None
+            try:
+                slot.credential = make()
+            except FleetError as error:
+                slot.failure, slot.failed_at = error, time.monotonic()
+                raise
         return slot.credential
 
 

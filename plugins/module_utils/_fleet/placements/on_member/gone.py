@@ -13,7 +13,7 @@ from ...._core.objects.identity import ObjectId
 from ...._core.plan.member import NOT_GONE
 from ...._core.plan.outcome import ObjectFailure
 from ...._kube.client import KubeClient
-from ...._kube.discovery import resource_for
+from ...._kube.discovery import resource_of
 from ...._kube.documents import read_object
 from ...._kube.errors import ApiError
 
@@ -56,10 +56,10 @@ def wait_until_gone(
 
 
 def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
-    """The object as it is on the member, None if it is gone, or its kind is not served there. ApiError for every other
-    refusal."""
+    """The object as it is on the member, None if it is gone, or its kind is served there in no version. ApiError for
+    every other refusal."""
     try:
-        path = resource_for(client, each.api_version, each.kind).path(each.namespace, each.name)
+        path = resource_of(client, each).path(each.namespace, each.name)
         return read_object(client, path, each.kind)
     except ApiError as error:
         if error.code in GONE:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
 import typing as t
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +13,6 @@ from ...._core.cluster.silence import WHOLE_MEMBER
 from ...._core.foreign import in_data
 from ...._core.objects.identity import ObjectId
 from ...._core.objects.placements.rollout_strategy import ApplyStrategy
-from ...._core.objects.scopes import DEFINITION
 from ...._core.plan.changes import FieldChange
 from ...._core.plan.document import Rendered
 from ...._core.plan.member import (
@@ -34,20 +31,17 @@ from ...._core.resources.applyset import MANAGER, ApplySet, InventoryEntry
 from ...._core.resources.availability import NOT_YET, availability, lacking
 from ...._core.resources.comparison.compare import FieldDiff
 from ...._core.resources.comparison.ownership import FieldDrift
-from ...._core.values.parts import mapping, text
 from ...._kube.apply import apply_object
 from ...._kube.client import KubeClient
 from ...._kube.errors import ApiError
 from ...members.home import HOME, empty_home
 from ...members.member_lease import Keep
 from .diagnosis import diagnosed
-from .gone import GONE, wait_until_gone
+from .fresh_groups import FreshGroups
+from .gone import wait_until_gone
 from .member_parent import Parent
 from .object_writes import forces, write_object
 from .observe import Observed, observe, parent_version
-
-SERVED_SECONDS = 10.0
-
 
 Holding = t.Callable[[], t.ContextManager[Keep]]
 
@@ -224,10 +218,10 @@ def _anything_due(task: MemberTask, seen: Seen) -> bool:
     """Whether an object or the parent is to be written."""
     if task.reports_only:
         return False
-    recorded = seen.observed.recorded
-    wanted = replace(task.identity, inventory=_inventory(seen.observed, seen.steps, ()))
-    parent_due = not wanted.same_content(recorded) and not (task.leaving and not recorded)
-    return parent_due or bool(seen.to_do)
+    recorded, left = seen.observed.recorded, _inventory(seen.observed, seen.steps, ())
+    if task.leaving and not left:
+        return recorded is not None or bool(seen.to_do)  # a parent that would record nothing any more goes
+    return not replace(task.identity, inventory=left).same_content(recorded) or bool(seen.to_do)
 
 
 def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
@@ -252,13 +246,13 @@ def _carried_out(
     if to_do:
         parent.write(replace(task.identity, inventory=_intended(observed, to_do)), task.permit)
     failures = [*_refusals(seen.steps)]
-    defined = _defined(to_do)
+    fresh = FreshGroups(to_do)
     for step in to_do:
         task.permit()
         task.progress.underway = step.id
         try:
             work = partial(_carry_out, client, step, task, observed)
-            results[step.id] = _once_served(work, step.id.group in defined)
+            results[step.id] = fresh.served(step, work)
             task.progress.written.append(step.id)
         except ApiError as error:
             if error.code in WHOLE_MEMBER:
@@ -276,28 +270,6 @@ def _carried_out(
 
 def _say(task: MemberTask, line: str) -> None:
     task.say(f"{task.placement}: {task.cluster} {line}")
-
-
-def _defined(to_do: t.Iterable[MemberStep]) -> set[str]:
-    """API groups that get a definition in this very run; what a server will refuse defines none."""
-    defined = set()
-    for step in to_do:
-        if step.manifest is not None and (step.id.group, step.id.kind) == DEFINITION:
-            with contextlib.suppress(ValueError):
-                defined.add(text(mapping(step.manifest, "spec"), "group"))
-    return defined
-
-
-def _once_served(work: t.Callable[[], dict[str, t.Any]], fresh: bool) -> dict[str, t.Any]:
-    """Does the work; for a ``fresh`` group again for a while, as an API server serves a new kind a moment later."""
-    end = time.monotonic() + SERVED_SECONDS
-    while True:
-        try:
-            return work()
-        except ApiError as error:
-            if not fresh or error.code not in GONE or time.monotonic() > end:
-                raise
-        time.sleep(0.1)
 
 
 def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any]:

@@ -20,7 +20,7 @@ from ...._core.plan.member import (
 from ...._core.resources.applyset import MANAGER, PART_OF_LABEL
 from ...._kube.apply import apply_object, delete_object
 from ...._kube.client import KubeClient
-from ...._kube.discovery import resource_for
+from ...._kube.discovery import resource_of
 from ...._kube.errors import ApiError
 from .gone import GONE, live_object
 
@@ -72,7 +72,7 @@ def _written(client: KubeClient, step: MemberStep, seen: Live | None, force: boo
     if manifest is not None:
         metadata = {**metadata_of(manifest), **({"resourceVersion": version} if version else {})}
         return apply_object(client, {**manifest, "metadata": metadata}, MANAGER, force=force)
-    path = resource_for(client, step.id.api_version, step.id.kind).path(step.id.namespace, step.id.name)
+    path = resource_of(client, step.id).path(step.id.namespace, step.id.name)
     uid = str(metadata_of(seen or {}).get("uid", ""))
     if step.action == PRUNE:
         delete_object(client, path, uid=uid, resource_version=version)

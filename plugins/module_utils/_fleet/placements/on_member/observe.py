@@ -21,10 +21,10 @@ from ...._core.resources.applyset import (
     read_parent,
 )
 from ...._kube.client import KubeClient
-from ...._kube.discovery import resource_for
+from ...._kube.discovery import resource_of
 from ...._kube.documents import an_object, read_object
 from ...._kube.errors import ApiError
-from ...._kube.lists import list_objects
+from ...._kube.lists import read_list
 from ...._kube.paths import Resource
 
 NAMESPACES = ("v1", "Namespace")
@@ -69,13 +69,17 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
     selector = f"{PART_OF_LABEL}={applyset_id(placement)}"
     absent: set[str] = set()
     for (api_version, kind), ids in sorted(by_kind.items(), key=lambda each: (each[0] != NAMESPACES, each[0])):
-        resource = _resource(client, api_version, kind)
+        resource = _resource(client, ids[0])
         if resource is None:
             continue
+        if resource.api_version != api_version:  # what is to be written there is refused by the server
+            ids = [each for each in ids if each.key not in wanted]
         if held and len(ids) > 2:
             path = resource.path()
-            for item in list_objects(client, path, label_selector=selector):
-                live[_key_of(resource, item)] = an_object(item, f"GET {path}", client)
+            for item in read_list(client, path, label_selector=selector).items:
+                key = _key_of(resource, item)
+                if key in held or key in wanted:
+                    live[key] = an_object(item, f"GET {path}", client)
         for each in ids:
             if each.key not in live and each.namespace not in absent:
                 found = _get(client, resource, each)
@@ -107,7 +111,7 @@ def _parent(client: KubeClient, placement: str) -> dict[str, t.Any] | None:
 def applysets_on(client: KubeClient) -> tuple[ApplySet, ...]:
     """Every ApplySet of this collection on a member, of whatever records, in the order of placements. FleetError
     ``applyset-invalid``, or of the request."""
-    parents = list_objects(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap")
+    parents = read_list(client, PARENTS, label_selector=ID_LABEL, kind="ConfigMap").items
     return tuple(sorted((parsed_parent(each, client) for each in parents), key=lambda each: each.placement))
 
 
@@ -128,9 +132,9 @@ def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet
         ) from None
 
 
-def _resource(client: KubeClient, api_version: str, kind: str) -> Resource | None:
+def _resource(client: KubeClient, each: ObjectId) -> Resource | None:
     try:
-        return resource_for(client, api_version, kind)
+        return resource_of(client, each)
     except ApiError as error:
         if error.code == "unknown-kind":
             return None

@@ -40,6 +40,8 @@ def test_instants_of_a_forecast_have_their_weekday_once_a_day() -> None:
     (row,) = [line for line in lines if line.startswith("r  ")]
     assert re.fullmatch(r"r +Mon 2026-08-17 00:00 +00:\d\d +\d\d:\d\d", row), row
     assert with_weekdays("until 2026-08-18T01:00:00Z, or so") == "until Tue 2026-08-18 01:00 UTC, or so"
+    for none in ("frozen until 2026-11-31T00:00:00Z", "0000-00-00T00:00:00Z", "2026-02-30T24:00:00Z"):
+        assert with_weekdays(none) == none, "what only looks like an instant stays as it is"
     assert [line.split()[:3] for line in calendar_text([entry(T0, T0 + HOUR), entry(T0, None)])[1:]] == [
         ["Mon", "2026-08-17", "00:00"]
     ] * 2

@@ -37,8 +37,12 @@ function matrixPage(report, host) {
   return () => grid.draw();
 }
 
+function standingOf(placement, row) {
+  return Object.hasOwn(placement.standing, row.cluster.name) ? placement.standing[row.cluster.name] : undefined;
+}
+
 function interesting(only, placement, row) {
-  return only === "!" ? placement.standing[row.cluster.name] !== undefined : only.includes(placement.cells[row.at]);
+  return only === "!" ? standingOf(placement, row) !== undefined : only.includes(placement.cells[row.at]);
 }
 
 function placementColumn(report, placement) {
@@ -46,13 +50,13 @@ function placementColumn(report, placement) {
   return {
     placement, opens: true, title: placement.name, width: 34, about: `on ${counted(has, "cluster")}`,
     draw: (row) => element("span", { class: "mark", "aria-hidden": "true" }, MARKS[placement.cells[row.at]]),
-    label: (row) => `${placement.name} on ${row.cluster.name}: ${report.letters[placement.cells[row.at]]}${placement.standing[row.cluster.name] ? `, ${placement.standing[row.cluster.name][0]}` : ""}`,
-    style: (row) => `is-${placement.cells[row.at]} ${placement.standing[row.cluster.name] ? "odd" : ""}`,
+    label: (row) => `${placement.name} on ${row.cluster.name}: ${report.letters[placement.cells[row.at]]}${standingOf(placement, row) ? `, ${standingOf(placement, row)[0]}` : ""}`,
+    style: (row) => `is-${placement.cells[row.at]} ${standingOf(placement, row) ? "odd" : ""}`,
   };
 }
 
 function cellDetail(report, placement, row) {
-  const letter = placement.cells[row.at], standing = placement.standing[row.cluster.name];
+  const letter = placement.cells[row.at], standing = standingOf(placement, row);
   const wave = placement.waves.findIndex((each) => each.includes(row.cluster.name));
   return [
     element("h3", {}, `${placement.name} on ${row.cluster.name}`),

@@ -71,8 +71,9 @@ function ganttOf(report, run, rows) {
     const at = (text) => (text ? Date.parse(text) : null);
     const now = at(report.madeAt);
     const instants = rows.flatMap((row) => [row.start, row.end, row.due, row.expectedStart, row.expectedEnd, row.latestEnd].map(at)).filter((each) => each !== null);
-    const spread = Math.max(3600e3, Math.max(now, ...instants) - Math.min(now, ...instants));
-    const first = Math.min(now, ...instants) - spread / 40, last = Math.max(now, ...instants) + spread / 40;
+    const least = instants.reduce((one, other) => Math.min(one, other), now), most = instants.reduce((one, other) => Math.max(one, other), now);
+    const spread = Math.max(3600e3, most - least);
+    const first = least - spread / 40, last = most + spread / 40;
     const names = rows.map((row) => `${"\u2003".repeat(small ? 0 : Math.max(0, row.depth - 1))}${row.what === "gate" || row.what === "wait" ? "\u25c6 " : ""}${row.what === "member" || row.what === "node" ? "" : `${row.what} `}${barName(row, small)}`);
     const label = small ? 112 : 210;
     const zoomed = rows.length > SEEN_BARS;

@@ -78,6 +78,13 @@ def test_a_part_that_was_not_looked_at_is_named():
     )
 
 
+def test_the_look_is_dated_by_itself_and_not_by_what_an_apply_saw_before():
+    old = row("web", "a", seen=LOOKED - timedelta(days=1))
+    known = drift_known([old], PLACES, look(places={("web", "b")}))
+    assert known.whole.seen == old.seen
+    assert known.whole.words.startswith("1 object drifted, 1 of 3 places looked at 2026-03-02T08:00:00Z")
+
+
 def test_an_apply_after_the_look_counts_more():
     early = look(row("web", "a", looked=True), at=APPLIED - timedelta(hours=1))
     known = drift_known([], PLACES, early)

@@ -78,6 +78,12 @@ def test_what_a_look_has_found_is_gone_only_if_another_look_misses_it():
     assert told(recorded, report(clusters=places)) == [("drift", "a", f"{field} is as placed again")]
 
 
+def test_drift_of_what_is_placed_there_no_more_was_not_mended():
+    row = {"placement": "gone", "cluster": "a", "object": "Deployment web", "path": "/x", "live": "1", "placed": "3"}
+    field = "Deployment web of gone: /x"
+    assert told(report(drift=[row]), report()) == [("drift", "a", f"{field} is not placed there any more")]
+
+
 def test_runs_of_different_kinds_may_have_one_name():
     """In an older report every run is an update run."""
     rows = [{"kind": kind, "name": "r", "state": "Running", "progress": "1/3", "outcome": ""}

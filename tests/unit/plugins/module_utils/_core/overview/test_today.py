@@ -122,7 +122,7 @@ def test_a_certificate_of_which_nothing_is_known_is_none():
 
 
 def test_what_fails_what_drifted_and_what_is_in_flight():
-    drift = DriftKnown(places=1, looked=1, objects=2, seen=NOW)
+    drift = DriftKnown(places=1, looked=1, objects=2, seen=NOW, looked_at=NOW)
     row = seen(held=PlacementsHeld(holds=3, failing={"web": "not Applied"}), drift=drift, runs=("update run r",))
     assert row.concerns == ("placement-fails", "drifted") and row.runs == ("update run r",)
     assert seen(held=PlacementsHeld(holds=1, late={"web": "was not available yet"})).concerns == ("placement-late",)

@@ -144,7 +144,9 @@ def test_what_the_run_says_is_proven_by_the_gate():
     assert "does not count" in unproven(PASSED, gate(), PLACE, court(None, verified=True), NOW)
 
 
-@pytest.mark.parametrize("due, proven", [(NOW, True), (NOW + HOUR, False), (None, False)])
+@pytest.mark.parametrize(
+    "due, proven", [(NOW, True), (NOW + timedelta(seconds=5), True), (NOW + HOUR, False), (None, False)]
+)
 def test_the_clock_passes_what_is_due(due: t.Any, proven: bool):
     """By the object of the gate, whose spec nobody can change; not by what the run says of it."""
     clock = ScheduledStartProperties(

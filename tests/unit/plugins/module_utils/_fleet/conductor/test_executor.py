@@ -191,6 +191,16 @@ def test_a_driver_that_is_busy_is_asked_later():
     assert isinstance(event, Blocked) and event.reason == "OperationInProgress"
 
 
+@pytest.mark.parametrize("code", ["unreachable", "timeout", "server-error"])
+def test_what_had_no_answer_may_have_been_begun_and_is_followed_or_tried_again(code: str):
+    lost = FleetError(code, "the answer did not come")
+    end = ended(Scripted(begin_error=lost))
+    assert end.result == "Completed", "its driver sees it"
+    unseen = Scripted(begin_error=lost, polls=[OperationProgress(state=NOT_BEGUN)])
+    (event,) = carried_out(unseen)
+    assert isinstance(event, Blocked) and event.reason == "Unreachable" and unseen.calls[-1] == "poll"
+
+
 def test_a_refusal_of_the_driver_is_a_precondition():
     end = ended(Scripted(begin_error=FleetError("downgrade-refused", "never back")))
     assert (end.result, end.reason, end.version_before) == ("Failed", "PreconditionFailed", OLD)

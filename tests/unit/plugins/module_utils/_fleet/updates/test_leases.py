@@ -161,6 +161,25 @@ def test_a_lease_is_renewed_when_the_member_answers_again(member: Member) -> Non
     assert not member.kept[0].due and len(member.kept) == 1
 
 
+def test_a_clock_that_is_set_back_delays_no_renewal(member: Member) -> None:
+    """F7."""
+    found = leases(member)
+    found.claim("east")
+    member.kept[0].due, member.error = True, AWAY
+    found.renew(["east"], NOW)
+    member.error = None
+    found.renew(["east"], NOW - timedelta(hours=1))
+    assert not member.kept[0].due
+
+
+def test_one_that_left_in_flight_keeps_its_lease_until_that_is_over(member: Member) -> None:
+    found = leases(member)
+    found.claim("east")
+    found.forget("east")
+    found.release("east")
+    assert not member.kept[0].released
+
+
 def test_a_lost_lease_is_told_of_and_asked_for_again(member: Member) -> None:
     said: list[str] = []
     found = leases(member, said)

@@ -64,12 +64,28 @@ def test_a_run_takes_the_rotations_of_its_pools_with_it_and_no_others(records: R
     if not readable:
         records.replace({**stored, "status": {**stored["status"], "stages": "none"}})
         with pytest.raises(FleetError):
-            absent(records, "whole", force=False, write=True)
-    assert absent(records, "whole", force=True, write=False)
+            absent(session(records), "whole", force=False, write=True)
+    assert absent(session(records), "whole", force=True, write=False)
     assert records.names("NodeRotation") == {own, *others}
-    assert absent(records, "whole", force=True, write=True)
+    assert absent(session(records), "whole", force=True, write=True)
     assert records.names("NodeRotation") == others and not records.names("UpdateRun")
-    assert not absent(records, "whole", force=True, write=True)
+    assert not absent(session(records), "whole", force=True, write=True)
+
+
+def session(records: Records) -> Session:
+    return Session(records=records, holder="somebody", clock=now)
+
+
+def test_a_run_that_is_conducted_is_not_deleted_under_its_conductor(records: Records) -> None:
+    """What it begins between a look and the deletion would go on unobserved."""
+    define_run(records, "one", update_manifests([], [control_planes("one")], strict=False), write=True)
+    lease = records.acquire("run/one", "its conductor", 60)
+    with pytest.raises(FleetError) as held:
+        absent(session(records), "one", force=False, write=True)
+    assert held.value.code == "lease-held" and records.names("UpdateRun") == {"one"}
+    records.release(lease)
+    assert absent(session(records), "one", force=False, write=True) and not records.names("UpdateRun")
+    assert all(each.name != "run/one" for each in records.leases())
 
 
 def control_planes(name: str) -> dict[str, t.Any]:

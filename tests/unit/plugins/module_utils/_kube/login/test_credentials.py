@@ -375,6 +375,13 @@ def test_threads_that_need_the_same_plugin_wait_for_one_run(tmp_path):
     assert runs(tmp_path) == 1
 
 
+def test_threads_that_need_a_plugin_that_fails_have_its_failure_from_one_run(tmp_path):
+    """Each at its own time, a thousand clusters would wait for a thousand failures."""
+    source = plugin(tmp_path, "sleep 0.05\nexit 7")
+    found = in_parallel({str(i): source.get for i in range(16)})
+    assert {each.code for each in found.values()} == {"credentials-plugin"} and runs(tmp_path) == 1
+
+
 def test_at_most_eight_plugins_run_at_once(tmp_path):
     script = (
         f"touch {tmp_path}/now.$1; ls {tmp_path} | grep -c now >> {tmp_path}/seen; sleep 0.05; rm {tmp_path}/now.$1\n"

@@ -97,7 +97,7 @@ def test_every_need_has_its_words():
 def test_where_nobody_looked_no_number_stands():
     (line,) = (each for each in said(fleet_today([row("a")], UNSEEN)) if each.startswith("a "))
     assert line.endswith(" ?")
-    looked = DriftKnown(places=2, looked=2, objects=0, seen=NOW)
+    looked = DriftKnown(places=2, looked=2, objects=0, seen=NOW, looked_at=NOW)
     lines = said(fleet_today([row("a", drift=looked)], looked))
     assert lines[-2].endswith(" 0") and "no drift, looked at" in " ".join(" ".join(lines).split())
     assert said(fleet_today([row("a", drift=DriftKnown())], DriftKnown()))[-2].endswith(" -")
@@ -110,7 +110,7 @@ def test_how_a_look_is_made_is_told_where_nobody_has_looked():
 
 
 def test_what_a_look_has_found_is_named_with_as_of_when():
-    known = DriftKnown(places=1, looked=1, objects=4, seen=NOW)
+    known = DriftKnown(places=1, looked=1, objects=4, seen=NOW, looked_at=NOW)
     drifted = [
         DriftRow(placement="web", cluster="a", object=f"ConfigMap web/{at}", path=path, live="1", placed="2")
         for at in range(4)
@@ -140,7 +140,7 @@ def test_everything_that_is_wrong_is_told_below_its_cluster():
     failing = {f"web-{at}": "not Applied: 1 of 3" for at in range(5)}
     bad = row(
         "a", certificate=ended, held=PlacementsHeld(holds=9, failing=failing),
-        drift=DriftKnown(places=1, looked=1, objects=3, seen=NOW), evacuated=True, runs=("update run r",),
+        drift=DriftKnown(places=1, looked=1, objects=3, seen=NOW, looked_at=NOW), evacuated=True, runs=("update run r",),
         kubelets=Kubelets(oldest="v1.30.1", newest="v1.30.1", behind=5, too_old=True), concerns=("certificate-ended",),
     )  # fmt: skip
     text = " ".join(" ".join(said(fleet_today([bad], bad.drift))).split())

@@ -1,0 +1,50 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""API groups whose kinds are defined in the very run that writes their objects."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import typing as t
+
+from ...._core.objects.scopes import DEFINITION
+from ...._core.plan.member import MemberStep
+from ...._core.values.parts import mapping, text
+from ...._kube.errors import ApiError
+from .gone import GONE
+
+SERVED_SECONDS = 10.0
+
+
+class FreshGroups:
+    """Those that are still waited for: an API server serves a new kind a moment after it was defined. A group whose
+    definition was refused, or that was waited for in vain once, is waited for no more."""
+
+    def __init__(self, to_do: t.Iterable[MemberStep]) -> None:
+        self._awaited = set(filter(None, map(_defines, to_do)))
+
+    def served(self, step: MemberStep, work: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
+        """Does the work of the step, in an awaited group again and again for ``SERVED_SECONDS``. ApiError of the last
+        attempt."""
+        end = time.monotonic() + SERVED_SECONDS
+        while True:
+            try:
+                return work()
+            except ApiError as error:
+                self._awaited.discard(_defines(step))
+                if step.id.group not in self._awaited or error.code not in GONE:
+                    raise
+                if time.monotonic() > end:
+                    self._awaited.discard(step.id.group)
+                    raise
+            time.sleep(0.1)
+
+
+def _defines(step: MemberStep) -> str:
+    """The group of the kind that the step defines; empty for none, and for a definition that a server will refuse."""
+    if step.manifest is not None and (step.id.group, step.id.kind) == DEFINITION:
+        with contextlib.suppress(ValueError):
+            return text(mapping(step.manifest, "spec"), "group")
+    return ""

@@ -1,0 +1,39 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Members that may not leave: somebody is at their nodes."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import _refuse_busy
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
+    made = SqliteRecords(tmp_path / "records.db", lambda: datetime.now(UTC))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("node", [{"phase": "Draining"}, {"phase": "GivenUp", "release": "too late"}])
+def test_a_member_with_a_node_that_a_rotation_has_in_hand_stays(
+    records: SqliteRecords, node: t.Mapping[str, str]
+) -> None:
+    """Once it had left nobody would uncordon the node any more."""
+    body = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "blue"}, "spec": {}}
+    rows = [{"name": "east/a", "pool": "east/p", **node}, {"name": "west/a", "pool": "west/p", "phase": "Waiting"}]
+    records.replace({**records.create(body), "status": {"state": {"nodes": rows}}})
+    _refuse_busy(records, ["west"])
+    with pytest.raises(FleetError) as refused:
+        _refuse_busy(records, iter(["west", "east"]))
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.where) == ("member-busy", "east")
+    assert problem.message == "rotation blue has node a in hand" and "blue" in problem.hint
