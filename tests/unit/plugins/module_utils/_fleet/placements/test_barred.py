@@ -12,8 +12,6 @@ from types import SimpleNamespace
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.barred import barred_clusters
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease
 
-NOW = datetime.now(UTC)
-
 
 class NamesAndLeases:
     """Records of which whole members cannot be read: with 1,000 of them each placement would read 1,000 again."""
@@ -22,7 +20,8 @@ class NamesAndLeases:
         return frozenset({"here", "leaving"}) if kind == "FleetMember" else frozenset()
 
     def leases(self) -> tuple[Lease, ...]:
-        return (Lease("leaving/leaving", "ann", 1, NOW, NOW, 60),)
+        now = datetime.now(UTC)
+        return (Lease("leaving/leaving", "ann", 1, now, now, 60),)
 
 
 def test_who_is_in_the_fleet_is_known_by_names_alone() -> None:
