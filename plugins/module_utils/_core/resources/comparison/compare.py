@@ -32,8 +32,10 @@ from .fields import (
 from .managed_fields import (
     KEYED,
     SET,
+    LiveItems,
     Node,
-    item_with,
+    json_word,
+    json_words,
     keys_of,
     list_style,
     match_items,
@@ -232,9 +234,10 @@ def _differ_in_list(pair: _Pair) -> t.Iterator[_Pair]:
     elif style == SET:
         yield from _differ_in_set(pair)
     elif not pair.nodes and _named(pair.desired) and _named(pair.live):
+        there = LiveItems(pair.live)
         for item in pair.desired:
             keys = {"name": item["name"]}
-            yield from _differ(pair.item(item_path(pair.path, keys), "", item, item_with(pair.live, keys)))
+            yield from _differ(pair.item(item_path(pair.path, keys), "", item, there.having(keys)))
         wanted = {item["name"] for item in pair.desired}
         for item in pair.live if pair.full else ():
             if item["name"] not in wanted:
@@ -247,25 +250,27 @@ def _differ_in_list(pair: _Pair) -> t.Iterator[_Pair]:
 
 
 def _differ_in_keyed_list(pair: _Pair) -> t.Iterator[_Pair]:
-    matched = []
-    for position, (name, keys) in enumerate(match_items(pair.desired, keys_of(pair.nodes))):
+    known, there = keys_of(pair.nodes), LiveItems(pair.live)
+    matched = set()
+    for position, (name, keys) in enumerate(match_items(pair.desired, known)):
         path = item_path(pair.path, keys) if keys else f"{pair.path}[{position}]"
-        found = item_with(pair.live, keys)
-        matched.append(found)
+        found = there.having(keys)
+        matched.add(id(found))
         yield from _differ(pair.item(path, name, pair.desired[position], found))
-    others = match_items(pair.live, keys_of(pair.nodes)) if pair.full else ()
+    others = match_items(pair.live, known) if pair.full else ()
     for position, (name, _keys) in enumerate(others):
         item = pair.live[position]
-        if not any(item is one for one in matched):
+        if id(item) not in matched:
             yield pair.item(f"{pair.path}[{position}]", name, ABSENT, item)
 
 
 def _differ_in_set(pair: _Pair) -> t.Iterator[_Pair]:
+    wanted, there = json_words(pair.desired), json_words(pair.live)
     for value in pair.desired:
-        if not any(same_json(value, one) for one in pair.live):
+        if json_word(value) not in there:
             yield pair.item(value_path(pair.path, value), "", value, ABSENT)
     for value in pair.live if pair.full else ():
-        if not any(same_json(value, one) for one in pair.desired):
+        if json_word(value) not in wanted:
             yield pair.item(value_path(pair.path, value), f"v:{json.dumps(value)}", ABSENT, value)
 
 

@@ -14,13 +14,15 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ...objects.identity import Manifest, ObjectId
-from .fields import ABSENT, SECRET_FIELDS, Absent, field_path, is_secret, item_path, same_json, shown, value_path
+from .fields import ABSENT, SECRET_FIELDS, Absent, field_path, is_secret, item_path, shown, value_path
 from .managed_fields import (
     SET,
+    LiveItems,
     Node,
     Owner,
     has_children,
-    item_with,
+    json_word,
+    json_words,
     keys_of,
     match_items,
     owners,
@@ -114,23 +116,19 @@ def _gone(at: _Field) -> t.Iterator[GivenUp]:
 
 def _gone_below(at: _Field) -> t.Iterator[GivenUp]:
     wanted = at.desired if isinstance(at.desired, list) else []
-    keys = keys_of((at.ours,))
+    keys, there = keys_of((at.ours,)), LiveItems(at.live)
     items = {name: wanted[place] for place, (name, _keys) in enumerate(match_items(wanted, keys)) if name}
     for name, fields in keys:
-        below = at.below(item_path(at.path, fields), name, items.get(name, ABSENT), item_with(at.live, fields))
+        below = at.below(item_path(at.path, fields), name, items.get(name, ABSENT), there.having(fields))
         yield from _gone(below)
+    sets = [json_words(each) for each in (wanted, at.live)] if any(name.startswith(SET) for name in at.ours) else []
     for name in at.ours:
         if name.startswith("f:"):
             yield from _gone(at.field(name))
         elif name.startswith(SET):
             (value,) = set_values({name: {}})
-            kept, live = (_in(value, each) for each in (wanted, at.live))
+            kept, live = (value if json_word(value) in held else ABSENT for held in sets)
             yield from _gone(at.below(value_path(at.path, value), name, kept, live))
-
-
-def _in(value: t.Any, items: t.Any) -> t.Any:
-    held = isinstance(items, list) and any(same_json(value, one) for one in items)
-    return value if held else ABSENT
 
 
 def _at(value: t.Any, key: str) -> t.Any:

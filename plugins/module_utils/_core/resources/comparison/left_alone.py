@@ -19,7 +19,17 @@ from ...errors import Problem
 from ...objects.identity import Manifest, ObjectId, annotations_of, labels_of, metadata_of
 from ..applyset import PART_OF_LABEL
 from .fields import ABSENT, Absent, same_json
-from .managed_fields import SET, Node, has_children, item_with, keys_of, match_items, owners, set_values
+from .managed_fields import (
+    LiveItems,
+    Node,
+    has_children,
+    json_word,
+    json_words,
+    keys_of,
+    match_items,
+    owners,
+    set_values,
+)
 from .ownership import OWNABLE_METADATA, UNOWNABLE
 
 IGNORE = "gitops.fleet/ignore"
@@ -218,17 +228,18 @@ def _kept_in_list(at: _At, keys: Node, rest: Path) -> t.Any:
     if not (at.lacking or isinstance(at.live, list)) or not (at.unnamed or isinstance(at.desired, list)):
         return at.desired
     before, there = [] if at.unnamed else at.desired, [] if at.lacking else at.live
-    known = keys_of(at.nodes)
-    kept, matched = list(before), []
+    known, live = keys_of(at.nodes), LiveItems(there)
+    kept, matched = list(before), set()
     for position, (name, found) in enumerate(match_items(before, known)):
         item = before[position]
         if isinstance(item, t.Mapping) and _is_named({**found, **item}, keys):
-            matched.append(item_with(there, found or keys))
-            kept[position] = _kept(at.below(name, item, matched[-1]), rest)
+            one = live.having(found or keys)
+            matched.add(id(one))
+            kept[position] = _kept(at.below(name, item, one), rest)
     kept = [each for each in kept if not isinstance(each, Absent)]
     for position, (name, found) in enumerate(() if rest else match_items(there, known)):
         item = there[position]
-        if _is_named(item, keys) and not any(item is each for each in matched):
+        if _is_named(item, keys) and id(item) not in matched:
             after = _kept(at.below(name, ABSENT, item), rest)
             if not isinstance(after, Absent):
                 kept.insert(position, {**found, **after})
@@ -247,14 +258,16 @@ def _held(live: t.Any, node: Node) -> t.Any:
         return live
     if isinstance(live, t.Mapping):
         return {key: _held(value, node[f"f:{key}"]) for key, value in live.items() if f"f:{key}" in node}
+    there = LiveItems(live)
     items = [
         {**keys, **_held(item, node[name])}
         for name, keys in keys_of((node,))
-        if not isinstance(item := item_with(live, keys), Absent)
+        if not isinstance(item := there.having(keys), Absent)
     ]
-    owned = set_values({name: {} for name in node if name.startswith(SET)})
-    values = [value for value in owned if isinstance(live, list) and any(same_json(value, each) for each in live)]
-    return items or values or live
+    if items:
+        return items
+    words = json_words(live)
+    return [value for value in set_values(node) if json_word(value) in words] or live
 
 
 def _as_held(manifest: Manifest, live: Manifest, ours: Node) -> Manifest:

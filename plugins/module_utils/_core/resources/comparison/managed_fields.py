@@ -11,18 +11,24 @@ field: a scalar, an empty map, or a list or map that is only ever replaced as a 
 from __future__ import annotations
 
 import json
+import math
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...objects.identity import Manifest, metadata_of
 from ...values.parts import mapping, rows
-from .fields import ABSENT, same_json
+from .fields import ABSENT
 
 Node = t.Mapping[str, t.Any]
 Keys = t.Mapping[str, t.Any]
+_Names = frozenset[str]
 
 KEYED, SET, INDEXED, ATOMIC = "k:", "v:", "i:", ""
 DEEPEST = 100
+# A schema gives a list one set of key fields, and its versions a few. Members could send one for each item.
+MOST_FORMS = 16
+_MOST_PARTS = 4 * MOST_FORMS
+_WORDS = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -90,9 +96,17 @@ def list_style(nodes: t.Iterable[Node]) -> str:
 
 
 def keys_of(nodes: t.Iterable[Node]) -> list[tuple[str, Keys]]:
-    """All (name in the tree, key fields) of a keyed list, each once, in the order of the nodes given."""
-    names = {key: None for node in nodes for key in node if key.startswith(KEYED)}
-    return [(name, json.loads(name[2:])) for name in names]
+    """All (name in the tree, key fields) of a keyed list, each once, in the order of the nodes given; those with other
+    sets of key fields than the first MOST_FORMS are left out."""
+    found: list[tuple[str, Keys]] = []
+    forms: set[_Names] = set()
+    for name in dict.fromkeys(key for node in nodes for key in node if key.startswith(KEYED)):
+        fields = json.loads(name[2:])
+        form = frozenset(fields)
+        if form in forms or len(forms) < MOST_FORMS:
+            forms.add(form)
+            found.append((name, fields))
+    return found
 
 
 def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) -> list[tuple[str, Keys]]:
@@ -101,27 +115,54 @@ def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) ->
     A key field that the item leaves out matches, because the server fills it in (``protocol: TCP``); but an item that
     names all key fields comes first.
     """
-    found: dict[int, tuple[str, Keys]] = {}
+    known = _KnownKeys.of(keys)
+    found: dict[int, int] = {}
     for position, item in enumerate(items):
-        if exact := next((key for key in keys if _fits(item, key[1], complete=True)), None):
-            found[position] = exact
-    taken = {name for name, _fields in found.values()}
+        if exact := [places[-1] for places in known.fitting(item, complete=True)]:
+            found[position] = min(exact)
+    taken = set(found.values())
     for position, item in enumerate(items):
-        free = (key for key in keys if key[0] not in taken and _fits(item, key[1], complete=False))
-        if position not in found and (first := next(free, None)):
-            found[position] = first
-            taken.add(first[0])
-    names = {name: None for _key, fields in keys for name in fields}
-    return [found.get(position, ("", _own_keys(item, names))) for position, item in enumerate(items)]
+        fitting = known.fitting(item, complete=False) if position not in found else ()
+        if free := [places[-1] for places in fitting if _without(taken, places)]:
+            found[position] = min(free)
+            taken.add(found[position])
+    ranks = {name: rank for rank, name in enumerate(dict.fromkeys(name for _key, fields in keys for name in fields))}
+    return [
+        keys[found[position]] if position in found else ("", _own_keys(item, ranks))
+        for position, item in enumerate(items)
+    ]
 
 
-def item_with(items: t.Any, keys: Keys) -> t.Any:
-    """The first item of a live list with all these key fields; ABSENT if there is none, or no key field is given."""
-    if isinstance(items, list) and keys:
-        for item in items:
-            if _fits(item, keys, complete=True):
-                return item
-    return ABSENT
+@dataclass(frozen=True)
+class LiveItems:
+    """What is live in the place of a list, by key fields once they are asked for, to find many of its items."""
+
+    items: t.Any
+    _found: dict[_Names, dict[t.Hashable, t.Any]] = field(default_factory=dict)
+
+    def having(self, keys: Keys) -> t.Any:
+        """The first item with all these key fields; ABSENT if there is none, or no key field is given."""
+        if not isinstance(self.items, list) or not keys:
+            return ABSENT
+        names = frozenset(keys)
+        if names not in self._found:
+            named = (item for item in reversed(self.items) if _named(item, names) == names)
+            self._found[names] = {_word(item, names): item for item in named}
+        return self._found[names].get(_word(keys, names), ABSENT)
+
+
+def json_word(value: t.Any) -> t.Hashable:
+    """A text that two values have in common if, and only if, ``same_json`` holds; what is no JSON, or NaN, or nested
+    too deep to compare, has nothing in common with anything, itself included."""
+    try:
+        return _WORDS.encode(_plain(value))
+    except (TypeError, ValueError, RecursionError):
+        return object()
+
+
+def json_words(values: t.Any) -> set[t.Hashable]:
+    """Each ``json_word`` in a list; none for what is no list."""
+    return set(map(json_word, values)) if isinstance(values, list) else set()
 
 
 def set_values(node: Node) -> list[t.Any]:
@@ -129,17 +170,68 @@ def set_values(node: Node) -> list[t.Any]:
     return [json.loads(key[2:]) for key in node if key.startswith(SET)]
 
 
-def _fits(item: t.Any, keys: Keys, *, complete: bool) -> bool:
-    if not isinstance(item, t.Mapping):
-        return False
-    named = [name for name in keys if name in item]
-    if complete and len(named) < len(keys):
-        return False
-    return bool(named) and all(same_json(item[name], keys[name]) for name in named)
+@dataclass(frozen=True)
+class _KnownKeys:
+    """The keys of a list by their sets of key fields, and their places by what is in some of these fields."""
+
+    keys: t.Sequence[tuple[str, Keys]]
+    forms: t.Mapping[_Names, t.Sequence[int]]
+    _places: dict[tuple[_Names, _Names], dict[t.Hashable, list[int]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, keys: t.Sequence[tuple[str, Keys]]) -> _KnownKeys:
+        forms: dict[_Names, list[int]] = {}
+        for place, (_name, fields) in enumerate(keys):
+            forms.setdefault(frozenset(fields), []).append(place)
+        return cls(keys, forms)
+
+    def fitting(self, item: t.Any, *, complete: bool) -> t.Iterator[list[int]]:
+        """For each set of key fields the places of those that an item fits, the last one first: it has all these fields
+        if ``complete``, else only some, and what it has is the same."""
+        for form in self.forms:
+            names = _named(item, form)
+            wanted = names and complete == (names == form)
+            if wanted and (found := self._places_of(form, names).get(_word(item, names))):
+                yield found
+
+    def _places_of(self, form: _Names, names: _Names) -> t.Mapping[t.Hashable, list[int]]:
+        """Nothing beyond _MOST_PARTS: a server fills in the same few fields, but members could leave out any."""
+        if (form, names) not in self._places and len(self._places) < _MOST_PARTS:
+            found = self._places[form, names] = {}
+            for place in reversed(self.forms[form]):
+                found.setdefault(_word(self.keys[place][1], names), []).append(place)
+        return self._places.get((form, names), {})
 
 
-def _own_keys(item: t.Any, names: t.Iterable[str]) -> Keys:
-    return {name: item[name] for name in names if name in item} if isinstance(item, t.Mapping) else {}
+def _named(item: t.Any, names: t.Container[str]) -> _Names:
+    return frozenset(name for name in item if name in names) if isinstance(item, t.Mapping) else frozenset()
+
+
+def _word(item: Keys, names: _Names) -> t.Hashable:
+    return json_word({name: item[name] for name in names})
+
+
+def _without(taken: set[int], places: list[int]) -> list[int]:
+    while places and places[-1] in taken:
+        places.pop()
+    return places
+
+
+def _own_keys(item: t.Any, ranks: t.Mapping[str, int]) -> Keys:
+    return {name: item[name] for name in sorted(_named(item, ranks), key=ranks.__getitem__)}
+
+
+def _plain(value: t.Any) -> t.Any:
+    """The value with 1 for 1.0. TypeError or ValueError for what equals no JSON."""
+    if isinstance(value, t.Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [*map(_plain, value)]
+    if isinstance(value, float):
+        return int(value) if not math.isinf(value) and value == int(value) else value
+    if value is None or isinstance(value, (str, int)):
+        return value
+    raise TypeError("no JSON")
 
 
 def _union(one: Node, other: Node) -> Node:

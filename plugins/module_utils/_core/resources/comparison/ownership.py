@@ -20,7 +20,6 @@ from .fields import (
     field_path,
     is_secret,
     item_path,
-    same_json,
     shown,
     value_path,
 )
@@ -28,10 +27,12 @@ from .managed_fields import (
     ATOMIC,
     INDEXED,
     KEYED,
+    LiveItems,
     Node,
     Owner,
     has_children,
-    item_with,
+    json_word,
+    json_words,
     keys_of,
     list_style,
     match_items,
@@ -169,9 +170,10 @@ def _unowned_in_list(at: _Place) -> t.Iterator[FieldDrift]:
 
 
 def _unowned_in_keyed_list(at: _Place) -> t.Iterator[FieldDrift]:
+    there = LiveItems(at.live)
     for position, (name, keys) in enumerate(match_items(at.desired, keys_of(at.nodes))):
         path = item_path(at.path, keys) if keys else f"{at.path}[{position}]"
-        yield from _unowned(at.below(path, name, at.desired[position], item_with(at.live, keys)))
+        yield from _unowned(at.below(path, name, at.desired[position], there.having(keys)))
 
 
 def _unowned_in_indexed_list(at: _Place) -> t.Iterator[FieldDrift]:
@@ -181,13 +183,11 @@ def _unowned_in_indexed_list(at: _Place) -> t.Iterator[FieldDrift]:
 
 
 def _unowned_in_set(at: _Place) -> t.Iterator[FieldDrift]:
-    live = at.live if isinstance(at.live, list) else []
+    live, ours = json_words(at.live), json_words([] if at.ours is None else set_values(at.ours))
+    others = [(one, json_words(set_values(one.fields))) for one in at.others]
     for value in at.desired:
-        if at.ours is None or not _holds(set_values(at.ours), value):
-            holders = tuple(one for one in at.others if _holds(set_values(one.fields), value))
-            present = value if _holds(live, value) else ABSENT
+        word = json_word(value)
+        if word not in ours:
+            holders = tuple(one for one, held in others if word in held)
+            present = value if word in live else ABSENT
             yield replace(at, path=value_path(at.path, value), desired=value, live=present, others=holders).drift()
-
-
-def _holds(values: list[t.Any], wanted: t.Any) -> bool:
-    return any(same_json(value, wanted) for value in values)

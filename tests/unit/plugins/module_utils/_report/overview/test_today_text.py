@@ -140,7 +140,8 @@ def test_everything_that_is_wrong_is_told_below_its_cluster():
     failing = {f"web-{at}": "not Applied: 1 of 3" for at in range(5)}
     bad = row(
         "a", certificate=ended, held=PlacementsHeld(holds=9, failing=failing),
-        drift=DriftKnown(places=1, looked=1, objects=3, seen=NOW, looked_at=NOW), evacuated=True, runs=("update run r",),
+        drift=DriftKnown(places=1, looked=1, objects=3, seen=NOW, looked_at=NOW),
+        evacuated=True, runs=("update run r",),
         kubelets=Kubelets(oldest="v1.30.1", newest="v1.30.1", behind=5, too_old=True), concerns=("certificate-ended",),
     )  # fmt: skip
     text = " ".join(" ".join(said(fleet_today([bad], bad.drift))).split())

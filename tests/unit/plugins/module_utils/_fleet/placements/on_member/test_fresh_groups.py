@@ -9,7 +9,6 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import CREATE, MemberStep
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member import fresh_groups
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.fresh_groups import FreshGroups
