@@ -267,6 +267,8 @@ def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container
 
 
 def _refuse_busy(records: Records, names: t.Iterable[str]) -> None:
+    """FleetError ``member-busy`` for members with an upgrade in flight, or nodes that a rotation has in hand: nobody
+    would let go of these any more. ``record-damaged``."""
     hint = "conduct its run to the end of this upgrade, then let the member go"
     leaving = tuple(names)
     members = (each for each in (records.get("FleetMember", name) for name in leaving) if each is not None)

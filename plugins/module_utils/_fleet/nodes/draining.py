@@ -36,6 +36,8 @@ MERGE = "application/merge-patch+json"
 WAS_CORDONED = "gitops.fleet/was-cordoned"
 LOOK, AGAIN, LONGEST_WAIT = 0.5, 1.0, 300.0
 _TRIES = 20
+# What a server may answer for one pod, by a webhook or two PodDisruptionBudgets of that, while it lets others go.
+_OF_ONE_POD = ("namespace-terminating", "server-error", "too-many-requests")
 Document = dict[str, t.Any]
 T = t.TypeVar("T")
 
@@ -93,7 +95,8 @@ def drain(work: NodeWork, hands: Hands) -> Document | None:
     """Cordons and empties the node; gives the Node as it was once cordoned, before its pods went; None if it is gone.
 
     FleetError ``node-blocked``, before anything is evicted, for a pod that is protected and has come since the node was
-    chosen; and for what does not pass.
+    chosen; ``node-disrupted`` where somebody has let it go since, so that pods may have come; and for what does not
+    pass.
     """
     node = retried_while_passing(hands, lambda: cordon(hands.client(), work))
     if node is None:
@@ -101,7 +104,19 @@ def drain(work: NodeWork, hands: Hands) -> Document | None:
     emptying = _Emptying(work, hands)
     while not retried_while_passing(hands, emptying.step).done:
         hands.pause(LOOK)
-    return node
+    return node if retried_while_passing(hands, lambda: _still_held(hands.client(), work)) else None
+
+
+def _still_held(client: KubeClient, work: NodeWork) -> bool:
+    """Whether the Node is there, cordoned and marked as ours; FleetError ``node-disrupted`` if it is there without."""
+    node = present(client, work)
+    if node is None:
+        return False
+    marked = (node["metadata"].get("annotations") or {}).get(DISRUPTED_BY) == work.operation
+    if not (marked and (node.get("spec") or {}).get("unschedulable")):
+        hint = "pods may have come to it since; it stays, and is emptied anew when it is begun again"
+        raise FleetError("node-disrupted", "somebody has let it go meanwhile", f"{work.member}/{work.node}", hint)
+    return True
 
 
 def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
@@ -214,9 +229,9 @@ class _Emptying:
         uids = {pod.key: str(each["metadata"].get("uid", "")) for pod, each in zip(pods, rows, strict=True)}
         found = drain_step([each for each in pods if not each.daemon], self._work.until, now)
         by_key = {each.key: each for each in pods}
-        for each in found.removals:
+        for each in sorted(found.removals, key=lambda one: one.action != DELETE):
             if each.action == DELETE:
-                delete_exactly(client, _pod_path(by_key[each.pod]), uids[each.pod], each.grace_seconds)
+                self._delete(client, by_key[each.pod], uids[each.pod], each.grace_seconds)
             elif each.action == EVICT and now >= self._again.get(each.pod, now):
                 self._evict(client, by_key[each.pod], uids[each.pod], now)
         return found
@@ -229,6 +244,14 @@ class _Emptying:
             raise FleetError("node-blocked", text, f"{self._work.member}/{self._work.node}")
         self._looked = True
 
+    def _delete(self, client: KubeClient, pod: Pod, uid: str, grace: int | None) -> None:
+        try:
+            delete_exactly(client, _pod_path(pod), uid, grace)
+        except ApiError as error:
+            if error.code not in _OF_ONE_POD:
+                raise
+            self._stays(pod, error.message)
+
     def _evict(self, client: KubeClient, pod: Pod, uid: str, now: datetime) -> None:
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
         metadata = {"name": pod.name, "namespace": pod.namespace}
@@ -236,19 +259,23 @@ class _Emptying:
         try:
             answer = client.send("POST", f"{_pod_path(pod)}/eviction", body, expect=(404, 409, 429))
         except ApiError as error:
-            if error.code != "namespace-terminating":
+            if error.code not in _OF_ONE_POD:
                 raise
-            self._again[pod.key] = now + timedelta(seconds=AGAIN)  # it goes with its namespace
+            self._again[pod.key] = now + timedelta(seconds=AGAIN)
+            self._stays(pod, error.message)
             return
         if answer.status != 429:
             self._again.pop(pod.key, None)
             return
         wait = min(max(answer.retry_after or AGAIN, AGAIN), LONGEST_WAIT)
         self._again[pod.key] = now + timedelta(seconds=wait)
-        said = str((answer.document or {}).get("message") or "it may not be evicted now")
+        self._stays(pod, client.hide(str((answer.document or {}).get("message") or "it may not be evicted now")))
+
+    def _stays(self, pod: Pod, why: str) -> None:
+        """Tells it once of each pod."""
         if pod.key not in self._told:
             self._told.add(pod.key)
-            self._hands.said(f"pod {pod.key} stays for now: {client.hide(said)}")
+            self._hands.said(f"pod {pod.key} stays for now: {why}")
 
 
 def _pod_path(pod: Pod) -> str:

@@ -42,6 +42,7 @@ from ..._kube.client import KubeClient, Timeouts
 from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
 from ..audit.evidence import Deed, Testimony, attested
+from ..keeping import Keeper
 from ..members.members import Clients, Member, members_to_write, open_clients, recorded_members
 from ..session import Session
 from .deleting import OPERATION, NodeDeletion, delete_nodes
@@ -55,6 +56,8 @@ PROTECTED, UNPROTECTED = "protected", "unprotected"
 NO_POOL, NO_OBJECT = "no-such-pool", "no-such-object"
 POOLS = f"/apis/{API_VERSION}/nodepools"
 NAMED = 10
+# Seconds for which a deletion that was killed keeps others from the nodes of its member.
+HELD = 60
 ATTEMPTS = 5
 _ATTESTED = {
     STOPPED: POOL_STOPPED,
@@ -92,7 +95,8 @@ class ManualWish:
 
 @dataclass(frozen=True, kw_only=True)
 class ManualReport:
-    """``nodes`` are those that go, or are replaced, each with what is told of it; ``patches`` are what is written to
+    """``changed``: something was begun, also where every node stayed: pods may be gone, or Karpenter go on with it.
+    ``nodes`` are those that go, or are replaced, each with what is told of it; ``patches`` are what is written to
     objects, by their path, without secrets; ``failed`` says why nodes stayed, ``unconfirmed`` what a person has to look
     at before it is written, ``notes`` what else is worth a word."""
 
@@ -120,9 +124,10 @@ def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     """Does what is wished, or tells what it would be. FleetError with all problems before anything is written:
     ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``,
     ``no-such-object``, ``drift-without-consent``, ``subnet-routes-unconfirmed``, ``invalid-label-selector``, as of
-    ``driver_problems`` and ``read_patches``, and of a member that cannot be read. ``partly-written`` is among those of
-    a write that failed after others, and names these. What others write while it is judged (Karpenter writes into
-    its NodePools) is read and judged anew, ATTEMPTS times in all; ``conflict`` then."""
+    ``driver_problems`` and ``read_patches``, ``lease-held`` where somebody else deletes nodes of it, and of a member
+    that cannot be read. ``partly-written`` is among those of a write that failed after others, and names these. What
+    others write while it is judged (Karpenter writes into its NodePools) is read and judged anew, ATTEMPTS times in
+    all; ``conflict`` then."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
         hint = f"there are: {', '.join(members) or 'none'}"
@@ -210,11 +215,19 @@ class _Manual:
         wish = NodeDeletion(
             member=self._member.name, uids=uids, replacement=self._wish.replacement, timeout=self._wish.timeout
         )
-        with self._attested(NODES_DISRUPTED, sorted(told)) as testimony:
+        with self._alone(), self._attested(NODES_DISRUPTED, sorted(told)) as testimony:
             failed = delete_nodes(self._session, self._clients, wish)
             if failed:
                 testimony.end(PARTIAL if len(failed) < len(names) else FAILED, str(failed[0]))
-        return ManualReport(state=DELETED, changed=len(failed) < len(names), nodes=told, failed=failed)
+        return ManualReport(state=DELETED, changed=bool(names), nodes=told, failed=failed)
+
+    @contextlib.contextmanager
+    def _alone(self) -> t.Iterator[None]:
+        """FleetError ``lease-held`` where somebody else deletes nodes of the member by hand: what one lets go the other
+        might just be emptying."""
+        with Keeper(self._session.records, self._session.holder, lambda: "", HELD) as keeper:
+            keeper.take(f"{OPERATION}/{self._member.name}")
+            yield
 
     def _told(self, node: StateNode, driver: str) -> str:
         """Who deletes it, and what holds its pods now."""

@@ -80,13 +80,19 @@ def in_flight_beside(records: Records, name: str) -> tuple[OtherNode, ...]:
     return tuple(rows)
 
 
-def _in_flight(document: Record) -> t.Iterator[OtherNode]:
-    """Only what is in flight is read: most nodes have ended, or wait."""
+def in_hand(records: Records) -> tuple[OtherNode, ...]:
+    """The nodes that rotations have in flight by their records, or still have to let go. FleetError
+    ``record-damaged``."""
+    return tuple(row for each in records.list(KIND) for row in _in_flight(each, released=True))
+
+
+def _in_flight(document: Record, released: bool = False) -> t.Iterator[OtherNode]:
+    """Only what is in flight is read, or ``released`` later: most nodes have ended, or wait."""
     name = document["metadata"]["name"]
     try:
         nodes = ((document.get("status") or {}).get("state") or {}).get("nodes") or ()
         for each in nodes:
-            if text(each, "phase") in IN_FLIGHT:
+            if text(each, "phase") in IN_FLIGHT or (released and text(each, "release")):
                 found = decode(NodeProgress, each)
                 yield OtherNode(found.name, found.pool, name)
     except (ValueError, TypeError, AttributeError) as error:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from ..._core.cluster.state_node import StateNode
 from ..._core.disruption.members.member_nodes import NODE_CLAIM, MemberNodes
 from ..._core.errors import FleetError, Problem
+from ..._core.foreign import in_lines
 from ..._core.objects.clusters.node_rotation import BEFORE, NONE, NodeRotation
 from ..._core.values.parts import mapping, rows
 from ..._core.values.parts import name as name_of
@@ -45,6 +46,8 @@ LOCAL, KARPENTER, COMMAND = "local", "karpenter", "command"
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 PLACEHOLDERS = ("member", "node", "operation", "provider_id")
 _LOOK = 0.2
+# Characters of what a command has said last: the record of the rotation holds them, node by node.
+_MOST_TOLD = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +174,7 @@ def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:
         child.kill()
         raise
     if done.returncode != 0:
-        last = "\n".join((done.stdout or "").strip().splitlines()[-5:])
+        last = in_lines("\n".join((done.stdout or "").strip().splitlines()[-5:]), _MOST_TOLD)
         raise FleetError("command-failed", f"{child.program} ended with {done.returncode}: {last}", work.node)
 
 

@@ -47,11 +47,12 @@ from .rotation_record import (
     has_begun,
     is_waiting,
     record_begun,
+    refuse_too_large,
     rotation_document,
     rotation_state,
     status_once_stopped,
 )
-from .rotation_steering import LOOK, RotationSteering, unreadable
+from .rotation_steering import LOOK, RotationSteering, members_left, unreadable
 from .rotation_words import RotationTelling, folding
 from .sources import KIND, NodeManifests, with_recorded
 from .workers import MemberHolds, NodeWorkers
@@ -92,7 +93,7 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
     """The rotation as it would begin or go on now. Nothing is written; members are only read.
 
     FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members``,
-    ``members-unread``, ``record-damaged``, those of ``nodes_file``, of ``begin`` and of drivers.
+    ``members-unread``, ``record-damaged``, ``rotation-too-large``, those of ``nodes_file``, of ``begin``, of drivers.
     """
     asked = _asked(session, name, given)
     if asked.is_left(wish):
@@ -202,8 +203,8 @@ class _AskedRotation:
 
     @property
     def going(self) -> bool:
-        """Whether it has begun and not ended, so that it goes on as it was begun."""
-        return has_begun(self.before) and not self.state.done
+        """Whether it has begun and is not over, so that it goes on as it was begun."""
+        return has_begun(self.before) and not self.state.over
 
     def is_left(self, wish: RotationWish) -> bool:
         """Whether it is not for the one who asks: somebody else has ended it since it was found waiting."""
@@ -242,7 +243,8 @@ def _instead(asked: _AskedRotation) -> str:
 def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str, Member]:
     """The members that take part, and those with nodes that were begun with; all of them where budgets are over the
     fleet. FleetError ``no-members``."""
-    ground, begun = asked.ground, {cluster_in_name(each.name) for each in asked.state.nodes if not each.ended}
+    ground = asked.ground
+    begun = {cluster_in_name(each.name) for each in asked.state.nodes if not each.ended or each.release}
     found = {
         name: each
         for name, each in members.items()
@@ -279,10 +281,12 @@ def _foreseen(
         if problems:
             raise FleetError.of(problems)
         state = begin(due, ground.sight(members, now), rotation.spec.pace, now)
+        refuse_too_large(rotation.name, state)
     flying = {each.pool for each in state.nodes if not each.ended}
     stop = asked.before.status.stop_requested and asked.going
     seen = ground.sight(members, now, unknown=unknown, flying=flying, others=others, stop=stop)
-    found = decide(state, seen, now)
+    told = {*ground.fleet, *unknown, *(each.name for each in snapshot.members)}
+    found = decide(state, replace(seen, left=members_left(state, told)), now)
     return RotationReport(
         rotation=asked.before if asked.going else rotation,
         state=state,

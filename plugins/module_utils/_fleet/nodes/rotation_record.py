@@ -15,11 +15,14 @@ from ..._core.errors import FleetError
 from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationStatus
 from ..._core.schema.codec import decode, encode
+from ..._core.schema.record_size import LIMIT, size_of
 from ..._store.records import Record, Records, replaced
 from ..recorded import DAMAGED, recorded
 from .sources import KIND
 
 STOPPED_PHASE = "Stopped"
+# Bytes that a record grows by for a node until that has ended: when, how, and by what it was replaced.
+_GROWTH = 300
 _PHASES = {RUNNING: "Running", "waiting": "Waiting", DONE: "Done"}
 _ATTEMPTS = 10
 
@@ -88,8 +91,8 @@ def has_begun(rotation: NodeRotation) -> bool:
 
 
 def is_waiting(rotation: NodeRotation) -> bool:
-    """Whether a schedule carries the rotation on: it has begun, and not ended or begins again as nodes grow old, unless
-    it was stopped, was halted or gave nodes up.
+    """Whether a schedule carries the rotation on: it has begun, and is not over or begins again as nodes grow old,
+    unless it was stopped, was halted or gave nodes up.
 
     One that belongs to an update run is carried on by that. Only age makes a node due again that was replaced, and
     later: what is due for its version or image might be so after every replacement. FleetError ``record-damaged``.
@@ -97,7 +100,7 @@ def is_waiting(rotation: NodeRotation) -> bool:
     status, due = rotation.status, rotation.spec.due
     if not has_begun(rotation) or status.origin.startswith("UpdateRun "):
         return False
-    if not rotation_state(rotation).done:
+    if not rotation_state(rotation).over:
         return True
     by_age = bool(due.older_than) and not due.version_other_than and not due.image_other_than
     return by_age and not (status.stop_requested or status.failed or status.message)
@@ -113,12 +116,23 @@ def rotation_document(records: Records, name: str) -> Record:
     return document
 
 
+def refuse_too_large(name: str, state: RotationState) -> None:
+    """FleetError ``rotation-too-large`` for a rotation, just begun, that a record could not hold to its end: it would
+    stop halfway, with nodes in flight."""
+    size = size_of(state) + _GROWTH * len(state.nodes)
+    if size > LIMIT:
+        text = f"{len(state.nodes)} nodes are too many for one record: {size} bytes by the end, and {LIMIT} may be"
+        hint = "rotate them in parts, by spec.members, spec.memberSelector or spec.nodes"
+        raise FleetError("rotation-too-large", text, f"{KIND}/{name}", hint)
+
+
 def record_begun(
     records: Records, rotation: NodeRotation, state: RotationState, origin: str, judged: Record | None
 ) -> NodeRotation:
     """Writes the rotation with its nodes over ``judged``: the record, or that there is none, of which the caller has
     seen that nothing goes on. Only a new record gets its labels and annotations. ``origin`` says who began it.
-    FleetError ``conflict`` if somebody has written it since."""
+    FleetError ``conflict`` if somebody has written it since, and as of ``refuse_too_large``."""
+    refuse_too_large(rotation.name, state)
     status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": encode(state)}
     metadata: Record = {"name": rotation.name}
     for key, value in (("labels", rotation.metadata.labels), ("annotations", rotation.metadata.annotations)):
@@ -157,16 +171,17 @@ def status_once_stopped(rotation: NodeRotation, now: datetime) -> NodeRotationSt
     """The status of a recorded rotation after ``ask_to_stop``; None where that changes nothing. FleetError
     ``record-damaged``."""
     state = rotation_state(rotation)
-    over = stopped_at_once(state, now)
-    if state.done or (rotation.status.stop_requested and over is None):
+    ended = stopped_at_once(state, now)
+    if state.over or (rotation.status.stop_requested and ended is None):
         return None
     status = replace(rotation.status, stop_requested=True)
-    return status if over is None else _status(status, over)
+    return status if ended is None else _status(status, ended)
 
 
 def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bool:
     """Deletes the record, if it is to ``write``; whether there was one. Without ``force`` FleetError
-    ``rotation-in-flight`` where nodes are cordoned by it, ``record-damaged`` where that cannot be read."""
+    ``rotation-in-flight`` where nodes are cordoned by it, ``record-damaged`` where that cannot be read, and
+    ``conflict`` where somebody has written it since it was read."""
     document = records.get(KIND, name)
     if document is None:
         return False
@@ -180,5 +195,17 @@ def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bo
         hint = "state stopped, conducted to its end, lets them go; force: true leaves them as they are"
         raise FleetError("rotation-in-flight", f"nodes are in flight: {', '.join(flying)}", f"{KIND}/{name}", hint)
     if write:
-        records.delete(KIND, name)
+        _deleted(records, document, force)
     return True
+
+
+def _deleted(records: Records, document: Record, force: bool) -> None:
+    """With ``force`` whatever it is by now; else what was looked at, for a conductor may have begun nodes since."""
+    metadata = document["metadata"]
+    try:
+        records.delete(KIND, metadata["name"], "" if force else metadata["resourceVersion"])
+    except FleetError as error:
+        if error.code != "conflict":
+            raise
+        hint = "try again: it tells then what is in flight"
+        raise FleetError("conflict", "somebody has just carried it on", f"{KIND}/{metadata['name']}", hint) from None

@@ -19,7 +19,7 @@ from ..._core.disruption.members.rotation_sight import RotationGround
 from ..._core.disruption.rotation import decide as machine
 from ..._core.disruption.rotation.input import OtherNode, RotationInput, cluster_in_name, scopes_left
 from ..._core.disruption.rotation.progress import ADD_NODE, RELEASE, RotationAct
-from ..._core.disruption.rotation.state import RETURNING, RotationState, limit_end
+from ..._core.disruption.rotation.state import RETURNING, RotationState, limit_end, limit_passed
 from ..._core.disruption.rotation.wake import shut
 from ..._core.errors import FleetError
 from ..._core.machine import Blocker, Decision, HeldBack
@@ -50,6 +50,11 @@ def unreadable(snapshot: NodesSnapshot) -> dict[str, str]:
     return found
 
 
+def members_left(state: RotationState, fleet: t.Container[str]) -> frozenset[str]:
+    """Clusters with nodes of the rotation, ended or not, that are not in the fleet any more."""
+    return frozenset(name for each in state.nodes if (name := cluster_in_name(each.name)) not in fleet)
+
+
 @dataclass(frozen=True)
 class _Stuck:
     """A node that could not be let go, why, and when that was last tried."""
@@ -77,6 +82,7 @@ class RotationSteering:
         self._others, self._interval = others, interval
         self._members: dict[str, MemberNodes] = {}
         self._unknown: dict[str, str] = {}
+        self._unknown_since: dict[str, datetime] = {}
         self._beside: tuple[OtherNode, ...] = ()
         self._wait = ""
         self._looked: datetime | None = None
@@ -112,11 +118,13 @@ class RotationSteering:
 
     def acts_in_flight(self, state: RotationState) -> tuple[RotationAct, ...]:
         """As of the rotation's decider, and AWAIT for each node that has gone until the next one is ready, so that the
-        conductor stays; without nodes that cannot be let go just now."""
+        conductor stays; without nodes that cannot be let go just now, and those of members that have been unknown for
+        longer than a node may take."""
         gone = (each for each in state.nodes if each.phase == RETURNING)
         awaited = (RotationAct(AWAIT, each.name, each.pool, each.attempts) for each in gone)
         flying = (each for each in machine.acts_in_flight(state) if each.operation not in self._stuck)
-        return (*flying, *awaited)
+        lost = self._lost(state)
+        return tuple(each for each in (*flying, *awaited) if cluster_in_name(each.node) not in lost)
 
     def clear(
         self, decision: Decision[RotationState, RotationAct], seen: RotationInput, now: datetime
@@ -226,6 +234,14 @@ class RotationSteering:
         unknown = unreadable(snapshot)
         self._unknown |= unknown
         self._members |= {each.name: each for each in snapshot.members if each.name not in unknown}
+        at = snapshot.captured_at
+        self._unknown_since = {name: self._unknown_since.get(name, at) for name in self._unknown}
+
+    def _lost(self, state: RotationState) -> set[str]:
+        """Members that nobody waits for any more: unknown by now for longer than a node may take."""
+        timeout = state.settings.node_timeout
+        rows = ((name, limit_end(since, timeout)) for name, since in self._unknown_since.items())
+        return {name for name, end in rows if self._looked is not None and limit_passed(end, self._looked)}
 
     def _see_others(self) -> None:
         """While it cannot be told what others have in flight, nothing begins."""
@@ -238,7 +254,7 @@ class RotationSteering:
 
     def _sight(self, state: RotationState, now: datetime) -> RotationInput:
         begun = (each for each in machine.acts_in_flight(state) if each.kind != RELEASE)
-        return self._ground.sight(
+        seen = self._ground.sight(
             tuple(self._members.values()),
             now,
             failed={each.node: self._failed[each.operation] for each in begun if each.operation in self._failed},
@@ -248,6 +264,7 @@ class RotationSteering:
             wait=self._wait,
             stop=self.book.rotation.status.stop_requested,
         )
+        return replace(seen, left=members_left(state, self._ground.fleet))
 
     def _work(self, act: RotationAct, state: RotationState) -> NodeWork:
         node = next(each for each in state.nodes if each.name == act.node)

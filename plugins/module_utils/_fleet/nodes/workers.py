@@ -51,11 +51,14 @@ class MemberHolds:
         self._lock = threading.Lock()
 
     def client(self, member: str) -> KubeClient:
-        """The member's client, once it is held; FleetError ``member-held`` if other records have it."""
+        """The member's client, once it is held, by a lease that is renewed here if it is due: whoever renews leases may
+        wait for another member. FleetError ``member-held`` if other records have it, or what a renewal raises."""
         client = self._clients.get(member)
         with self._lock:
             hold = self._holds.setdefault(member, _Hold())
         with hold.lock:
+            if hold.lease is not None:
+                _kept(hold)
             if hold.lease is None:
                 if self._clients.leases is None:
                     raise AssertionError("only verbs that write hold members")
@@ -99,6 +102,19 @@ def _in_threads(act: t.Callable[[_Hold], None], holds: t.Iterable[_Hold]) -> tup
         else:
             begun.append(thread)
     return tuple(begun)
+
+
+def _kept(hold: _Hold) -> None:
+    """Renews its lease if that is due; without one if another has taken it. FleetError of a renewal that failed
+    otherwise, after which it has none, too."""
+    lease, hold.lease = hold.lease, None
+    try:
+        if lease is not None:
+            lease.keep()
+            hold.lease = lease
+    except FleetError as error:
+        if error.code != "member-lost":
+            raise
 
 
 def _renewed(hold: _Hold) -> None:

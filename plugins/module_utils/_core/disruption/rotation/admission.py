@@ -45,6 +45,11 @@ class Admission:
         self._settings, self._sight, self._now = state.settings, sight, now
         self.scopes = scopes
         self._by_pool: dict[str, list[ScopeLeft]] = {}
+        self._over_all = [place for place, each in enumerate(scopes) if each.scope.pools is None]
+        self._own: dict[str, list[int]] = defaultdict(list)
+        for place, left in enumerate(scopes):
+            for pool in left.scope.pools or ():
+                self._own[pool].append(place)
         self.wave = present_wave(state, now)
         self._surging = state.count(SURGING)
         self._most_surging = scaled(state.settings.surge, len(state.nodes), round_up=True)
@@ -102,10 +107,11 @@ class Admission:
         )
 
     def _over(self, pool: str) -> list[ScopeLeft]:
-        """The scopes that a pool is under."""
+        """The scopes that a pool is under, in the order of all."""
         found = self._by_pool.get(pool)
         if found is None:
-            found = self._by_pool[pool] = [each for each in self.scopes if each.scope.covers(pool)]
+            places = sorted([*self._own.get(pool, ()), *self._over_all])
+            found = self._by_pool[pool] = [self.scopes[place] for place in places]
         return found
 
     def _pause(self, node: NodeProgress) -> Blocker | None:

@@ -32,9 +32,11 @@ from .node_blockers import RotationBlockers
 from .progress import (
     ADD_NODE,
     DRAIN,
+    MEMBER_LEFT,
     RELEASE,
     RotationAct,
     RotationProgress,
+    without_left,
 )
 from .state import (
     BLOCKED,
@@ -84,7 +86,8 @@ def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettin
 
 def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
     """The next step of a rotation at an aware instant: which nodes are begun, and what holds each other back; the state
-    of one that is done stays as it is."""
+    of one that is done stays as it is, but for nodes to be let go whose member has left the fleet."""
+    state = without_left(state, seen, now)
     if state.done:
         return Decision(state=state)
     held = RotationBlockers(seen, now, past_pods=bool(state.settings.grace_period))
@@ -106,7 +109,7 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
         else:
             nodes[each.name] = admission.begun(each, there[each.name])
             begun.append(_act(nodes[each.name]))
-    current = dataclasses.replace(current, nodes=tuple(nodes.values()), wave=admission.wave)
+    current = dataclasses.replace(current, nodes=tuple(map(_slim, nodes.values())), wave=admission.wave)
     instant = None if current.done else next_instant(current, seen, admission.scopes, held.until, now)
     return Decision(state=current, acts=(*progress.acts, *begun), waits=tuple(waits), wake_at=instant)
 
@@ -159,8 +162,9 @@ def _blocked(
 
 
 def _halted(state: RotationState, sight: RotationInput, now: datetime) -> str:
-    """Why no more nodes are begun; empty if they are."""
-    settings, failures = state.settings, state.count(GIVEN_UP)
+    """Why no more nodes are begun; empty if they are. That a member has left is no failure of its nodes."""
+    settings = state.settings
+    failures = sum(each.phase == GIVEN_UP and each.code != MEMBER_LEFT for each in state.nodes)
     if state.halted:
         return state.halted
     if sight.stop:
@@ -195,6 +199,13 @@ def _block_counted(node: NodeProgress, why: bool, window_open: bool, now: dateti
     if node.blocked_since is None and before == node.blocked_before:
         return node
     return dataclasses.replace(node, blocked_since=None, blocked_before=before)
+
+
+def _slim(node: NodeProgress) -> NodeProgress:
+    """One that has ended without what is only looked at until then: thousands of them are to fit into one record."""
+    if not node.ended or node.release or not (node.uid or node.image or node.version or node.created_at):
+        return node
+    return dataclasses.replace(node, uid="", image="", version="", created_at=None)
 
 
 def _in_order(nodes: t.Iterable[NodeProgress], sight: RotationInput) -> list[NodeProgress]:

@@ -60,9 +60,9 @@ class BudgetScope:
     more: int = 0
     gone: int = 0
 
-    def covers(self, pool: str) -> bool:
-        """Whether the budgets are over nodes of the pool."""
-        return self.pools is None or pool in self.pools
+    def covers_any(self, pools: set[str]) -> bool:
+        """Whether the budgets are over nodes of one of the pools at least."""
+        return self.pools is None or not self.pools.isdisjoint(pools)
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ class RotationInput:
 
     ``failed`` says for nodes in flight that what was begun has failed, with the reason. ``stop``: begin no more.
     ``unknown`` says of clusters that could not be read why: their nodes are not gone, nobody knows of them.
+    ``left`` are clusters that are members of the fleet no more: nobody sees any more what becomes of their nodes.
     ``wait`` says why nothing may begin at this instant, whatever the budgets allow.
     """
 
@@ -104,6 +105,7 @@ class RotationInput:
     windows: t.Mapping[str, WindowAnswer] = field(default_factory=lambda: EMPTY, hash=False)
     failed: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
     unknown: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
+    left: frozenset[str] = frozenset()
     members: tuple[MemberScope, ...] = ()
     stop: bool = False
     wait: str = ""
@@ -228,7 +230,7 @@ def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> li
     places, disrupted = _places(state, sight)
     out = []
     for scope in sorted(sight.scopes, key=lambda one: one.name):
-        pools = [name for name in places if scope.covers(name)]
+        pools = places if scope.pools is None else [name for name in scope.pools if name in places]
         total = sum(places[name] for name in pools) + scope.more
         answer = allowed(scope.budgets, now, total, state.settings.reason)
         out.append(ScopeLeft(scope, answer, sum(disrupted[name] for name in pools) + scope.gone, now))

@@ -58,6 +58,8 @@ class RotationAct:
         return {"kind": self.kind, "node": self.node, "pool": self.pool, "text": self.text}
 
 
+MEMBER_LEFT = "member-left"
+_LEFT = "its member has left the fleet; if it was cordoned it stays so"
 Held = t.Callable[[RotationNode], tuple[Blocker, ...]]
 
 
@@ -82,7 +84,7 @@ class RotationProgress:
         if cluster_in_name(node.name) in self._sight.unknown:
             return node
         if node.phase == WAITING:
-            return node if self._old(node) else self._end(node, ROTATED, "gone", "others removed it")
+            return node if self._old(node) else self._gone_while_waiting(node)
         if node.name in self._sight.failed:
             return self._failed(node, "failed", self._sight.failed[node.name])
         found = _BY_PHASE[node.phase](self, node)
@@ -116,6 +118,12 @@ class RotationProgress:
         if new is None:
             return node
         return dataclasses.replace(self._rotated(node, new), replacement=new.name)
+
+    def _gone_while_waiting(self, node: NodeProgress) -> NodeProgress:
+        """One that was begun before goes by that, however late: Karpenter empties whose NodeClaim is deleted."""
+        if node.attempts and self._settings.replacement == AFTER:
+            return self.after_returning(self._turn(node, RETURNING))
+        return self._end(node, ROTATED, "gone", "others removed it")
 
     def _late(self, node: NodeProgress) -> NodeProgress:
         old = self._old(node)
@@ -161,6 +169,21 @@ _BY_PHASE: dict[str, t.Callable[[RotationProgress, NodeProgress], NodeProgress]]
     DRAINING: RotationProgress.after_draining,
     RETURNING: RotationProgress.after_returning,
 }
+
+
+def without_left(state: RotationState, sight: RotationInput, now: datetime) -> RotationState:
+    """The state in which the nodes of clusters that have left the fleet are given up, and none of them is to be let go
+    any more; the same object if there are none."""
+    if not sight.left:
+        return state
+    nodes = (_left(each, now) if cluster_in_name(each.name) in sight.left else each for each in state.nodes)
+    return dataclasses.replace(state, nodes=tuple(nodes))
+
+
+def _left(node: NodeProgress, now: datetime) -> NodeProgress:
+    if not node.ended:
+        return dataclasses.replace(node, phase=GIVEN_UP, since=now, release="", code=MEMBER_LEFT, text=_LEFT)
+    return dataclasses.replace(node, release="", text=f"{node.text}; {_LEFT}") if node.release else node
 
 
 def _usable(node: RotationNode) -> bool:

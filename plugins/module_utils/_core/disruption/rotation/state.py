@@ -97,6 +97,11 @@ class RotationState:
         return all(each.ended for each in self.nodes)
 
     @property
+    def over(self) -> bool:
+        """Whether all nodes have ended and none is to be let go any more."""
+        return self.done and not self.in_hand
+
+    @property
     def counts(self) -> dict[str, int]:
         """How many nodes are in each phase that has any."""
         phases = (WAITING, *IN_FLIGHT, *ENDED)

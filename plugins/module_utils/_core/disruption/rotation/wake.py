@@ -30,28 +30,26 @@ def next_instant(
         times += [each.until for each in sight.windows.values()]
         times.append(limit_end(state.wave.ended_at, settings.soak))
         pools = {each.pool for each in waiting}
-        times += [_change(each, now) for each in scopes if each.left <= 0 and any(map(each.scope.covers, pools))]
+        times += [_change(each, now) for each in scopes if each.left <= 0 and each.scope.covers_any(pools)]
     return min((each for each in times if each is not None and each > now), default=None)
 
 
 def shut(state: RotationState, sight: RotationInput, scopes: t.Sequence[ScopeLeft]) -> bool:
     """Whether every node that waits is behind a budget or a window that is closed, of which it is known when it opens:
     whatever becomes of pods and PodDisruptionBudgets, none can begin before."""
-    over: dict[str, bool] = {}
     there = {each.name: each for each in sight.nodes}
-    for node in state.nodes:
-        if node.phase != WAITING:
-            continue
-        if node.name not in there or sight.wait:
-            return False
-        window = sight.windows.get(there[node.name].cluster)
-        if window is not None and not window.open and window.until is not None:
-            continue
-        if node.pool not in over:
-            over[node.pool] = any(each.closed and each.opens and each.scope.covers(node.pool) for each in scopes)
-        if not over[node.pool]:
-            return False
-    return True
+    waiting = [each for each in state.nodes if each.phase == WAITING]
+    if any(each.name not in there or sight.wait for each in waiting):
+        return False
+    pools = {each.pool for each in waiting if not _window_opens(sight, there[each.name].cluster)}
+    closed = [each.scope for each in scopes if each.closed and each.opens] if pools else []
+    return pools <= {pool for each in closed for pool in each.pools or ()} or any(each.pools is None for each in closed)
+
+
+def _window_opens(sight: RotationInput, cluster: str) -> bool:
+    """Whether the cluster's window is closed, and it is known until when."""
+    window = sight.windows.get(cluster)
+    return window is not None and not window.open and window.until is not None
 
 
 def _change(one: ScopeLeft, now: datetime) -> datetime | None:

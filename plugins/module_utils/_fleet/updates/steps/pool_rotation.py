@@ -90,7 +90,7 @@ class PoolRotations:
 
     def upgrade(self, task: PoolTask) -> PoolEnd:
         """Rotates the nodes of the step's pool that are behind, until all are replaced or it has to wait. The record of
-        the rotation goes once it is done. FleetError as of ``driver_problems`` and ``carried``, ``members-unread`` if
+        the rotation goes once it is over. FleetError as of ``driver_problems`` and ``carried``, ``members-unread`` if
         its nodes cannot be read now, ``not-a-member``, ``conflict``."""
         ground = self._ground(task.work, task.step, task.image)
         members = self._reading(task.work.member, ground)
@@ -100,7 +100,7 @@ class PoolRotations:
         if not has_begun(rotation):
             rotation = self._begun(ground, members, task.work, task.step, stored)
         state, paused = rotation_state(rotation), PoolEnd()
-        if not state.done:
+        if not state.over:
             ground = replace(ground, rotation=rotation)
             limits = RunLimits(holder=self.holder, max_idle=self.max_idle, interrupted=lambda: _closed(task.pause))
             ending, steering = carried(session, ground, members, self.clients, self.wish, limits)
@@ -109,7 +109,7 @@ class PoolRotations:
             lines = (_brief(each, task.work.member, rotation.name) for each in waits_lines(steering.waits, short=True))
             words = "; ".join(lines)
             paused = PoolEnd(paused=words or ending.why, until=ending.resume_at)
-        if not state.done:
+        if not state.over:
             return paused
         if state.nodes:
             session.records.delete(KIND, rotation.name)

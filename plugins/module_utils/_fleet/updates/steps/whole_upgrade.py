@@ -22,6 +22,7 @@ from ...._core.updates.releases.releases import Releases
 from ...._core.updates.releases.targets import CONTROL_PLANE, UpgradeStep, UpgradeTarget, UpgradeWork, upgrade_work
 from ...._core.values import update_states as states
 from ...._core.values.kube_version import KubeVersion
+from ...conductor.loop import PASSING
 from ...conductor.operation import (
     Attempt,
     Ended,
@@ -173,7 +174,7 @@ class WholeUpgrade:
         try:
             end = self._parts.pool(task)
         except FleetError as error:
-            if error.code != UNREAD or self._given_up():
+            if error.code not in (UNREAD, *PASSING) or self._given_up():
                 raise
             self._done.discard(step)
             self._teller.say(f"it is looked at again: {error}")
@@ -189,7 +190,7 @@ class WholeUpgrade:
         return None
 
     def _given_up(self) -> bool:
-        """Whether the nodes of a pool could not be read for so long that nobody waits for it any more."""
+        """Whether the nodes of a pool, or the records, could not be read for so long that nobody waits any more."""
         if self._unread_since is None:
             self._unread_since = self._clock()
         return self._clock() >= self._unread_since + self._pace.lost_after

@@ -105,12 +105,12 @@ def some_settings(rng: Random) -> RotationSettings:
 def used_and_limit(one: BudgetScope, sight: RotationInput, found: RotationDecision, now: datetime) -> tuple[int, int]:
     """Places that are disrupted, and how many may be: counted anew, place by place, from the names alone."""
     there = {each.name: each for each in sight.nodes}
-    records = {each.name: each for each in found.state.nodes if one.covers(each.pool)}
+    records = {each.name: each for each in found.state.nodes if one.covers_any({each.pool})}
     lost = {name for name, each in records.items() if each.in_flight}
     beside = {each.replacement for each in records.values() if each.in_flight and each.name in there}
     awaited = {each.name for each in records.values() if each.in_flight and each.name not in there}
-    early = [name for pool in "pqr" for name in _early(found, there, pool) if one.covers(pool)]
-    places = {name for name, each in there.items() if one.covers(each.pool)} - beside - set(early) | awaited
+    early = [name for pool in "pqr" for name in _early(found, there, pool) if one.covers_any({pool})]
+    places = {name for name, each in there.items() if one.covers_any({each.pool})} - beside - set(early) | awaited
     limit = allowed(one.budgets, now, len(places), "Drifted").limit
     return len(lost), limit
 
@@ -150,7 +150,7 @@ def test_a_budget_is_never_exceeded_and_every_node_ends(seed: int) -> None:
     for now, sight, found in run(world, state, 60 * 24 * 2):
         new = [act for act in found.acts if act.kind in ("drain", "add-node") and "is there" not in act.text]
         for one in sight.scopes:
-            pools = {each.pool for each in new if one.covers(each.pool)}
+            pools = {each.pool for each in new if one.covers_any({each.pool})}
             used, limit = used_and_limit(one, sight, found, now)
             assert not pools or used <= limit, (one.name, now)
         for act in new:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -81,6 +82,64 @@ def test_a_pod_of_a_namespace_that_goes_is_waited_for(monkeypatch: pytest.Monkey
     assert member.asked == 2
 
 
+class Pods(Member):
+    """With pods ``a`` to ``c``; those in ``broken`` get the answer ``code`` to every request."""
+
+    def __init__(self, code: str, *broken: str) -> None:
+        super().__init__()
+        self.code, self.broken, self.log, self.heard = code, broken, list[str](), list[str]()
+
+    def send(self, _verb: str, path: str, *_more: t.Any, **_named: t.Any) -> Answer:
+        return self._asked_for("evict", path.split("/")[-2])
+
+    def delete(self, path: str, _body: t.Any) -> None:
+        self._asked_for("delete", path.split("/")[-1])
+
+    def said(self, text: str) -> None:
+        self.heard.append(text)
+
+    def rows(self) -> list[t.Any]:
+        """``b`` asks for longer than the others before it is killed."""
+        return [
+            {
+                "metadata": {"name": name, "namespace": "x", "uid": name},
+                "spec": {"nodeName": "a", "terminationGracePeriodSeconds": 300 if name == "b" else 30},
+                "status": {"phase": "Running"},
+            }
+            for name in "abc"
+        ]
+
+    def _asked_for(self, what: str, pod: str) -> Answer:
+        self.log.append(f"{what} {pod}")
+        if pod in self.broken:
+            raise ApiError(self.code, "more than one PodDisruptionBudget")
+        return Answer(201, "application/json", b"{}")
+
+
+@pytest.mark.parametrize("code", ["server-error", "too-many-requests"])
+def test_a_pod_that_the_server_cannot_evict_keeps_no_other_pod(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """It is asked for again a moment later, and told once."""
+    member = Pods(code, "a")
+    monkeypatch.setattr(draining, "list_objects", lambda *_one, **_more: iter(member.rows()))
+    found = draining._Emptying(work("r/a.1"), member)
+    assert not found.step().done and member.log == ["evict a", "evict b", "evict c"]
+    member.time = NOW + timedelta(seconds=1)
+    found.step()
+    assert member.log[3] == "evict a"
+    assert member.heard == ["pod x/a stays for now: more than one PodDisruptionBudget"]
+
+
+@pytest.mark.parametrize("broken", ["a", "b"])
+def test_pods_whose_time_is_over_are_deleted_first_whatever_others_answer(
+    monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    member = Pods("server-error", broken)
+    monkeypatch.setattr(draining, "list_objects", lambda *_one, **_more: iter(member.rows()))
+    until = NOW + timedelta(seconds=200)
+    draining._Emptying(replace(work("r/a.1"), until=until), member).step()
+    assert member.log == ["delete b", "evict a", "evict c"] and len(member.heard) == 1
+
+
 def test_other_refusals_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ApiError):
         emptying(monkeypatch, Member(ApiError("forbidden", "no"))).step()
@@ -124,6 +183,52 @@ def test_another_attempt_of_the_same_rotation_has_the_node() -> None:
     taken, free = server.patched
     assert taken["metadata"]["annotations"][DISRUPTED_BY] == "first/a.2"
     assert free["metadata"]["annotations"][DISRUPTED_BY] is None and free["spec"] == {"unschedulable": None}
+
+
+class Emptied(Member):
+    """A member with one Node, which ``r/a.1`` has cordoned; ``meanwhile`` happens to the Node while its pods go."""
+
+    def __init__(self, meanwhile: t.Callable[[t.Any], None]) -> None:
+        super().__init__()
+        self.node, self.meanwhile = Nodes("r/a.1").node, meanwhile
+
+    def get(self, _path: str) -> t.Any:
+        return self.node
+
+    def pods(self, *_request: t.Any, **_more: t.Any) -> t.Iterator[t.Any]:
+        self.meanwhile(self.node)
+        return iter([])
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        lambda node: node["spec"].pop("unschedulable"),
+        lambda node: node["metadata"].pop("annotations"),
+        lambda node: node["metadata"].update(annotations={DISRUPTED_BY: "by-hand/a"}),
+    ],
+    ids=["uncordoned", "unmarked", "taken"],
+)
+def test_a_node_that_somebody_has_let_go_while_it_was_emptied_is_not_deleted(
+    monkeypatch: pytest.MonkeyPatch, meanwhile: t.Callable[[t.Any], None]
+) -> None:
+    """Pods may have come to it since."""
+    member = Emptied(meanwhile)
+    monkeypatch.setattr(draining, "list_objects", member.pods)
+    with pytest.raises(FleetError) as refused:
+        draining.drain(work("r/a.1"), member)
+    assert (refused.value.code, refused.value.where) == ("node-disrupted", "m/a")
+    assert refused.value.message == "somebody has let it go meanwhile"
+
+
+def test_a_node_that_is_gone_once_it_is_empty_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one may have its name by then."""
+    member = Emptied(lambda node: node["metadata"].update(uid="another"))
+    monkeypatch.setattr(draining, "list_objects", member.pods)
+    assert draining.drain(work("r/a.1"), member) is None
+    stays = Emptied(lambda _node: None)
+    monkeypatch.setattr(draining, "list_objects", stays.pods)
+    assert draining.drain(work("r/a.1"), stays) == stays.node
 
 
 def test_a_node_that_karpenter_empties_says_who_asked_for_it_and_pods_may_still_come() -> None:

@@ -23,6 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.manual i
     _Manual,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import a_claim, a_node
 
 Document = dict[str, t.Any]
@@ -64,10 +65,23 @@ class Server:
 
 
 class Kept:
-    """Records that only take evidence."""
+    """Records that take evidence, and give leases; ``taken`` has their holders by name."""
 
     def __init__(self) -> None:
         self.entries: list[t.Any] = []
+        self.taken: dict[str, str] = {}
+
+    def acquire(self, name: str, holder: str, seconds: int) -> Lease:
+        if self.taken.setdefault(name, holder) != holder:
+            raise FleetError("lease-held", f"{self.taken[name]} has it", name)
+        now = Session.clock()
+        return Lease(name=name, holder=holder, epoch=1, acquired=now, renewed=now, seconds=seconds)
+
+    def leases(self) -> tuple[Lease, ...]:
+        return ()
+
+    def release(self, lease: Lease) -> None:
+        del self.taken[lease.name]
 
     def create(self, record: t.Any) -> t.Any:
         self.entries.append(record["spec"])
@@ -133,6 +147,33 @@ def test_a_pool_that_is_scaling_is_deleted_node_by_node(monkeypatch: pytest.Monk
     monkeypatch.setattr(manual, "delete_nodes", lambda _session, _clients, wish: seen.append(wish.uids) or ())
     report = by_hand(scaling(), "deleted", pool="p", confirmed=2)
     assert list(report.nodes) == ["a", "b"] and seen == [{"a": "uid-a", "b": "uid-b"}]
+
+
+def test_nobody_deletes_nodes_of_a_member_by_hand_while_another_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who lets a node go would uncordon the one that the other is emptying."""
+    session, begun = Session(), list[t.Any]()
+
+    def deletes(_session: t.Any, _clients: t.Any, _wish: t.Any) -> tuple[Problem, ...]:
+        begun.append(dict(session.records.taken))
+        return ()
+
+    monkeypatch.setattr(manual, "delete_nodes", deletes)
+    asked = ManualWish(member="m", state="deleted", pool="p", confirmed=2)
+    one = _Manual(t.cast(t.Any, session), t.cast(t.Any, Server()), scaling(), asked, True)
+    one.done()
+    assert begun == [{"by-hand/m": "job-7"}] and session.records.taken == {}
+    session.records.taken["by-hand/m"], told = "ben", list(session.records.entries)
+    with pytest.raises(FleetError) as held:
+        one.done()
+    assert (held.value.code, len(begun), session.records.entries) == ("lease-held", 1, told)
+
+
+def test_nodes_that_are_all_late_are_changed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their NodeClaims are deleted, or pods of theirs evicted."""
+    stays = tuple(Problem("node-stays", "it was not empty within 1 s", f"m/{name}") for name in "ab")
+    monkeypatch.setattr(manual, "delete_nodes", lambda _session, _clients, _wish: stays)
+    report = by_hand(scaling(), "deleted", pool="p", confirmed=2)
+    assert report.changed and report.failed == stays
 
 
 def test_a_pool_that_is_scaling_is_protected_node_by_node() -> None:

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import o
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import (
     TURN,
     OtherRotations,
+    in_hand,
     kept_meanwhile,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -48,6 +49,12 @@ def test_only_what_others_have_in_flight_is_told(records: SqliteRecords) -> None
     records.create({"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "new"}, "spec": {}})
     found = OtherRotations(records, "blue", "me").nodes()
     assert found == tuple(OtherNode(f"m/{phase}", "m/blue", "green") for phase in ("Surging", "Draining", "Returning"))
+
+
+def test_what_is_in_hand_is_in_flight_or_still_to_be_let_go(records: SqliteRecords) -> None:
+    rotation(records, "green", row("m/a", "Draining"), row("m/b", "Waiting"), row("m/c", "GivenUp"))
+    rotation(records, "blue", {**row("n/a", "GivenUp"), "release": "too late"})
+    assert {(each.name, each.rotation) for each in in_hand(records)} == {("m/a", "green"), ("n/a", "blue")}
 
 
 @pytest.mark.parametrize("damaged", [[7], [{"phase": "Draining", "name": ["x"]}], [{"phase": ["Draining"]}]])

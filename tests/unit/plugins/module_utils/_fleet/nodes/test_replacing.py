@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 import typing as t
 
 import pytest
@@ -19,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta imp
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.draining import NodeWork
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.replacing import (
     CLAIMS,
+    NodeReplacer,
     ReplacementWish,
     _delete_claim,
     driver_problems,
@@ -95,3 +97,16 @@ def test_a_node_that_is_not_registered_is_judged_by_its_own_name() -> None:
     rotation = NodeRotation(metadata=ObjectMeta(name="r"), spec=NodeRotationSpec())
     found = driver_problems([here], {"m/b", "m/x"}, rotation, ReplacementWish(driver="local"))
     assert [(each.code, each.where) for each in found] == [("not-simulated", "m/b"), ("not-simulated", "m/x")]
+
+
+def test_of_what_a_failed_command_has_said_a_record_gets_no_more_than_it_can_hold() -> None:
+    class Hands:
+        pause = staticmethod(lambda _seconds: None)
+
+    rotation = NodeRotation(metadata=ObjectMeta(name="r"), spec=NodeRotationSpec())
+    script = "print('first'); print(*['x' * 5000] * 4, sep='\\n'); print('last'); raise SystemExit(3)"
+    replacer = NodeReplacer(rotation=rotation, wish=ReplacementWish(command=(sys.executable, "-c", script)))
+    with pytest.raises(FleetError) as error:
+        replacer._run(WORK, t.cast(t.Any, Hands()), "")
+    assert error.value.code == "command-failed" and "ended with 3: xxx" in error.value.message
+    assert 2000 < len(error.value.message) < 2300 and "more characters)" in error.value.message

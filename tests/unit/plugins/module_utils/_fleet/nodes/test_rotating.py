@@ -7,15 +7,30 @@ would be and as it is."""
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import Node
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import (
+    NodeRotation,
+    NodeRotationSpec,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.replacing import ReplacementWish
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import (
     RotationReport,
     RotationWish,
+    _asked,
+    _foreseen,
+    _taking,
     conducted,
     planned,
     stopped,
@@ -25,6 +40,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+MEMBERS = ("east", "north", "west")
 Way = t.Callable[[Session, str, NodeManifests, RotationWish], RotationReport]
 
 
@@ -35,11 +51,16 @@ def session(tmp_path: Path) -> t.Iterator[Session]:
         yield made
 
 
-def recorded(session: Session, phase: str) -> None:
+def recorded(session: Session, phase: str, **more: str) -> None:
     body = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "blue"}, "spec": {}}
-    state = {"nodes": [{"name": "east/n1", "pool": "east/blue", "phase": phase}]}
+    state = {"nodes": [{"name": "east/n1", "pool": "east/blue", "phase": phase, **more}]}
     made = session.records.create(body)
     session.records.replace({**made, "status": {"phase": "Done", "origin": "manual by ann", "state": state}})
+
+
+def another_spec() -> NodeManifests:
+    wanted = NodeRotation(metadata=ObjectMeta(name="blue"), spec=NodeRotationSpec(members=("west",)))
+    return NodeManifests(rotations={"blue": wanted})
 
 
 @pytest.mark.parametrize("way", [conducted, planned])
@@ -60,6 +81,30 @@ def test_one_that_goes_on_is_taken_up(session: Session, way: Way):
     assert told.value.code == "no-members"
 
 
+@pytest.mark.parametrize("way", [conducted, planned])
+def test_one_whose_last_node_is_still_to_be_let_go_is_carried_on(session: Session, way: Way):
+    """Its conductor was killed after it had recorded that the node is given up, and before it uncordoned it."""
+    recorded(session, "GivenUp", release="it was not drained in time")
+    with pytest.raises(FleetError) as told:
+        way(session, "blue", NodeManifests(), RotationWish(only_waiting=True))
+    assert told.value.code == "no-members"
+    with pytest.raises(FleetError) as told:
+        way(session, "blue", another_spec(), RotationWish())
+    assert told.value.code == "rotation-begun"
+    looked, done = stopped(session, "blue", write=False), stopped(session, "blue", write=True)
+    assert looked.changed and done.changed and done.rotation.status.stop_requested and done.state.in_hand
+    assert not stopped(session, "blue", write=True).changed
+
+
+def test_members_with_a_node_to_let_go_take_part_whatever_is_selected_now(session: Session):
+    recorded(session, "GivenUp", release="it was not drained in time")
+    members: t.Any = {name: SimpleNamespace(cluster=MemberCluster(metadata=ObjectMeta(name=name))) for name in MEMBERS}
+    asked = _asked(session, "blue", NodeManifests())
+    spec = replace(asked.ground.rotation.spec, members=("west",))
+    ground = replace(asked.ground, rotation=replace(asked.ground.rotation, spec=spec))
+    assert sorted(_taking(members, replace(asked, ground=ground))) == ["east", "west"]
+
+
 def test_a_look_at_a_stop_says_what_it_would_change(session: Session):
     """Also where it was asked for, and its conductor has ended before the last node had."""
     recorded(session, "Waiting")
@@ -68,3 +113,13 @@ def test_a_look_at_a_stop_says_what_it_would_change(session: Session):
     looked, done = stopped(session, "blue", write=False), stopped(session, "blue", write=True)
     assert looked.changed and done.changed and done.state.done
     assert not stopped(session, "blue", write=False).changed
+
+
+def test_a_plan_from_a_file_takes_no_member_of_it_for_one_that_has_left(session: Session):
+    """The records that it is planned over may know none of them."""
+    member = MemberNodes(name="east", nodes=(Node(name="a", uid="u"),))
+    wanted = NodeRotation(metadata=ObjectMeta(name="green"), spec=NodeRotationSpec())
+    asked = _asked(session, "green", NodeManifests(rotations={"green": wanted}))
+    snapshot = NodesSnapshot(captured_at=NOW, members=(member,))
+    wish = RotationWish(replacement=ReplacementWish(command=("x",)))
+    assert _foreseen(asked, snapshot, (), NOW, wish).begins == ("east/a",)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import (
     ask_to_stop,
+    delete_rotation,
+    is_waiting,
     record_begun,
     rotation_document,
     rotation_state,
@@ -83,3 +86,41 @@ def test_a_rotation_that_only_waits_is_stopped_at_once(records: SqliteRecords) -
     assert ask_to_stop(records, "blue", now) and not ask_to_stop(records, "blue", now)
     found = recorded(NodeRotation, rotation_document(records, "blue"))
     assert found.status.stop_requested and rotation_state(found) == flying
+
+
+def test_a_rotation_whose_last_node_is_still_to_be_let_go_is_for_a_schedule(records: SqliteRecords) -> None:
+    """The node is recorded as given up before it is uncordoned, and whoever was to do that may be killed between."""
+    cordoned = NodeProgress(name="m1/a", phase="GivenUp", attempts=1, release="it was not drained in time")
+    begun = record_begun(records, BLUE, RotationState(nodes=(cordoned,)), "one", None)
+    assert is_waiting(begun)
+    free = RotationState(nodes=(NodeProgress(name="m1/a", phase="GivenUp", attempts=1),))
+    again = record_begun(records, BLUE, free, "two", rotation_document(records, "blue"))
+    assert not is_waiting(again)
+
+
+def test_a_rotation_that_somebody_has_carried_on_meanwhile_is_not_deleted(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its conductor may have begun nodes since it was looked at."""
+    record_begun(records, BLUE, state("m1/a"), "one", None)
+    looked, read = rotation_document(records, "blue"), records.get
+    flying = RotationState(nodes=(NodeProgress(name="m1/a", phase="Draining"),))
+    record_begun(records, BLUE, flying, "two", looked)
+    monkeypatch.setattr(records, "get", lambda *_which: looked)
+    with pytest.raises(FleetError) as refused:
+        delete_rotation(records, "blue", force=False, write=True)
+    assert (refused.value.code, refused.value.where) == ("conflict", "NodeRotation/blue")
+    assert refused.value.message == "somebody has just carried it on"
+    monkeypatch.setattr(records, "get", read)
+    assert nodes(records) == ["m1/a"]
+    monkeypatch.setattr(records, "get", lambda *_which: looked)
+    assert delete_rotation(records, "blue", force=True, write=True) and read("NodeRotation", "blue") is None
+
+
+def test_a_rotation_of_more_nodes_than_a_record_holds_to_its_end_is_not_begun(records: SqliteRecords) -> None:
+    many = state(*(f"prod-eu-west-1/ip-10-0-{number}.eu-west-1.compute.internal" for number in range(4000)))
+    with pytest.raises(FleetError) as refused:
+        record_begun(records, BLUE, many, "one", None)
+    assert (refused.value.code, refused.value.where) == ("rotation-too-large", "NodeRotation/blue")
+    assert refused.value.message.startswith("4000 nodes are too many") and records.get("NodeRotation", "blue") is None
+    record_begun(records, BLUE, replace(many, nodes=many.nodes[:2000]), "one", None)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -263,3 +264,36 @@ def test_members_are_looked_at_again_where_a_node_is_held_by_more_than_a_closed_
     one = Conducted(records, fleet, named("one", members=["m2"]), ONE_NODE)
     one.run(seconds=9)
     assert len(fleet.reads) > 2 and any("looked at again at" in each for each in one.said)
+
+
+def test_a_member_that_has_left_the_fleet_ends_its_nodes_visibly(records: SqliteRecords) -> None:
+    """Whoever takes the rotation up sees the fleet as it is by then; one that only does not answer is waited for."""
+    fleet = Fleet(m1="ab", m2="c")
+    one = Conducted(records, fleet, named("one", pace={**FAST, "firstWave": 1}))
+    one.run(seconds=2)
+    assert fleet.begun == ["m1/a.1.drain"]
+    del fleet.nodes["m1"]
+    one.ground = replace(one.ground, fleet={"m2": {}})
+    one.steering = one.steered()
+    one.run(seconds=5)
+    ended = {each.name: (each.phase, each.code) for each in one.state.nodes}
+    gone = ("GivenUp", "member-left")
+    assert ended == {"m1/a": gone, "m1/b": gone, "m2/c": ("Draining", "")}
+    assert fleet.begun == ["m1/a.1.drain", "m2/c.1.drain"]
+
+
+def test_a_member_that_never_answers_again_keeps_no_conductor(records: SqliteRecords) -> None:
+    """Its nodes stay in flight in the record, and whoever comes next looks for them."""
+    fleet = Fleet(m1="a", m2="b")
+    one = Conducted(records, fleet, named("one", members=["m1"], pace={**FAST, "nodeTimeoutSeconds": 60}))
+    one.run(seconds=2)
+    assert fleet.begun == ["m1/a.1.drain"]
+    fleet.silent = {"m1"}
+    one.steering = one.steered()
+    ending = one.run(seconds=600)
+    assert ending.why == "waiting" and ending.resume_at is not None
+    assert timedelta(seconds=60 + 20) <= fleet.time - START < timedelta(seconds=60 + 40)
+    assert [each.phase for each in one.state.nodes] == ["Draining"]
+    fleet.silent, fleet.nodes["m1"] = set(), ["new"]
+    one.steering = one.steered()
+    assert one.run(seconds=600).why == "settled" and [each.phase for each in one.state.nodes] == ["Rotated"]

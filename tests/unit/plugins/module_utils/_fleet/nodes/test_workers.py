@@ -31,11 +31,12 @@ class Lease:
     kept: int = 0
     released: int = 0
     lost: bool = False
+    why: str = "member-lost"
 
     def keep(self) -> None:
         self.answers.wait(SOON)
         if self.lost:
-            raise FleetError("member-lost", "another has it")
+            raise FleetError(self.why, "another has it, or nobody answers")
         self.kept, self.due = self.kept + 1, False
 
     def release(self) -> None:
@@ -102,6 +103,33 @@ def test_a_lease_that_is_lost_is_taken_again_by_whoever_needs_it_next() -> None:
     members.taken["m"][0].lost = members.taken["m"][0].due = True
     holds.keep()
     until(lambda: holds.client("m") and len(members.taken["m"]) == 2)
+    holds.client("m")
+    assert len(members.taken["m"]) == 2
+
+
+def test_who_works_on_a_member_renews_its_lease_although_nobody_else_does() -> None:
+    """The conductor may wait for another member, or for the records, for longer than a lease lasts."""
+    members = Members()
+    holds = holds_of(members)
+    holds.client("m")
+    (lease,) = members.taken["m"]
+    lease.due = True
+    holds.client("m")
+    assert (lease.kept, lease.due, len(members.taken["m"])) == (1, False, 1)
+    lease.lost = True
+    holds.client("m")
+    assert len(members.taken["m"]) == 2
+
+
+def test_nobody_works_under_a_lease_that_cannot_be_renewed() -> None:
+    members = Members()
+    holds = holds_of(members)
+    holds.client("m")
+    (lease,) = members.taken["m"]
+    lease.lost, lease.why = True, "unreachable"
+    with pytest.raises(FleetError) as refused:
+        holds.client("m")
+    assert refused.value.code == "unreachable" and len(members.taken["m"]) == 1
     holds.client("m")
     assert len(members.taken["m"]) == 2
 

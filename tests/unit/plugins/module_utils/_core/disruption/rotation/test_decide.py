@@ -505,3 +505,100 @@ def test_a_rotation_without_a_node_in_flight_ends_at_once_by_being_stopped() -> 
     assert stopped_at_once(flying.state, NOW) is None
     failed = decide(flying.state, RotationInput(nodes=a_pool_of(2), failed={"p-0": "broken"}), NOW)
     assert failed.state.nodes[0].release and stopped_at_once(failed.state, NOW) is None
+
+
+class CountedPools(frozenset[str]):
+    """Pools that count how often somebody looks for one among them."""
+
+    looks = 0
+
+    def __contains__(self, pool: object) -> bool:
+        CountedPools.looks += 1
+        return super().__contains__(pool)
+
+
+@pytest.mark.parametrize("most", ["1", "0"])
+def test_a_step_over_many_members_looks_at_each_pool_for_its_own_budgets_only(most: str) -> None:
+    """Every budget asked for every pool made steps of a thousand members take longer than a lease lasts."""
+    members = 60
+    nodes = tuple(
+        RotationNode(name=f"m{each}/{pool}", uid=f"m{each}/{pool}", pool=f"m{each}/{pool}", cluster=f"m{each}")
+        for each in range(members)
+        for pool in "ab"
+    )
+    night = Budget(most, f"{NOW.minute} {NOW.hour} * * *", "1h")
+    scopes = tuple(
+        dataclasses.replace(scope(night, name=f"NodePool {node.pool}"), pools=CountedPools([node.pool]))
+        for node in nodes
+    )
+    CountedPools.looks = 0
+    sight = RotationInput(nodes=nodes, scopes=(*scopes, scope(Budget("9"))))
+    found = everything(sight, ALL_AT_ONCE)
+    assert len(drained(found)) == 9 * int(most) and len(found.waits) == len(nodes) - 9 * int(most)
+    assert shut(found.state, sight, scopes_left(found.state, sight, NOW)) == (most == "0")
+    assert CountedPools.looks <= 9 * len(nodes)
+
+
+def test_nodes_of_a_member_that_has_left_are_given_up_and_the_others_go_on() -> None:
+    """They are not seen any more, as those are not that others have removed."""
+    nodes = tuple(
+        RotationNode(name=f"{member}/{name}", uid=name, pool=f"{member}/p", cluster=member)
+        for member, name in (("east", "a"), ("east", "b"), ("west", "a"), ("west", "b"))
+    )
+    begun = everything(RotationInput(nodes=nodes), RotationSettings(first_wave=1))
+    assert drained(begun) == ["east/a"]
+    sight = RotationInput(nodes=nodes[2:], left=frozenset({"east"}))
+    found = decide(begun.state, sight, NOW)
+    why = "its member has left the fleet; if it was cordoned it stays so"
+    assert [(each.phase, each.code, each.text) for each in found.state.nodes[:2]] == [
+        ("GivenUp", "member-left", why)
+    ] * 2
+    assert drained(found) == ["west/a"] and not found.state.halted
+
+
+def test_a_node_that_is_to_be_let_go_on_a_member_that_has_left_holds_up_no_end() -> None:
+    node = RotationNode(name="east/a", uid="a", pool="east/p", cluster="east")
+    begun = everything(RotationInput(nodes=(node,)), RotationSettings(attempts=1))
+    failed = decide(begun.state, RotationInput(nodes=(node,), failed={"east/a": "x"}), NOW).state
+    assert failed.done and not failed.over
+    after = decide(failed, RotationInput(nodes=(), left=frozenset({"east"})), NOW).state
+    assert after.over and after.nodes[0].text == "x; its member has left the fleet; if it was cordoned it stays so"
+
+
+def test_a_node_that_goes_after_its_time_still_awaits_what_comes_for_it() -> None:
+    """Karpenter goes on with one whose drain took too long: its empty place is disrupted until a new node is there."""
+    sight = RotationInput(nodes=a_pool_of(2), scopes=(scope(Budget("1")),))
+    settings = RotationSettings(first_wave=99, node_timeout=600, attempts=3)
+    late = decide(everything(sight, settings).state, sight, NOW + 10 * MINUTE)
+    assert (late.state.nodes[0].phase, late.state.nodes[0].code) == ("Waiting", "drain-timeout")
+    later = NOW + 11 * MINUTE
+    only_late = dataclasses.replace(late.state, nodes=late.state.nodes[:1])
+    waiting = decide(only_late, gone(sight, "p-0"), later)
+    assert (waiting.state.nodes[0].phase, waiting.acts, outcome(waiting.state)) == ("Returning", (), "running")
+    (left,) = scopes_left(waiting.state, gone(sight, "p-0"), later)
+    assert (left.answer.total, left.left) == (2, 0)
+    found = decide(waiting.state, replaced(sight, "p-0"), later)
+    assert [(each.phase, each.code, each.replacement) for each in found.state.nodes] == [
+        ("Rotated", "rotated", "new-p-0")
+    ]
+
+
+@pytest.mark.parametrize("replacement", ["none", "before"])
+def test_a_node_that_goes_after_its_time_awaits_nothing_where_nothing_comes_after(replacement: str) -> None:
+    sight = RotationInput(nodes=a_pool_of(1))
+    settings = RotationSettings(node_timeout=600, attempts=3, replacement=replacement)
+    late = decide(everything(sight, settings).state, sight, NOW + 10 * MINUTE)
+    assert late.state.nodes[0].phase == "Waiting"
+    assert decide(late.state, gone(sight, "p-0"), NOW + 11 * MINUTE).state.nodes[0].code == "gone"
+
+
+def test_of_a_node_that_has_ended_no_more_is_kept_than_is_told() -> None:
+    """Thousands of them are to fit into one record."""
+    nodes = tuple(dataclasses.replace(each, image="Linux-1.1", version="v1") for each in a_pool_of(2))
+    begun = everything(RotationInput(nodes=nodes), RotationSettings(first_wave=1, attempts=1, max_failures=1))
+    found = decide(begun.state, replaced(RotationInput(nodes=nodes), "p-0"), NOW).state
+    ended, flying = found.nodes
+    assert (ended.uid, ended.image, ended.version, ended.created_at) == ("", "", "", None)
+    assert ended.text and ended.begun_at and ended.replacement and flying.uid and flying.image
+    failed = dataclasses.replace(RotationInput(nodes=nodes[1:]), failed={"p-1": "x"})
+    assert [bool(each.uid) for each in decide(found, failed, NOW).state.nodes] == [False, True], "it is to be let go"

@@ -17,13 +17,24 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.machine import Blocker, HeldBack
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import NodeRotation
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import NODE_POOL, UpgradeStep
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.command import CommandDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients, Member
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import (
+    record_begun,
+    rotation_document,
+    rotation_state,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import RotationTelling
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import (
     PoolRotations,
@@ -71,16 +82,38 @@ def test_a_pool_tells_of_its_nodes_without_the_names_of_run_and_rotation(tmp_pat
     assert max(map(len, said)) <= 80
 
 
-def test_a_member_that_was_none_when_the_run_was_taken_up(tmp_path: Path) -> None:
-    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
-    session = Session(records=records, holder="tests", clock=lambda: NOW)
-    run, clients = read(update_run()).object, Clients({})
+@pytest.fixture
+def rotations(tmp_path: Path) -> t.Iterator[PoolRotations]:
+    """Those of a run whose only member cannot be reached."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: datetime.now(UTC))
+    session = Session(records=records, holder="tests", clock=lambda: datetime.now(UTC))
+    run = read(update_run()).object
     assert isinstance(run, UpdateRun)
-    rotations = PoolRotations(
-        session=session, run=run, clients=clients, members={}, holder="run/r", max_idle=timedelta(0)
+    cluster = MemberCluster(metadata=ObjectMeta(name="east"))
+    east = Member(cluster=cluster, fleet=decode(FleetMember, {"metadata": {"name": "east"}}))
+    yield PoolRotations(
+        session=session, run=run, clients=Clients({}), members={"east": east}, holder="run/r", max_idle=timedelta(0)
     )
+    records.close()
+
+
+def test_a_member_that_was_none_when_the_run_was_taken_up(rotations: PoolRotations, tmp_path: Path) -> None:
     task = a_task(tmp_path, "late", lambda _text: None)
     with pytest.raises(FleetError) as refused:
         rotations.upgrade(task)
     assert (refused.value.code, refused.value.where) == ("not-a-member", "late")
-    records.close()
+
+
+def test_a_node_that_is_given_up_and_not_yet_let_go_keeps_the_rotation(
+    rotations: PoolRotations, tmp_path: Path
+) -> None:
+    """Whoever follows the attempt next uncordons it first; what cannot be reached now is tried again later."""
+    task = a_task(tmp_path, "east", lambda _text: None)
+    rotation = rotations._ground(task.work, task.step, "").rotation
+    cordoned = NodeProgress(name="east/a", uid="u", phase="GivenUp", attempts=1, release="it was not drained in time")
+    records = rotations.session.records
+    record_begun(records, rotation, RotationState(nodes=(cordoned,)), "UpdateRun r", None)
+    end = rotations.upgrade(task)
+    assert end.paused and not end.failure
+    kept = rotation_state(recorded(NodeRotation, rotation_document(records, rotation.name)))
+    assert kept.in_hand and kept.done

@@ -69,7 +69,7 @@ def offered(*images: str) -> Releases:
 @dataclass
 class Member:
     """A driver and a pool upgrader in one. ``refuses`` are pools that fail, ``waits`` those that have to wait;
-    ``unread`` is how often no nodes can be read."""
+    ``unread`` is how often no nodes can be read, and ``why``."""
 
     cluster: Cluster = field(default_factory=lambda: Cluster(name="m", version=OLD, pools=(BLUE, GREEN)))
     known: Releases = field(default_factory=lambda: offered("1.0"))
@@ -81,6 +81,7 @@ class Member:
     refuses: set[str] = field(default_factory=set)
     waits: set[str] = field(default_factory=set)
     unread: int = 0
+    why: str = "members-unread"
     does_nothing: bool = False
     log: list[str] = field(default_factory=list)
     seconds: float = 0
@@ -106,7 +107,7 @@ class Member:
         step, image = task.step, task.image
         if self.unread:
             self.unread -= 1
-            raise FleetError("members-unread", "etcd is away", "m")
+            raise FleetError(self.why, "etcd is away", "m")
         self.log.append(" ".join(filter(None, (step.pool, step.version, image))))
         if step.pool in self.refuses:
             return PoolEnd(failure="a node was blocked")
@@ -174,6 +175,17 @@ def test_nodes_that_cannot_be_read_just_now_are_read_again_but_not_for_ever() ->
     with pytest.raises(FleetError, match="etcd is away"):
         forever.upgrade()
     assert forever.seconds >= 30 and forever.unread > 900
+
+
+@pytest.mark.parametrize("why", ["unreachable", "server-error", "records-busy"])
+def test_records_that_do_not_answer_for_a_moment_fail_no_pool(why: str) -> None:
+    member = Member(unread=3, why=why)
+    assert ended(member.upgrade()).result == COMPLETED
+    forever = Member(unread=1000, why=why)
+    with pytest.raises(FleetError, match="etcd is away"):
+        forever.upgrade()
+    with pytest.raises(FleetError, match="etcd is away"):
+        Member(unread=1, why="record-damaged").upgrade()
 
 
 def test_images_alone_leave_versions_alone() -> None:
