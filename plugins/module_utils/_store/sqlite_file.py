@@ -141,11 +141,19 @@ def _make(path: Path) -> None:
     if path.exists():
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    ignored = path.parent / ".gitignore"
-    if path.parent.name == ".gitops-fleet" and not (ignored.exists() and ignored.stat().st_size):
-        ignored.write_text("*\n", encoding="ascii")
+    if path.parent.name == ".gitops-fleet":
+        _ignore(path.parent / ".gitignore")
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _ignore(file: Path) -> None:
+    """Writes it where it is missing or empty; never through a link, which a checkout may bring."""
+    if file.is_symlink() or (file.exists() and file.stat().st_size):
+        return
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    with open(handle, "w", encoding="ascii") as opened:
+        opened.write("*\n")
 
 
 @contextlib.contextmanager

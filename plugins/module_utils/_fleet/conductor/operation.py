@@ -288,10 +288,13 @@ class Operation:
     def _without_answer(self, error: FleetError) -> Ended | Blocked:
         """What was asked for may have been begun all the same; where its driver sees that it was not, it is tried
         again later."""
+        self.teller.say(f"there was no answer to its beginning: {error}")
         progress = self._poll()
         if progress.state == NOT_BEGUN:
             return self.teller.blocked(states.UNREACHABLE, str(error))
         self.begun = True
+        if progress.state == UNKNOWN:
+            progress = replace(progress, message="; ".join(filter(None, (str(error), progress.message))))
         return self._follow(progress)
 
     def _follow(self, progress: OperationProgress) -> Ended:

@@ -88,7 +88,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     records = session.records
     members = identified_members(session, write)
     names = [name for name in wish.names if name in members]
-    _refuse_busy(records, names)
+    _refuse_busy(records, names, names if wish.forget_unreachable else ())
     doubles = _doubles(members, names)
     _check_brakes(records, names, doubles, wish)
     asked = {name: members[name].fleet for name in names if name not in doubles}
@@ -110,6 +110,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             others=_others(looked),
             failed=damaged,
         )
+        _refuse_busy(records, names, unreachable)
         if not write:
             return found
         with (
@@ -118,7 +119,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             contextlib.ExitStack() as stack,
         ):
             leases = _taken(records, keeper, names, looked)
-            _refuse_busy(records, names)
+            _refuse_busy(records, names, unreachable)
             _check_brakes(records, names, doubles, wish)
             ours = _placements(records)
             writing = Writing(permit=keeper.check, say=session.say)
@@ -266,9 +267,9 @@ def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container
         raise FleetError.of(stopped)
 
 
-def _refuse_busy(records: Records, names: t.Iterable[str]) -> None:
+def _refuse_busy(records: Records, names: t.Iterable[str], forgotten: t.Container[str] = ()) -> None:
     """FleetError ``member-busy`` for members with an upgrade in flight, or nodes that a rotation has in hand: nobody
-    would let go of these any more. ``record-damaged``."""
+    would let go of these any more, which is no matter on those ``forgotten``. ``record-damaged``."""
     hint = "conduct its run to the end of this upgrade, then let the member go"
     leaving = tuple(names)
     members = (each for each in (records.get("FleetMember", name) for name in leaving) if each is not None)
@@ -276,9 +277,10 @@ def _refuse_busy(records: Records, names: t.Iterable[str]) -> None:
     problems = [Problem("member-busy", f"{each} is in flight", name, hint) for name, each in found.items()]
     for node in in_hand(records):
         name, _slash, node_name = node.name.partition("/")
-        if name in leaving:
+        if name in leaving and name not in forgotten:
             text = f"rotation {node.rotation} has node {node_name} in hand"
-            hint = f"carry rotation {node.rotation} on, or stop it, until that has ended, then let the member go"
+            hint = f"carry rotation {node.rotation} on, or stop it, until that has ended, then let the member go;"
+            hint += " forget_unreachable: true lets one go that answers no more"
             problems.append(Problem("member-busy", text, name, hint))
     if problems:
         raise FleetError.of(problems)

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def _good(credential: Credential | None) -> bool:
     return credential.expires is None or datetime.now(UTC) + _EARLY < credential.expires
 
 
-def _from_slot(key: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
+def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
     """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. A failure is
     that of all who ask soon after it."""
     slot = _slot(key)
@@ -73,7 +73,7 @@ def _from_slot(key: str, make: t.Callable[[], Credential], refused: Credential |
     with slot.lock:
         if slot.credential is None or slot.credential == refused or not _good(slot.credential):
             if slot.failure is not None and time.monotonic() < slot.failed_at + FAILED_SECONDS:
-                raise FleetError.of(slot.failure.problems)
+                raise FleetError.of([replace(each, where=place) for each in slot.failure.problems])
             slot.failure = None
             try:
                 slot.credential = make()
@@ -109,12 +109,12 @@ class ExecPlugin:
     def get(self) -> Credential:
         """What the plugin printed last, while that is good; else it is run, for at most ``PLUGIN_SECONDS``. FleetError
         ``credentials-plugin``, ``credentials-invalid`` for a token that is none."""
-        return _from_slot(self._key, self._run)
+        return _from_slot(self._key, self.place, self._run)
 
     def renew(self, refused: Credential) -> Credential | None:
         """Runs the plugin again, unless that was done since; None if it gives the refused one. FleetError as of
         ``get``."""
-        fresh = _from_slot(self._key, self._run, refused)
+        fresh = _from_slot(self._key, self.place, self._run, refused)
         return None if fresh == refused else fresh
 
     @property
@@ -211,11 +211,11 @@ class AuthProvider:
     def get(self) -> Credential:
         """The token that is kept, while it is good; else the package is asked. FleetError ``credentials-plugin``,
         ``credentials-expired``, ``missing-library``."""
-        return _from_slot(self.key, self._load)
+        return _from_slot(self.key, self.place, self._load)
 
     def renew(self, refused: Credential) -> Credential | None:
         """Asks the package again, unless that was done since; None if it gives the refused one; errors as ``get``."""
-        fresh = _from_slot(self.key, self._load, refused)
+        fresh = _from_slot(self.key, self.place, self._load, refused)
         return None if fresh == refused else fresh
 
     def _load(self) -> Credential:

@@ -141,9 +141,9 @@ class RoleJobDriver:
             made = self.jobs.post(self._path(_JOBS), job_manifest(work, self.settings, self._command()))
             return self._checked(made, f"POST {self._path(_JOBS)}")
         except ApiError as error:
-            found = self._found(work) if error.code == "already-exists" else None
+            found = self._found(work) if error.status else None
             if found is None:
-                raise
+                raise _refused(error) from None
             return found
 
     def _refuse_twice(self, work: Work) -> None:
@@ -183,6 +183,7 @@ class RoleJobDriver:
                 return
             if made_now and error.status:
                 self._take_back(job)
+                raise _refused(error) from None
             raise
 
     def _take_back(self, job: Document) -> None:
@@ -265,3 +266,9 @@ def _told_of(work: Work, member: FleetMember | None, kubeconfig: Document | None
         "cluster_upgrade_context": str(kubeconfig["current-context"]) if kubeconfig else "",
         "cluster_upgrade_secret": {},
     }
+
+
+def _refused(error: ApiError) -> FleetError:
+    """The error, as one of a Job that is not there: a server that answered has made none. Without an answer nobody
+    knows."""
+    return FleetError("job-refused", error.message, error.where, error.hint) if error.status >= 429 else error

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 import typing as t
+from collections import Counter
 
 from ...._core.objects.scopes import DEFINITION
 from ...._core.plan.member import MemberStep
@@ -19,11 +20,11 @@ SERVED_SECONDS = 10.0
 
 
 class FreshGroups:
-    """Those that are still waited for: an API server serves a new kind a moment after it was defined. A group whose
-    definition was refused, or that was waited for in vain once, is waited for no more."""
+    """Those that are still waited for: an API server serves a new kind a moment after it was defined. A group of which
+    all definitions were refused, or that was waited for in vain once, is waited for no more."""
 
     def __init__(self, to_do: t.Iterable[MemberStep]) -> None:
-        self._awaited = set(filter(None, map(_defines, to_do)))
+        self._awaited = Counter(filter(None, map(_defines, to_do)))
 
     def served(self, step: MemberStep, work: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
         """Does the work of the step, in an awaited group again and again for ``SERVED_SECONDS``. ApiError of the last
@@ -33,11 +34,11 @@ class FreshGroups:
             try:
                 return work()
             except ApiError as error:
-                self._awaited.discard(_defines(step))
-                if step.id.group not in self._awaited or error.code not in GONE:
+                self._awaited[_defines(step)] -= 1
+                if self._awaited[step.id.group] <= 0 or error.code not in GONE:
                     raise
                 if time.monotonic() > end:
-                    self._awaited.discard(step.id.group)
+                    self._awaited[step.id.group] = 0
                     raise
             time.sleep(0.1)
 

@@ -352,7 +352,10 @@ class _Conducted:
         writer = Writer(
             records=records, lease=self.lease, plan=self.plan, recorded=recorded, source=Source(), key=b"", now=now
         )
-        left = not_begun(self.plan, bindings.state.bindings)
+        # Of a cluster that was given what it shall hold, what became of that is told.
+        given = {each.cluster for each in bindings.state.bindings if holds_wanted(self.plan, each)} & outcomes.keys()
+        waits = not_begun(self.plan, bindings.state.bindings)
+        left = {name: each for name, each in waits.items() if name not in given}
         generation, placement = document["metadata"]["generation"], self.plan.placement
         writer.status(document, placement_status(self.plan, outcomes, placement.status, generation, now, left))
 

@@ -197,8 +197,10 @@ def test_what_had_no_answer_may_have_been_begun_and_is_followed_or_tried_again(c
     end = ended(Scripted(begin_error=lost))
     assert end.result == "Completed", "its driver sees it"
     unseen = Scripted(begin_error=lost, polls=[OperationProgress(state=NOT_BEGUN)])
-    (event,) = carried_out(unseen)
+    *_said, event = carried_out(unseen)
     assert isinstance(event, Blocked) and event.reason == "Unreachable" and unseen.calls[-1] == "poll"
+    unknown = ended(Scripted(seen=[OLD], begin_error=lost, polls=[OperationProgress(state=UNKNOWN)]))
+    assert unknown.reason == "OperationLost" and "the answer did not come" in unknown.message
 
 
 def test_a_refusal_of_the_driver_is_a_precondition():

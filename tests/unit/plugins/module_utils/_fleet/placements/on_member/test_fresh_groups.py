@@ -55,6 +55,13 @@ def test_nothing_is_waited_for_where_the_definition_was_refused() -> None:
     assert server.asked == 1
 
 
+def test_another_definition_of_the_group_is_still_waited_for() -> None:
+    groups, server = FreshGroups([step(DEFINITION), step(DEFINITION)]), Server("unknown-kind")
+    with pytest.raises(ApiError):
+        groups.served(step(DEFINITION), Server("invalid"))
+    assert groups.served(step(THING), server) == {} and server.asked == 2
+
+
 def test_a_group_is_waited_for_in_vain_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh_groups, "SERVED_SECONDS", 0.0)
     groups, server = FreshGroups([step(DEFINITION)]), Server(*["unknown-kind"] * 100)
