@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet import keeping
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members import member_lease
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import (
     MemberLeases,
