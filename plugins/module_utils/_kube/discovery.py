@@ -75,8 +75,7 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     if key in known.found.resources:
         return known.found.resources[key]
     if api_version in known.found.stale:
-        away = f"the API server behind {api_version} does not answer, so {kind} is not known at present"
-        raise ApiError("server-error", away, client.server_name, "see kubectl get apiservices")
+        raise _away(client, api_version, kind)
     unknown = f"this cluster has no kind {kind} in {api_version}"
     raise ApiError("unknown-kind", unknown, client.server_name, "install its CustomResourceDefinition first")
 
@@ -95,9 +94,13 @@ def resource_of(client: KubeClient, each: ObjectId) -> Resource:
                 return one
         stale = sorted(version for version in known.found.stale if version.partition("/")[0] == each.group)
         if stale:
-            away = f"the API server behind {stale[0]} does not answer, so {each.kind} is not known at present"
-            raise ApiError("server-error", away, client.server_name, "see kubectl get apiservices") from None
+            raise _away(client, stale[0], each.kind) from None
         raise
+
+
+def _away(client: KubeClient, api_version: str, kind: str) -> ApiError:
+    text = f"the API server behind {api_version} does not answer, so {kind} is not known at present"
+    return ApiError("server-error", text, client.server_name, "see kubectl get apiservices")
 
 
 def discover(client: KubeClient, path: str = "/apis") -> Discovered:

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import time
-import typing as t
-
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.discovery import discover
+from member_gateway import until
 from small_fleet import Document, Fleet, Server
 
 
@@ -66,14 +64,14 @@ def test_an_object_whose_version_is_not_served_any_more_is_removed_in_another(fi
     server = fleet.servers["m1"]
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     server.client.post(definitions, definition)
-    until(lambda: is_served(server, group, "v1beta1"), 60)
+    until(lambda: is_served(server, group, "v1beta1"))
     metadata = {"name": "one", "namespace": fleet.namespace}
     fleet.resources({"apiVersion": f"{group}/v1beta1", "kind": kind, "metadata": metadata, "size": 1})
     fleet.place()
     assert not fleet.apply().problems
     versions[1]["served"] = False
     server.patch(f"{definitions}/{plural}.{group}", {"spec": {"versions": versions}})
-    until(lambda: not is_served(server, group, "v1beta1"), 60)
+    until(lambda: not is_served(server, group, "v1beta1"))
     fleet.resources()
     removed = fleet.apply(limits=BrakeLimits(max_object_removals="100%"))
     assert not removed.problems
@@ -85,10 +83,3 @@ def is_served(server: Server, group: str, version: str) -> bool:
     """As discovery tells, by which kinds are found."""
     found = discover(server.client).resources
     return any(api_version == f"{group}/{version}" for api_version, _kind in found)
-
-
-def until(what: t.Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, f"not within {seconds:g} s"
-        time.sleep(0.1)

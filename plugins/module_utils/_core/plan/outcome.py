@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ..cluster.silence import SILENT
 from ..errors import Problem
 from ..objects.identity import ObjectId
 from .member import (
@@ -84,6 +85,11 @@ class MemberOutcome:
     def applied(self) -> bool:
         """Whether everything that was to be done was done."""
         return self.done and self.error is None and not self.failures
+
+    @property
+    def silent(self) -> bool:
+        """Whether the member did not answer."""
+        return self.error is not None and self.error.code in SILENT
 
     @property
     def holds_all(self) -> bool:

@@ -1,10 +1,17 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far the clock of another machine may be from ours, before what it says of the time is refused."""
+"""How far the clock of another machine may be from ours, before what it says of the time is refused; what is due again
+where our own is set back."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 CLOCK_SKEW = timedelta(minutes=5)
+
+
+def is_over(since: datetime, span: timedelta, now: datetime) -> bool:
+    """Whether so much time has gone by, so that what is done every ``span`` is due; also where the clock was set back
+    meanwhile, which is to delay nothing."""
+    return not timedelta(0) <= now - since < span

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
 from ..._core.machine import Act, Decision
+from ..._core.values.clock_skew import is_over
 from ..._store.records import Lease, Records
 from ..leases import acquire
 from .interrupts import wait_unless
@@ -267,7 +268,7 @@ class Conductor(t.Generic[S, X, A]):
     def _tick(self, now: datetime) -> Ending[S] | None:
         self._record(now)  # first of all: events that nobody takes would make every wait end at once
         self._keep_leases(now)
-        if not timedelta(0) <= now - self._loaded < RELOAD:  # a clock that is set back delays nothing
+        if is_over(self._loaded, RELOAD, now):
             self.journal.load()
             self._loaded = now
         out_of_time = self._limits.time_limit is not None and now >= self._began + self._limits.time_limit
@@ -327,7 +328,7 @@ class Conductor(t.Generic[S, X, A]):
             self.journal.note(change)
 
     def _keep_leases(self, now: datetime) -> None:
-        if not timedelta(0) <= now - self._renewed < timedelta(seconds=LEASE_SECONDS / 3):
+        if is_over(self._renewed, timedelta(seconds=LEASE_SECONDS / 3), now):
             self.journal.renew()
             self._renewed = now
         self._steering.keep(self.journal.state, now)

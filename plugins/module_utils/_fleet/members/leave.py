@@ -110,7 +110,8 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
             others=_others(looked),
             failed=damaged,
         )
-        _refuse_busy(records, names, unreachable)
+        if wish.forget_unreachable:
+            _refuse_busy(records, names, unreachable)
         if not write:
             return found
         with (

@@ -284,9 +284,9 @@ def _foreseen(
         refuse_too_large(rotation.name, state)
     flying = {each.pool for each in state.nodes if not each.ended}
     stop = asked.before.status.stop_requested and asked.going
-    seen = ground.sight(members, now, unknown=unknown, flying=flying, others=others, stop=stop)
-    told = {*ground.fleet, *unknown, *(each.name for each in snapshot.members)}
-    found = decide(state, replace(seen, left=members_left(state, told)), now)
+    left = members_left(state, {*ground.fleet, *unknown, *(each.name for each in snapshot.members)})
+    seen = ground.sight(members, now, unknown=unknown, flying=flying, others=others, stop=stop, left=left)
+    found = decide(state, seen, now)
     return RotationReport(
         rotation=asked.before if asked.going else rotation,
         state=state,

@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..._core.disruption.rotation.decide import DONE, RUNNING, acts_in_flight, outcome, stopped_at_once
-from ..._core.disruption.rotation.progress import MEMBER_LEFT
 from ..._core.disruption.rotation.state import BLOCKED, ENDED, GIVEN_UP, ROTATED, RotationState
 from ..._core.errors import FleetError
 from ..._core.objects.api_groups import FLEET_API
@@ -69,7 +68,7 @@ def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationSta
         phase=STOPPED_PHASE if state.done and before.stop_requested else _PHASES[outcome(state)],
         rotated=state.count(ROTATED),
         left=len(state.nodes) - state.count(*ENDED),
-        failed=sum(each.phase in (GIVEN_UP, BLOCKED) and each.code != MEMBER_LEFT for each in state.nodes),
+        failed=state.failed(GIVEN_UP, BLOCKED),
         message=state.halted,
         state=encode(state),
     )

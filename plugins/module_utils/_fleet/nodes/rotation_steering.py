@@ -254,7 +254,7 @@ class RotationSteering:
 
     def _sight(self, state: RotationState, now: datetime) -> RotationInput:
         begun = (each for each in machine.acts_in_flight(state) if each.kind != RELEASE)
-        seen = self._ground.sight(
+        return self._ground.sight(
             tuple(self._members.values()),
             now,
             failed={each.node: self._failed[each.operation] for each in begun if each.operation in self._failed},
@@ -263,8 +263,8 @@ class RotationSteering:
             others=self._beside,
             wait=self._wait,
             stop=self.book.rotation.status.stop_requested,
+            left=members_left(state, self._ground.fleet),
         )
-        return replace(seen, left=members_left(state, self._ground.fleet))
 
     def _work(self, act: RotationAct, state: RotationState) -> NodeWork:
         node = next(each for each in state.nodes if each.name == act.node)

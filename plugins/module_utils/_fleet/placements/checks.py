@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.snapshot import FactsSnapshot
-from ..._core.cluster.silence import OUT_OF_REACH, SILENT
+from ..._core.cluster.silence import OUT_OF_REACH
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import ObjectId
 from ..._core.objects.placements.binding import UNSCHEDULED
@@ -71,7 +71,7 @@ def left_behind(plans: t.Iterable[PlacementPlan], outcomes: t.Mapping[str, Outco
     for plan in plans:
         for each in plan.clusters:
             seen = outcomes.get(plan.name, {}).get(each.cluster)
-            silent = seen.error is not None and seen.error.code in SILENT if seen else each.cause == LEFT_BEHIND
+            silent = seen.silent if seen else each.cause == LEFT_BEHIND
             if silent and each.cause in (EVACUATED, LEFT_BEHIND):
                 found.append(LeftBehind(placement=plan.name, cluster=each.cluster, objects=each.leaving))
     return tuple(found)

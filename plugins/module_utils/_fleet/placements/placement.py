@@ -146,12 +146,7 @@ class Report:
     def together(self) -> tuple[SilentGroup, ...]:
         """Members that do not answer, neither when their facts were read nor now, as far as a label is common to them
         and to no other."""
-        silent = {
-            name
-            for outcomes in self.outcomes.values()
-            for name, each in outcomes.items()
-            if each.error is not None and each.error.code in SILENT
-        }
+        silent = {name for outcomes in self.outcomes.values() for name, each in outcomes.items() if each.silent}
         return silent_together(silent | self.unread, self.plan.facts.index.clusters)
 
     @property

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from ..._core.cluster.silence import SILENT
 from ..._core.machine import Decision
 from ..._core.objects.clusters.evacuation import EVACUATED
 from ..._core.objects.placements.binding import BOUND
@@ -112,7 +111,7 @@ class RolloutSteering:
         self._reach, self._say, self._told = reach, say, told
         self._applied_only, self._to_the_end = applied_only, to_the_end
         self._out_of_reach = {name: each.error.message for name, each in looked.items() if each.error}
-        self._silent = {name for name, each in looked.items() if _is_silent(each)}
+        self._silent = {name for name, each in looked.items() if each.silent}
         self._queue: dict[str, RolloutAct | None] = {}
         self._retries: set[str] = set()
         self._looks: set[str] = set()
@@ -381,10 +380,6 @@ class RolloutSteering:
         self._waves += 1
         names = listed(sorted(each.cluster for each in acts), NAMED)
         self._say(f"{self._plan.name}: wave {self._waves}: {names}")
-
-
-def _is_silent(outcome: MemberOutcome) -> bool:
-    return outcome.error is not None and outcome.error.code in SILENT
 
 
 def _ended(state: RolloutState, out_of_reach: t.Container[str], now: datetime) -> Decision[RolloutState, MemberAct]:

@@ -31,6 +31,7 @@ from ..._core.updates.integrity import recorded_digest
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import UNVERIFIED
 from ..._core.updates.run import Approval, GateRow, RunState
+from ..._core.values.clock_skew import is_over
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import COMPLETED, NOT_STARTED, PENDING
 from ..._store.records import Lease, Record, Records, replaced
@@ -171,7 +172,7 @@ class GateKeeper:
 
     def _shown_court(self, run: UpdateRun, now: datetime) -> Court:
         """For what decides nothing: who refused is shown as of some seconds ago, and asked for every second."""
-        if self._vouched is None or not timedelta(0) <= now - self._vouched[0] < _VOUCHED_FOR:
+        if self._vouched is None or is_over(self._vouched[0], _VOUCHED_FOR, now):
             self._vouched = (now, self.since())
         return Court(run=run, terms=self.terms, since=self._vouched[1])
 

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from ..._core.errors import FleetError
 from ..._core.updates.releases.versions import reached
 from ..._core.updates.run import MemberBlocker
+from ..._core.values.clock_skew import is_over
 from ..._core.values.instants import SECONDS, write_time
 from ..._core.values.update_states import OPERATION_IN_PROGRESS, PRECONDITION_FAILED, UNREACHABLE
 from ..._kube.parallel import in_parallel
@@ -100,8 +101,7 @@ class UpgradeLeases:
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
         """For members in flight: renews what is due, and takes what could not be had before, in at most ``DEADLINE``
         seconds. What fails is said or tried again, and never raised."""
-        # A clock that is set back delays nothing.
-        recent = {name for name, tried in self._tried.items() if timedelta(0) <= now - tried < AGAIN}
+        recent = {name for name, tried in self._tried.items() if not is_over(tried, AGAIN, now)}
         due = [name for name in members if name not in recent and self._is_due(name)]
         self._tried |= dict.fromkeys(due, now)
         in_parallel({name: self._renewal(name) for name in due}, deadline=DEADLINE)

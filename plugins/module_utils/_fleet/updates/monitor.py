@@ -19,6 +19,7 @@ from ..._core.updates.preflight import Judge
 from ..._core.updates.releases.versions import skewed, view_at_version
 from ..._core.updates.run import Begin, MemberBlocker, MemberView
 from ..._core.values.clock_skew import CLOCK_SKEW as MOST_SKEW
+from ..._core.values.clock_skew import is_over
 from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED, VERSION_NOT_AVAILABLE
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
@@ -81,11 +82,6 @@ class OfferJudge:
         return replace(found, skip=MemberBlocker(reason=VERSION_NOT_AVAILABLE, message=words), fail=None)
 
 
-def _is_over(since: datetime, span: timedelta, now: datetime) -> bool:
-    """Whether so much time has gone by; also where the clock was set back, which is to delay nothing."""
-    return not timedelta(0) <= now - since < span
-
-
 @dataclass
 class MemberMonitor:
     """Views for ``decide``, and the claims of members that are in flight. ``holder`` is the same for every conductor of
@@ -120,9 +116,9 @@ class MemberMonitor:
         """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
         again are forgotten. FleetError ``record-damaged``. Called once in each turn of the conductor."""
         self._until = time.monotonic() + LOOKING
-        if self._listed is None or _is_over(self._listed, LIST_AFTER, now):
+        if self._listed is None or is_over(self._listed, LIST_AFTER, now):
             self._list(now)
-        for name in [name for name, at in self._again.items() if _is_over(at - LOOK_AGAIN, LOOK_AGAIN, now)]:
+        for name in [name for name, at in self._again.items() if is_over(at - LOOK_AGAIN, LOOK_AGAIN, now)]:
             del self._again[name]
             self._found.pop(name, None)
             if name in self.views:
@@ -213,7 +209,7 @@ class MemberMonitor:
         due = [
             each.member
             for each in begins
-            if each.member in self.drivers and _is_over(self._seen.get(each.member, now - FRESH), FRESH, now)
+            if each.member in self.drivers and is_over(self._seen.get(each.member, now - FRESH), FRESH, now)
         ]
         return self._answered(due)
 

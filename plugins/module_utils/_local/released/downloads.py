@@ -74,11 +74,11 @@ def server(setting: str) -> Server | None:
 def _is_mirror(setting: str) -> bool:
     try:
         parts = urllib.parse.urlsplit(setting)
-        parts.port  # noqa: B018  # read for its ValueError
+        host, _port = parts.hostname, parts.port
     except ValueError:
         return False
-    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    return bool(safe and parts.hostname) and parts.username is None and not (parts.query or parts.fragment)
+    safe = parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
+    return bool(safe and host) and parts.username is None and not (parts.query or parts.fragment)
 
 
 def text(place: str, of: Server) -> str:

@@ -85,11 +85,12 @@ class RotationGround:
         others: t.Sequence[OtherNode] = (),
         wait: str = "",
         stop: bool = False,
+        left: frozenset[str] = frozenset(),
     ) -> RotationInput:
-        """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``
-        and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not ended, which may be
-        gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that other rotations have
-        in flight. ValueError for a selector that is none."""
+        """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``,
+        ``left`` and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not ended, which
+        may be gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that other
+        rotations have in flight. ValueError for a selector that is none."""
         found = _Sighted(self.rotation.name, others)
         holds = selects_node(self.rotation)
         for pool in flying:
@@ -112,6 +113,7 @@ class RotationGround:
             windows=dict(_windows(times, taking, self.windows, now)),
             failed=failed,
             unknown=unknown,
+            left=left,
             members=tuple(
                 MemberScope(each.name, each.most_members, each.over, found.busy)
                 for each in limits

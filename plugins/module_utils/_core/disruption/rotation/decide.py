@@ -32,7 +32,6 @@ from .node_blockers import RotationBlockers
 from .progress import (
     ADD_NODE,
     DRAIN,
-    MEMBER_LEFT,
     RELEASE,
     RotationAct,
     RotationProgress,
@@ -163,8 +162,7 @@ def _blocked(
 
 def _halted(state: RotationState, sight: RotationInput, now: datetime) -> str:
     """Why no more nodes are begun; empty if they are. That a member has left is no failure of its nodes."""
-    settings = state.settings
-    failures = sum(each.phase == GIVEN_UP and each.code != MEMBER_LEFT for each in state.nodes)
+    settings, failures = state.settings, state.failed(GIVEN_UP)
     if state.halted:
         return state.halted
     if sight.stop:

@@ -21,6 +21,7 @@ from .input import (
 from .state import (
     DRAINING,
     GIVEN_UP,
+    MEMBER_LEFT,
     RETURNING,
     ROTATED,
     SURGING,
@@ -58,7 +59,6 @@ class RotationAct:
         return {"kind": self.kind, "node": self.node, "pool": self.pool, "text": self.text}
 
 
-MEMBER_LEFT = "member-left"
 _LEFT = "its member has left the fleet; if it was cordoned it stays so"
 Held = t.Callable[[RotationNode], tuple[Blocker, ...]]
 

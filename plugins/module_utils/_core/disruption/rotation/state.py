@@ -19,6 +19,8 @@ IN_FLIGHT = (SURGING, DRAINING, RETURNING)
 # Ended. Blocked: something held it back until the end, and nothing was done to it.
 ROTATED, BLOCKED, GIVEN_UP = "Rotated", "Blocked", "GivenUp"
 ENDED = (ROTATED, BLOCKED, GIVEN_UP)
+# The code of a node that was given up as its member left the fleet.
+MEMBER_LEFT = "member-left"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,10 @@ class RotationState:
     def count(self, *phases: str) -> int:
         """How many nodes are in one of the phases."""
         return sum(each.phase in phases for each in self.nodes)
+
+    def failed(self, *phases: str) -> int:
+        """The same without those whose member has left the fleet, which is no failure of theirs."""
+        return sum(each.phase in phases and each.code != MEMBER_LEFT for each in self.nodes)
 
     @property
     def in_hand(self) -> bool:
