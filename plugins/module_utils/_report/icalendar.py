@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import typing as t
+from collections import Counter
 from datetime import datetime
 
 from .._core.forecast.appointments import FREEZE, OPEN, STAGE, WAIT, Appointment
@@ -20,16 +21,18 @@ _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r
 
 def icalendar(found: t.Mapping[str, t.Sequence[Appointment]], now: datetime) -> str:
     """The text of a calendar with the entries of each run as events. An event has the same UID as long as it is the
-    same, so that readers keep it; one that nothing ends has no end."""
+    same, however its expected start moves, so that readers keep it; one that nothing ends has no end."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gitops.fleet//update runs//EN"]
+    alike = Counter[str]()
     for run, entries in found.items():
         for each in entries:
-            lines += _event(run, each, now)
+            key = "/".join((run, each.kind, each.what, _instant(each.start) if each.fixed else "", *each.members))
+            alike[key] += 1
+            lines += _event(run, each, now, f"{key}/{alike[key]}" if alike[key] > 1 else key)
     return "".join(f"{_folded(line)}\r\n" for line in (*lines, "END:VCALENDAR"))
 
 
-def _event(run: str, each: Appointment, now: datetime) -> list[str]:
-    key = "/".join((run, each.kind, each.what, _instant(each.start), *each.members))
+def _event(run: str, each: Appointment, now: datetime, key: str) -> list[str]:
     count = len(each.members)
     who = "" if not count else each.members[0] if count == 1 else f"{count} members"
     summary = ", ".join(filter(None, (who, each.what)))

@@ -13,10 +13,11 @@ from ..updates.facts import DONE
 from ..updates.run import Members, RunState
 from ..values.instants import write_time
 from ..values.update_states import FAILED, RUNNING
-from ..windows.spans import Span, cut
+from ..windows.spans import Span, meeting
 from .forecast import Forecast
 
 OPEN, FREEZE, WAIT, STAGE = "open", "freeze", "wait", "stage"
+ANY_TIME = "any time"
 Freezes = t.Mapping[str, t.Sequence[tuple[str, Span]]]
 """What they are called and when they hold, by member."""
 _Key = tuple[datetime, str, str, datetime]
@@ -33,6 +34,11 @@ class Appointment:
     end: datetime | None
     members: tuple[str, ...] = ()
 
+    @property
+    def fixed(self) -> bool:
+        """Whether it starts when it does whoever looks, and whenever: a window or a freeze."""
+        return self.kind in (OPEN, FREEZE) and self.what != ANY_TIME
+
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it; instants in RFC 3339."""
         return {
@@ -47,8 +53,8 @@ class Appointment:
 def appointments(
     run: RunState, members: Members, freezes: Freezes, foreseen: Forecast, now: datetime, until: datetime
 ) -> tuple[Appointment, ...]:
-    """What meets the span from ``now`` to ``until``, by start; one for all members that share it. Windows are cut to
-    the span, the others told whole. Members that have ended or are in flight have none of their own."""
+    """What meets the span from ``now`` to ``until``, by start, told whole; one for all members that share it.
+    Members that have ended or are in flight have none of their own."""
     waiting = [row.name for row in run.members if row.state not in (*DONE, FAILED, RUNNING)]
     found: dict[_Key, list[str]] = {}
     for name in waiting:
@@ -56,8 +62,8 @@ def appointments(
         if view is None:
             continue
         spans: t.Sequence[Span] = ((now, until),) if view.windows is None else view.windows
-        words = "any time" if view.windows is None else "window"
-        for start, end in cut(spans, now, until):
+        words = ANY_TIME if view.windows is None else "window"
+        for start, end in meeting(spans, now, until):
             found.setdefault((start, OPEN, words, end), []).append(name)
         for named, (start, end) in freezes.get(name, ()):
             if start < until and end > now:

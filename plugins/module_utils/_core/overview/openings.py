@@ -13,7 +13,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from ..forecast.appointments import FREEZE, OPEN, Appointment
+from ..forecast.appointments import ANY_TIME, FREEZE, OPEN, Appointment
 from ..objects.updates.update_run import CONTROL_PLANE_ONLY, NODE_IMAGE_ONLY
 from ..updates.timing.maintenance import MemberTimes
 from ..updates.timing.member_order import NEVER, changes_at, closed_until
@@ -161,7 +161,7 @@ def entries(
 def _entries(members: t.Mapping[str, MemberTimes], now: datetime, until: datetime) -> t.Iterator[Appointment]:
     shared: dict[tuple[datetime, str, str, datetime | None], list[str]] = {}
     for name, times in members.items():
-        words = "window" if times.sides else "any time"
+        words = "window" if times.sides else ANY_TIME
         for each in permission(times, now, until).openings:
             if each == OpenSpan(now, None):  # always: nothing to put into a calendar
                 continue

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.appointments import (
     Appointment,
@@ -25,16 +25,16 @@ NIGHT = (T0 + 8 * HOUR, T0 + 12 * HOUR)
 FREEZE = (T0 + 20 * HOUR, T0 + 40 * HOUR)
 
 
-def calendar() -> tuple[Appointment, ...]:
+def calendar(now: datetime = T0) -> tuple[Appointment, ...]:
     run = commands.start(played("s{g:a,b,c}").run, T0)
     views = {
         "a": MemberView(name="a", windows=(NIGHT,)),
         "b": MemberView(name="b", windows=(NIGHT,)),
         "c": MemberView(name="c"),
     }
-    foreseen = forecast(run, views, T0, Assumptions(samples=1))
+    foreseen = forecast(run, views, now, Assumptions(samples=1))
     assert foreseen.changes_by and foreseen.changes_at is not None
-    return appointments(run, views, {"a": (("year end", FREEZE),)}, foreseen, T0, UNTIL)
+    return appointments(run, views, {"a": (("year end", FREEZE),)}, foreseen, now, UNTIL)
 
 
 def test_one_entry_for_all_who_share_it() -> None:
@@ -67,6 +67,17 @@ def test_the_file_is_icalendar() -> None:
     assert [line for line in again.splitlines() if line.startswith("UID")] == [
         line for line in text.splitlines() if line.startswith("UID")
     ]
+
+
+def test_an_event_keeps_its_uid_in_later_writings() -> None:
+    """Of a window that has opened since and of what is expected: a calendar program would show each anew."""
+    entries, later = calendar(), calendar(NIGHT[0] + HOUR)
+    assert ("open", "window", NIGHT) in [(each.kind, each.what, (each.start, each.end)) for each in later]
+    uids, again = (
+        {line for line in icalendar({"run": rows}, T0).splitlines() if line.startswith("UID")}
+        for rows in (entries, later)
+    )
+    assert len(uids) == len(entries) and len(again) == len(later) and again < uids
 
 
 def test_the_forecast_as_a_table() -> None:
