@@ -123,6 +123,16 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
     )
 
 
+def working(client: KubeClient, namespace: str, name: str) -> int:
+    """How many workers stand in the lease, none where it is not there. ApiError as of any request."""
+    try:
+        return len(_look(client, _RESOURCE.path(namespace, name))[1].workers)
+    except ApiError as error:
+        if error.code != "not-found":
+            raise
+        return 0
+
+
 def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
     """The lease, renewed for all its workers. FleetError ``member-lost`` if it is not ours any more: nothing is to be
     written after that."""

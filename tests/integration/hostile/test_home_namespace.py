@@ -10,6 +10,7 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.leave import LeaveRequest, leave
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member_lease import MemberLeases
 from member_gateway import Gateway, until
 from small_fleet import OURS, PARENTS, Document, Fleet
 
@@ -99,6 +100,27 @@ def test_what_cannot_be_listed_counts_as_being_there(held: Fleet) -> None:
     finally:
         gateway.close()
     assert not report.problems and is_there(held) and not says_so(held, report)
+
+
+def test_while_another_run_of_the_same_records_begins_here_it_stays(held: Fleet) -> None:
+    """That one has taken the lease and has not written its parent yet: it would be written into what goes."""
+    gateway, begun = Gateway(held.servers["m1"]), list[t.Any]()
+    leases = MemberLeases(held.records, "runner-2")
+    leases.known_whose()
+
+    def comes(method: str, path: str) -> int | None:
+        if path.endswith("/gitops-fleet/secrets") and method == "GET" and not begun:
+            begun.append(leases.take(held.servers["m1"].client, "placement/other"))
+        return None
+
+    gateway.rule = comes
+    try:
+        held.log_in("m1", gateway.kubeconfig(held.folder / "through"))
+        report = held.end(limits=LIFTED)
+    finally:
+        gateway.close()
+    assert begun and not report.problems and is_there(held)
+    begun[0].release()
 
 
 def test_a_namespace_that_others_made_stays_though_it_is_empty(file_fleet: Fleet) -> None:

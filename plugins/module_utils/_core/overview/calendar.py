@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from ..disruption.budgets.budgets import allowed, budget_limit_or_none
+from ..disruption.budgets.budgets import Allowed, budget_limit_or_none, decide, rule_of
 from ..disruption.budgets.lint import Lint
-from ..disruption.budgets.timeline import timeline
+from ..disruption.budgets.timeline import Active, activity
 from ..disruption.lint_pool import lint_node_pool
 from ..objects.karpenter.node_pool import REASONS, Budget
 from ..objects.karpenter.reading import examine
@@ -118,19 +118,16 @@ def pool_calendar(
             name=name, where=where, nodes=size, clusters=tuple(clusters), start=start, until=start,
             problems=tuple(f"{each.path}: {each.message}".removeprefix(": ") for each in examined.problems),
         )  # fmt: skip
-    until, kinds = start + YEAR, dict[tuple[PoolChange, ...], list[str]]()
+    budgets, until, kinds = tuple(examined.budgets), start + YEAR, dict[tuple[PoolChange, ...], list[str]]()
+    alike: dict[tuple[bool, ...], list[str]] = {}
     for reason in REASONS:
-        found = timeline(examined.budgets, start, until, size, reason).changes
-        if len(found) > MOST_CHANGES:
-            until = min(until, found[MOST_CHANGES].at)
-    for reason in REASONS:
-        changes = tuple(
-            PoolChange(
-                each.at, budget_limit_or_none(each.limit), _closing(examined.budgets, each.at, size, reason, each.limit)
-            )
-            for each in timeline(examined.budgets, start, until, size, reason).changes
-        )
-        kinds.setdefault(changes, []).append(reason)
+        alike.setdefault(tuple([each.covers(reason) for each in budgets]), []).append(reason)
+    found = {tuple(names): _changes(budgets, start, until, size, names[0]) for names in alike.values()}
+    for changes in found.values():
+        if len(changes) > MOST_CHANGES:
+            until = min(until, changes[MOST_CHANGES].at)
+    for names, changes in found.items():
+        kinds.setdefault(tuple([each for each in changes if each.at < until]), []).extend(names)
     return PoolCalendar(
         name=name,
         where=where,
@@ -138,7 +135,7 @@ def pool_calendar(
         clusters=tuple(clusters),
         start=start,
         until=until,
-        budgets=tuple(examined.budgets),
+        budgets=budgets,
         reasons=tuple(PoolReason(reasons=tuple(names), changes=changes) for changes, names in kinds.items()),
         findings=lint_node_pool(document, start, nodes),
     )
@@ -168,8 +165,24 @@ def sentence(budget: Budget) -> str:
     return text
 
 
-def _closing(budgets: t.Sequence[Budget], at: datetime, nodes: int, reason: str, limit: int) -> tuple[int, ...]:
-    return () if limit > 0 else allowed(budgets, at, nodes, reason).binding
+def _changes(
+    budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str
+) -> list[PoolChange]:
+    """As ``timeline`` tells them, each with the budgets that close."""
+    rules = tuple([rule_of(each) for each in budgets])
+    begin, until = (each.astimezone(UTC).replace(tzinfo=None) for each in (start, end))
+    decided: dict[Active, Allowed] = {}
+    changes: list[PoolChange] = []
+    last: Allowed | None = None
+    for at, active in activity(rules, begin, until):
+        answer = decided.get(active)
+        if answer is None:
+            answer = decided[active] = decide(rules, active, nodes, reason)
+        if last is None or (answer.limit, answer.error) != (last.limit, last.error):
+            closing = () if answer.limit > 0 else answer.binding
+            changes.append(PoolChange(at.replace(tzinfo=UTC), budget_limit_or_none(answer.limit), closing))
+        last = answer
+    return changes
 
 
 def _row(change: PoolChange, start: datetime) -> list[t.Any]:

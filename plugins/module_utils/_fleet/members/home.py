@@ -15,13 +15,15 @@ from ..._kube.discovery import all_in_namespaces
 from ..._kube.documents import read_object
 from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
+from ..._kube.shared_lease import working
 
 HOME = ObjectId("", "v1", "Namespace", "", NAMESPACE)
 PATH = f"/api/v1/namespaces/{NAMESPACE}"
 # Set by whoever creates the namespace, and never on one that is there already.
 MADE_BY_US = {"gitops.fleet/made-for": "placements"}
 # What every namespace has without anybody's doing, and the lease under which we work on the member at this moment.
-NOBODYS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"), ("Lease", "member")}
+MEMBER_LEASE = "member"
+NOBODYS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"), ("Lease", MEMBER_LEASE)}
 
 T = t.TypeVar("T")
 
@@ -44,8 +46,8 @@ def at_home(client: KubeClient, work: t.Callable[[], T]) -> T:
 
 def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] | None:
     """The namespace if it goes with the placements that end, given by name: we made it, and of every kind that the
-    server lists it holds nothing but their parents, events, our lease and what every namespace has. Else None, also
-    where something cannot be listed.
+    server lists it holds nothing but their parents, events, our lease and what every namespace has, and no other run of
+    these records works here. Else None, also where something cannot be listed.
     """
     ignored = NOBODYS | {("ConfigMap", parent_name(placement)) for placement in ending}
     try:
@@ -61,6 +63,8 @@ def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] 
             for each in list_objects(client, resource.path(NAMESPACE), limit=10, metadata_only=True):
                 if (resource.kind, each["metadata"]["name"]) not in ignored:
                     return None
+        if working(client, NAMESPACE, MEMBER_LEASE) > 1:  # last: it may have come since its kinds were listed
+            return None
     except ApiError:
         return None
     return namespace

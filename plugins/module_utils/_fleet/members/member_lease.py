@@ -32,9 +32,8 @@ from ..._kube.shared_lease import (
 from ..._store.records import Records
 from ..keeping import running_time
 from ..recorded import DAMAGED
-from .home import at_home
+from .home import MEMBER_LEASE, at_home
 
-MEMBER_LEASE = "member"
 # Longer than any one request may take, with all that it may wait for; renewed when a third is over.
 APPLY_SECONDS = 300
 _ID = "records-id"

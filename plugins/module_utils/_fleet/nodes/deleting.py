@@ -80,12 +80,19 @@ class _Deletion:
     def waited(self, told: t.Callable[[], str]) -> dict[str, str]:
         """Why each node stays that is not gone in time."""
         failures: dict[str, str] = {}
-        left = list(self._wish.uids)
+        left, deleted = list(self._wish.uids), set[str]()
         end = time.monotonic() + self._wish.timeout
         while left and not told() and time.monotonic() < end:
             self._next_end()
-            failures |= {each.operation: each.failure for each in self._workers.ended() if each.failure}
-            left = [name for name in left if name not in failures and self._there(name, failures)]
+            ended = self._workers.ended()
+            failures |= {each.operation: each.failure for each in ended if each.failure}
+            deleted |= {each.operation for each in ended}
+            left = [
+                name
+                for name in left
+                if name not in failures and (name not in deleted or self._there(name, failures))
+            ]
+        left = [name for name in left if name not in failures and self._there(name, failures)]
         why = told() or f"it was not empty within {self._wish.timeout:g} s"
         return failures | dict.fromkeys(left, why)
 

@@ -33,7 +33,8 @@ from ..drivers.contract import (
 )
 from ..drivers.local import LocalDriver
 from ..members.identity import DOUBLE_MEMBER, OTHER_CLUSTER
-from ..members.member_lease import MEMBER_LEASE, NAMESPACE, KeptLease
+from ..members.home import MEMBER_LEASE
+from ..members.member_lease import NAMESPACE, KeptLease
 from ..members.members import Clients
 
 UPGRADE_SECONDS = 900
