@@ -165,9 +165,7 @@ def sentence(budget: Budget) -> str:
     return text
 
 
-def _changes(
-    budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str
-) -> list[PoolChange]:
+def _changes(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> list[PoolChange]:
     """As ``timeline`` tells them, each with the budgets that close."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = (each.astimezone(UTC).replace(tzinfo=None) for each in (start, end))

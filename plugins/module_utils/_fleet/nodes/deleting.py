@@ -88,9 +88,7 @@ class _Deletion:
             failures |= {each.operation: each.failure for each in ended if each.failure}
             deleted |= {each.operation for each in ended}
             left = [
-                name
-                for name in left
-                if name not in failures and (name not in deleted or self._there(name, failures))
+                name for name in left if name not in failures and (name not in deleted or self._there(name, failures))
             ]
         left = [name for name in left if name not in failures and self._there(name, failures)]
         why = told() or f"it was not empty within {self._wish.timeout:g} s"

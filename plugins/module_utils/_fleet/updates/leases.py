@@ -32,8 +32,8 @@ from ..drivers.contract import (
     Work,
 )
 from ..drivers.local import LocalDriver
-from ..members.identity import DOUBLE_MEMBER, OTHER_CLUSTER
 from ..members.home import MEMBER_LEASE
+from ..members.identity import DOUBLE_MEMBER, OTHER_CLUSTER
 from ..members.member_lease import NAMESPACE, KeptLease
 from ..members.members import Clients
 
