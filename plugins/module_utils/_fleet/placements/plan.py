@@ -15,7 +15,7 @@ from ..._core.cluster.facts.recorded import beside
 from ..._core.cluster.facts.snapshot import FactsSnapshot, snapshot_digest
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
+from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementSpec
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.objects.reading import check_update
 from ..._core.plan.brakes import Brake, BrakeLimits, older_source
@@ -186,22 +186,37 @@ def plan_again(
 ) -> tuple[PlacementPlan, RecordedPlacement]:
     """One placement's plan on what is recorded of it now, on the facts that the plan of the fleet was made on.
 
-    It is decided again only if its records have moved. FleetError ``records-moved`` if that gives another plan.
+    It is decided again only if its records have moved. FleetError ``records-moved`` if that gives another plan, if a
+    brake stops it now, or if it would be carried out over a spec that is neither the one planned on nor the wanted one.
     """
     record = recorded_placement(session.records, before.name)
-    if record == fleet.recorded[before.name]:
+    planned_on = fleet.recorded[before.name]
+    if record == planned_on:
         return before, record
     _refuse_half_recovered({before.name: record})
     ending = DELETED if before.name in request.absent else ""
     if request.complete and before.name not in fleet.wanted and _is_from(record.document, request.source):
         ending = SOURCE_GONE
     sourced = fleet.wanted.get(before.name)
+    if sourced and record.placement and record.placement.spec not in _specs(planned_on.placement, sourced.placement):
+        raise _moved(before.name, "its spec was changed")
     wanted = _wanted(before.name, sourced, ending, record, session.hub, request) if sourced or ending else None
     now = compose(wanted, record.known, fleet.facts, request.now, request.limits) if wanted else None
     if now is None or now.digest != before.digest:
-        message = "another run has changed the placement since it was planned"
-        raise FleetError("records-moved", message, before.name, "run again")
+        raise _moved(before.name, "another run has changed the placement")
+    stopped = next((each for each in now.brakes if each.stops), None)
+    if stopped is not None:
+        told = stopped.message.removeprefix(f"{before.name}: ")
+        raise _moved(before.name, f"another run has changed the placement, and a brake stops it now ({told})")
     return now, record
+
+
+def _specs(*placements: ClusterResourcePlacement | None) -> list[PlacementSpec]:
+    return [each.spec for each in placements if each is not None]
+
+
+def _moved(name: str, what: str) -> FleetError:
+    return FleetError("records-moved", f"{what} since it was planned", name, "run again")
 
 
 def _is_from(document: t.Mapping[str, t.Any] | None, source: Source) -> bool:
@@ -240,7 +255,12 @@ def _wanted(
     if ending:
         if record.placement is None:
             return None
-        return WantedPlacement(placement=record.placement, deleting=ending, prune_kinds=request.prune_kinds)
+        return WantedPlacement(
+            placement=record.placement,
+            deleting=ending,
+            older_source=_older(name, record, request) if ending == SOURCE_GONE else None,
+            prune_kinds=request.prune_kinds,
+        )
     if sourced is None:
         raise AssertionError("a placement is wanted or ends")
     old = record.placement

@@ -24,7 +24,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.pla
     make_plans,
     plan_again,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import RECOVERING, SOURCE
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import (
+    RECOVERING,
+    REVISION,
+    SOURCE,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import read_placement, resources_in
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.write_records import Writer
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
@@ -36,8 +40,8 @@ NAMES = ("a", "b", "c")
 SELECTOR = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
 
 
-def placement(name: str, **policy: t.Any) -> dict[str, t.Any]:
-    spec: dict[str, t.Any] = {"resourceSelectors": [SELECTOR], **({"policy": policy} if policy else {})}
+def placement(name: str, **spec: t.Any) -> dict[str, t.Any]:
+    spec = {"resourceSelectors": [SELECTOR], **spec}
     api = "placement.kubernetes-fleet.io/v1beta1"
     return {"apiVersion": api, "kind": "ClusterResourcePlacement", "metadata": {"name": name}, "spec": spec}
 
@@ -154,6 +158,67 @@ def test_a_placement_that_is_gone_from_its_source_ends_only_while_it_is_of_that_
     else:
         again, _recorded = plan_again(session, request, fleet, plan)
         assert again.deleting and again.digest == plan.digest
+
+
+@pytest.fixture
+def older(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A commit, of which all others are said to be no descendants."""
+    monkeypatch.setattr(planning, "is_descendant", lambda _folder, old, new: old == new)
+    return "c" * 40
+
+
+def test_an_older_commit_does_not_undo_what_another_run_has_applied_since(
+    records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest], older: str
+) -> None:
+    """The brake ``allow_older`` holds for what is recorded under the lease, too."""
+    old = records.create(placement("a"))
+    request = request_of("a", source=Source(name="files:fleet", revision=older, folder="fleet"))
+    fleet = make_plans(session, request)
+    assert not any(each.stops for each in fleet.plans[0].brakes)
+    newer = {**old["metadata"], "annotations": {REVISION: "d" * 40}}
+    records.replace({**old, "metadata": newer})
+    with pytest.raises(FleetError) as refused:
+        plan_again(session, request, fleet, fleet.plans[0])
+    assert (refused.value.code, refused.value.where) == ("records-moved", "a")
+    assert "is not a descendant of dddddddddddd" in refused.value.message
+    lifted = request_of("a", source=request.source, limits=BrakeLimits(allow_older=True))
+    fleet = make_plans(session, lifted)
+    assert plan_again(session, lifted, fleet, fleet.plans[0])[0] == fleet.plans[0]
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_spec_that_was_changed_since_is_written_over_only_with_what_it_is_already(
+    records: SqliteRecords, session: Session, request_of: t.Callable[..., PlanRequest], moved: bool
+) -> None:
+    """An author's edit on the hub stays; another run of the same manifests is in nobody's way."""
+    old = records.create(placement("a", revisionHistoryLimit=5))
+    request = request_of("a")
+    fleet = make_plans(session, request)
+    records.replace({**old, "spec": placement("a", **({"revisionHistoryLimit": 3} if moved else {}))["spec"]})
+    if moved:
+        with pytest.raises(FleetError, match="its spec was changed") as refused:
+            plan_again(session, request, fleet, fleet.plans[0])
+        assert (refused.value.code, refused.value.where) == ("records-moved", "a")
+    else:
+        assert not plan_again(session, request, fleet, fleet.plans[0])[0].respecified
+
+
+@pytest.mark.parametrize("revision, stops", [("c" * 40, True), ("d" * 40, False)])
+def test_an_older_commit_does_not_end_what_a_newer_one_brought(
+    records: SqliteRecords,
+    session: Session,
+    request_of: t.Callable[..., PlanRequest],
+    older: str,
+    revision: str,
+    stops: bool,
+) -> None:
+    annotations = {SOURCE: "files:fleet", REVISION: "d" * 40}
+    records.create({**placement("a"), "metadata": {"name": "a", "annotations": annotations}})
+    source = Source(name="files:fleet", revision=revision, folder="fleet")
+    (plan,) = make_plans(session, request_of(complete=True, source=source)).plans
+    assert plan.deleting and [each.name for each in plan.brakes if each.stops] == ["allow_older"] * stops
+    (named,) = make_plans(session, request_of(absent=("a",), source=source)).plans
+    assert not any(each.stops for each in named.brakes)
 
 
 def test_no_key_is_shown_by_what_has_it(request_of: t.Callable[..., PlanRequest]) -> None:
