@@ -8,7 +8,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 import typing as t
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -82,3 +85,20 @@ def test_a_job_has_the_rights_that_it_needs_and_an_end(file: Path) -> None:
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert document["permissions"]["contents"] == "read"
     assert all(job["timeout-minutes"] <= 120 for job in document["jobs"].values())
+
+
+def test_of_an_artifact_the_one_file_is_taken_that_is_meant(tmp_path: Path) -> None:
+    """Whoever may open a pull request says what is in it, and the job that unpacks it has a login afterwards."""
+    tasks = yaml.safe_load((EXAMPLES / "github" / ".github" / "fleet" / "artifact.yml").read_text(encoding="utf-8"))
+    (unpack,) = (task["ansible.builtin.command"] for task in tasks if "ansible.builtin.command" in task)
+    program, *words, archive, file = unpack["argv"]
+    assert (program, file) == ("{{ ansible_playbook_python }}", "{{ file }}") and archive.endswith("/artifact.zip")
+    with zipfile.ZipFile(tmp_path / "artifact.zip", "w") as packed:
+        for name in ("ansible.cfg", "plan.json", "callback_plugins/theirs.py"):
+            packed.writestr(name, "theirs")
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    (checkout / "ansible.cfg").write_text("ours", encoding="utf-8")
+    subprocess.run([sys.executable, *words, tmp_path / "artifact.zip", "plan.json"], cwd=checkout, check=True)
+    found = {each.name: each.read_text(encoding="utf-8") for each in checkout.iterdir()}
+    assert found == {"ansible.cfg": "ours", "plan.json": "theirs"}

@@ -22,6 +22,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 TOKEN = "token-of-the-host"
 MOST = 65_536
+BESIDE = "ansible.cfg"
 Document = dict[str, t.Any]
 
 
@@ -43,10 +44,11 @@ class Host:
         self.comments.append({"id": number, "body": body, "user": user, "author": user})
 
     def keep(self, name: str, file: str, content: bytes, branch: str, sha: str, repository: int = 7) -> None:
-        """An artifact as GitHub keeps it."""
+        """An artifact as GitHub keeps it, with what somebody has put beside the file."""
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w") as archive:
             archive.writestr(file, content)
+            archive.writestr(BESIDE, "[defaults]\n")
         number = len(self.artifacts) + 1
         run = {"head_branch": branch, "head_sha": sha, "head_repository_id": repository}
         self.artifacts.append(

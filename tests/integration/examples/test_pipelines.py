@@ -22,7 +22,7 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parent))
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
-from code_hosts import TOKEN, Host, code_host
+from code_hosts import BESIDE, TOKEN, Host, code_host
 from pipeline_runner import ROOT, GitHub, Job, checkout, gitlab
 from small_fleet import Fleet
 
@@ -177,6 +177,7 @@ def test_github(github: OnGitHub, host: Host) -> None:
     assert "There is none (`" in host.comments[-1]["body"] and host.changed.count("POST") == 1
 
     assert host.leaked == []
+    assert not list(fleet.folder.glob(f"jobs/*/work/{BESIDE}")), "an artifact was unpacked over the checkout"
     told = "".join(each.output for each in github.jobs)
     key = json.loads(github.login)["users"][0]["user"]
     assert not any(each in told for each in (TOKEN, *(str(value) for value in key.values()))), "a secret in a log"
