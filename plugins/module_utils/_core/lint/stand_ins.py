@@ -16,11 +16,7 @@ from .remark import LintProblem
 
 _STAND_IN = re.compile(r"\$\{\w[^{}\n]*\}|\$[A-Za-z_]\w*|<[A-Za-z][^<>\n]*>|\{\{.*\}\}", re.ASCII)
 # A value that begins so is a mapping to YAML, and was meant as text.
-_UNQUOTED = re.compile(
-    r"(?m)^(?P<before>[ \t]*(?:- +)?[\w./-]+:[ \t]+)(?P<value>\{\{[^\n]*\}\}(?:[^\n]*[^ \t\r\n])?)(?P<end>[ \t]*\r?)$"
-)
-
-
+_UNQUOTED = re.compile(r"(?m)^(?P<before>[ \t]*(?:- +)?[\w./-]+:[ \t]+)(?P<value>\{\{[^\n]*)$")
 # At the beginning of a line it ends a document.
 _HOLE = re.compile(r"(?m)^[ \t]+(?P<dots>\.\.\.)[ \t]*\r?$")
 
@@ -37,8 +33,11 @@ def with_quotes(text: str) -> str:
         return text
 
     def quoted(match: re.Match[str]) -> str:
-        value = match["value"].replace("'", "''")
-        return f"{match['before']}'{value}'{match['end']}"
+        value = match["value"].rstrip(" \t\r")
+        if "}}" not in value:
+            return match[0]
+        escaped, end = value.replace("'", "''"), match["value"][len(value) :]
+        return f"{match['before']}'{escaped}'{end}"
 
     return _UNQUOTED.sub(quoted, text)
 

@@ -113,3 +113,11 @@ def test_so_is_a_value_that_is_put_in_quotes():
     assert with_quotes(f"a: {{{{ x }}}}{' ' * LONG}b \n") == f"a: '{{{{ x }}}}{' ' * LONG}b' \n"
     assert with_quotes("a: {{ x }} \r\nb: {{ it's }} | y\n") == "a: '{{ x }}' \r\nb: '{{ it''s }} | y'\n"
     assert time.process_time() - start < SECONDS
+
+
+def test_so_are_braces_without_end_F22():
+    text = f"a: {{{{{'}' * LONG}\r\r\n"
+    start = time.process_time()
+    assert with_quotes(text) == f"a: '{{{{{'}' * LONG}'\r\r\n"
+    assert with_quotes("a: {{ x\n") == "a: {{ x\n"
+    assert time.process_time() - start < SECONDS
