@@ -85,8 +85,10 @@ def stop(processes: t.Iterable[ProcessId], grace: float = 15.0) -> None:
 
 
 def processes_marked(mark: str) -> tuple[ProcessId, ...]:
-    """Running processes of this user that were started with ``mark``, whoever remembers them."""
+    """Running processes of this user that were started with ``mark``, whoever remembers them. A mark names a path: in
+    a container the same one is another folder, and its processes are left alone."""
     wanted = f"{MARK}={mark}".encode()
+    here = _view("self")
     found = []
     for entry in _PROC.iterdir():
         if not entry.name.isdigit():
@@ -95,7 +97,7 @@ def processes_marked(mark: str) -> tuple[ProcessId, ...]:
             environ = (entry / "environ").read_bytes()
         except OSError:
             continue  # another user's, or ended meanwhile
-        if wanted in environ.split(b"\0"):
+        if wanted in environ.split(b"\0") and _view(entry.name) == here:
             found.append(ProcessId(int(entry.name), _started(int(entry.name)) or ""))
     return tuple(one for one in found if is_running(one))
 
@@ -133,6 +135,15 @@ def last_lines(log: Path, count: int = 8) -> str:
     panic = next((at for at in reversed(range(len(lines))) if lines[at].startswith("panic: ")), None)
     shown = lines[-count:] if panic is None else lines[panic : panic + count]
     return "\n".join(line[:400] for line in shown)
+
+
+def _view(entry: str) -> tuple[str, int, int] | None:
+    """By which numbers the process knows others, and which root its paths begin at; None if that cannot be told."""
+    try:
+        root = (_PROC / entry / "root").stat()
+        return os.readlink(_PROC / entry / "ns" / "pid"), root.st_dev, root.st_ino
+    except OSError:
+        return None  # another user's, or ended meanwhile
 
 
 def _signalled(process: ProcessId, number: signal.Signals) -> bool:

@@ -104,6 +104,22 @@ def test_a_process_is_found_again_by_its_mark(start, tmp_path):
     assert processes.processes_marked(str(tmp_path / "other")) == ()
 
 
+@pytest.mark.parametrize(("numbers", "root", "found"), [("1", "", True), ("2", "", False), ("1", "container", False)])
+def test_a_process_of_a_container_is_not_ours_though_its_folder_has_the_same_path(
+    tmp_path, monkeypatch, numbers, root, found
+):
+    """Who sees it is root on the host; it has other numbers for processes, or paths that begin elsewhere."""
+    (tmp_path / "container").mkdir()
+    for name, its_numbers, its_root in (("self", "1", ""), ("7", numbers, root)):
+        (tmp_path / name / "ns").mkdir(parents=True)
+        (tmp_path / name / "ns" / "pid").symlink_to(f"pid:[{its_numbers}]")
+        (tmp_path / name / "root").symlink_to(tmp_path / its_root)
+    (tmp_path / "7" / "environ").write_bytes(b"A=b\0" + f"{processes.MARK}=/clusters/hub\0".encode())
+    (tmp_path / "7" / "stat").write_text("7 (etcd) S " + " ".join("1" * 40))
+    monkeypatch.setattr(processes, "_PROC", tmp_path)
+    assert [one.pid for one in processes.processes_marked("/clusters/hub")] == [7] * found
+
+
 def test_what_cannot_be_started_is_said(tmp_path):
     with pytest.raises(FleetError) as refused:
         processes.start((str(tmp_path / "none"),), tmp_path / "log", "mark", ENVIRON)
