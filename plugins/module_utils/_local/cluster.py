@@ -142,11 +142,13 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
     ``bad-name``, ``bad-path``, ``state-unreadable``, ``cannot-stop``, ``busy``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
-    before = status(root, name)
-    if before.state == "absent" or states.load(folder) is None:
+    before, state = status(root, name), states.load(folder)
+    if state is None:
         raise FleetError("no-such-cluster", "there is no such local cluster to be stopped", name, f"looked in {root}")
+    alive = control_plane.running(state) or control_plane.leftovers(folder, state)
+    words = ("stop the cluster",) if alive or state.wanted != "stopped" else ()
     if check:
-        after = replace(before, state="stopped")
+        after = replace(before, state="stopped") if state.ready else before
     else:
         with _locked(root, name, say):
             state = states.load(folder)
@@ -154,18 +156,18 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
                 states.save(folder, replace(state, wanted="stopped"))
             _end_all(folder)
             after = status(root, name)
-    words = ("stop the cluster",) if before.state != after.state else ()
     return LocalOutcome(bool(words), words, before, after)
 
 
 def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
-    """End the processes and remove all that was kept, also of a cluster that is half made or damaged; nothing is
-    changed if there is none. With ``check`` nothing is done. FleetError ``bad-name``, ``bad-path``, ``cannot-stop``,
-    ``busy``, ``unwritable-folder``."""
+    """End the processes and remove all that was kept, also of a cluster that is half made, half removed or damaged;
+    nothing is changed if there is none. With ``check`` nothing is done. FleetError ``bad-name``, ``bad-path``,
+    ``cannot-stop``, ``busy``, ``unwritable-folder``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
-    if before.state == "absent" and not control_plane.leftovers(folder, None):
+    left = control_plane.leftovers(folder, None) or states.half_removed(root, name)
+    if before.state == "absent" and not left:
         return LocalOutcome(False, (), before, gone)
     words = ("remove the cluster",)
     if not check:
@@ -191,7 +193,7 @@ def status(root: Path | None, name: str) -> ClusterStatus:
     if state is None:
         return ClusterStatus(name, "incomplete")
     running = control_plane.running(state)
-    return ClusterStatus.of(folder, state, running, _count_nodes(folder) if "kube-apiserver" in running else None)
+    return ClusterStatus.of(folder, state, running, _count_nodes(folder) if control_plane.answers(running) else None)
 
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:

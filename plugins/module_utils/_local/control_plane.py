@@ -101,6 +101,11 @@ def running(state: State) -> dict[str, Component]:
     }
 
 
+def answers(alive: t.Collection[str]) -> bool:
+    """Whether the API server can be asked, by the names of the components that live: without etcd it hangs."""
+    return {"etcd", "kube-apiserver"} <= set(alive)
+
+
 def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
     """Processes of this cluster that its state does not know: whoever started them was killed before noting them."""
     known = {one.id for one in state.processes.values()} if state else set()

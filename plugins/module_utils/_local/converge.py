@@ -52,14 +52,14 @@ def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
 
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps that ``bring_up`` and ``settle_nodes`` would take, in words; reads only. FleetError ``missing-stages``,
-    ApiError if nodes cannot be read."""
+    """The steps that ``bring_up`` and ``settle_nodes`` would take, in words; reads only. Nodes are not spoken of where
+    the API server or etcd has died. FleetError ``missing-stages``, ApiError if nodes cannot be read."""
     running, died = _observed(state)
     words = _leftover_words(len(control_plane.leftovers(folder, state))) + _finishing_words(state)
     words += control_plane.decide(_wanted(spec, folder, state, binaries), running, died).words
     if not (folder / "kubeconfig").is_file():
         return (*words, _WRITE_KUBECONFIG)
-    if "kube-apiserver" not in running:
+    if not control_plane.answers(running):
         return words
     with control_plane.client(folder) as client:
         there = nodes.read_nodes(client)

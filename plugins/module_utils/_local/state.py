@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import shutil
 import typing as t
 from dataclasses import asdict, dataclass, field, replace
@@ -26,6 +27,7 @@ from .processes import ProcessId
 SCHEMA = 1
 # A DNS label, as member clusters are named; nodes put a pool and a number behind it.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
+_REMOVED = ".removed."
 
 
 @dataclass(frozen=True)
@@ -204,18 +206,29 @@ def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRan
 
 def remove(root: Path, name: str) -> None:
     """Rename, then delete: a folder with a cluster's name is never half deleted, nor moved while its keys are read.
-    Nothing is done if there is none. FleetError ``unwritable-folder``."""
+    What earlier removals were cut off at goes as well. FleetError ``unwritable-folder``, also for a link."""
     folder = cluster_dir(root, name)
-    doomed = root / f".{name}.removed.{os.getpid()}"
-    try:
-        with root_lock(root):
-            folder.rename(doomed)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise FleetError("unwritable-folder", f"{folder} cannot be removed: {error.strerror}") from None
-    for left in root.glob(f".{name}.removed.*"):
-        shutil.rmtree(left, ignore_errors=True)
+    if folder.is_symlink():
+        hint = "delete what it leads to, and the link"
+        raise FleetError("unwritable-folder", f"{folder} is a link, and what it leads to is not ours", name, hint)
+    with root_lock(root), writing(root), contextlib.suppress(FileNotFoundError):
+        folder.rename(root / f".{name}{_REMOVED}{secrets.token_hex(8)}")
+    for left in half_removed(root, name):
+        with writing(left):
+            # Folders first: keys and data, while the files beside them still say whose they were.
+            for each in [each for each in left.iterdir() if each.is_dir() and not each.is_symlink()]:
+                shutil.rmtree(each)
+            shutil.rmtree(left)
+
+
+def half_removed(root: Path, name: str = "*") -> tuple[Path, ...]:
+    """Folders of clusters of this name, or of any, of which a removal was cut off: keys and data are in them."""
+    return tuple(sorted(root.glob(f".{name}{_REMOVED}*")))
+
+
+def name_of_removed(folder: Path) -> str:
+    """The name that a cluster had whose folder is one of ``half_removed``."""
+    return folder.name[1:].partition(_REMOVED)[0]
 
 
 def root_lock(root: Path) -> t.ContextManager[None]:

@@ -82,8 +82,10 @@ def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
     if options["state"] == "present":
         made_for.refuse_others(resolved_root(root), names, fleet)
         return {**options, "clusters": asked or []}
-    own = [{"name": name} for name in made_for.clusters_of(resolved_root(root), fleet) if name not in names]
-    return {**options, "clusters": [*(asked or ()), *own]}
+    own = made_for.clusters_of(resolved_root(root), fleet)
+    if options["state"] == "absent":
+        own += made_for.half_removed_of(resolved_root(root), fleet)
+    return {**options, "clusters": [*(asked or ()), *({"name": name} for name in own if name not in names)]}
 
 
 def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options: Options, check: bool) -> list[str]:

@@ -24,6 +24,13 @@ def clusters_of(root: Path, fleet: str) -> tuple[str, ...]:
     return tuple(name for name in states.cluster_names(root) if _made_for(root / name) == fleet)
 
 
+def half_removed_of(root: Path, fleet: str) -> tuple[str, ...]:
+    """Names of clusters that were made for the fleet and are half removed; none of whose name there is a cluster now,
+    which could be anybody's. FleetError ``state-unreadable``."""
+    found = {states.name_of_removed(each) for each in states.half_removed(root) if _made_for(each) == fleet}
+    return tuple(sorted(found.difference(states.cluster_names(root))))
+
+
 def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
     """FleetError ``cluster-of-others`` for each cluster that is there and was not made for the fleet."""
     there = states.cluster_names(root)

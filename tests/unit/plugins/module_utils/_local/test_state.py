@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,6 +112,41 @@ def test_removal_leaves_nothing_and_is_repeatable(tmp_path, free_ports):
     state.remove(tmp_path, "a")
     state.remove(tmp_path, "a")
     assert state.cluster_names(tmp_path) == () and not list(tmp_path.glob(".a*"))
+
+
+def test_a_removal_that_was_cut_off_is_finished_by_the_next(tmp_path):
+    """Keys and data are in what it left, by whatever process it was begun."""
+    for left in (".a.removed.7", f".a.removed.{os.getpid()}", ".b.removed.7"):
+        (tmp_path / left / "pki").mkdir(parents=True)
+        (tmp_path / left / "pki" / "ca.key").touch()
+    assert cluster.absent("a", tmp_path, check=True).changed and len(state.half_removed(tmp_path, "a")) == 2
+    assert cluster.absent("a", tmp_path).changed
+    assert [state.name_of_removed(each) for each in state.half_removed(tmp_path)] == ["b"]
+    assert not cluster.absent("a", tmp_path).changed
+
+
+def test_what_cannot_be_removed_is_told(tmp_path, free_ports, monkeypatch):
+    def closed(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    state.make(tmp_path, "a", PortRange(100, 199))
+    with monkeypatch.context() as patched:
+        patched.setattr(state.shutil, "rmtree", closed)
+        for _again in range(2):
+            with pytest.raises(FleetError, match="Permission denied") as refused:
+                cluster.absent("a", tmp_path)
+            assert refused.value.code == "unwritable-folder"
+    assert cluster.absent("a", tmp_path).changed and not list(tmp_path.glob(".a*"))
+
+
+def test_what_a_link_leads_to_is_not_said_to_be_removed(tmp_path):
+    (tmp_path / "elsewhere" / "pki").mkdir(parents=True)
+    (tmp_path / "a").symlink_to(tmp_path / "elsewhere")
+    for _again in range(2):
+        with pytest.raises(FleetError, match="is a link") as refused:
+            cluster.absent("a", tmp_path)
+        assert (refused.value.code, refused.value.where) == ("unwritable-folder", "a")
+    assert (tmp_path / "elsewhere" / "pki").is_dir()
 
 
 def test_the_root_lies_where_the_user_keeps_state():

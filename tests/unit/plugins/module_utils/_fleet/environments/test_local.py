@@ -73,6 +73,18 @@ def test_a_fleet_ends_with_all_that_was_made_for_it_and_what_is_named_and_nothin
     assert ended(tmp_path)[1][0] == "removed: nothing"
 
 
+def test_a_removal_of_a_fleet_that_was_cut_off_is_finished(tmp_path: Path):
+    """Unless somebody has made a cluster of that name since."""
+    made_for.mark(tmp_path, "hub", "demo")
+    (tmp_path / "hub").rename(tmp_path / ".hub.removed.1")
+    made_for.mark(tmp_path, "south", "demo")
+    (tmp_path / "south").rename(tmp_path / ".south.removed.1")
+    made_for.mark(tmp_path, "south", "other")
+    assert ended(tmp_path, check=True)[1][0] == "would be removed: hub"
+    assert ended(tmp_path)[1][0] == "removed: hub"
+    assert not (tmp_path / ".hub.removed.1").exists() and (tmp_path / "south").is_dir()
+
+
 def test_what_others_made_is_not_taken_over(tmp_path: Path):
     """Neither what is another fleet's nor what is nobody's; a folder with nothing in it is free."""
     (tmp_path / "hub" / "pki").mkdir(parents=True)
