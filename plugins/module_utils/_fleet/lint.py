@@ -32,6 +32,7 @@ from .._store.documents_in_files import (
 )
 
 MOST_TOLD = 2_000  # remarks of a level
+NO_YAML = "bad-yaml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,27 +143,33 @@ def _documents(text: str, path: str) -> t.Iterator[Document | Problem]:
         yield from documents_of(text, path)
         return
     found = list(documents_of(text, path))
-    if any(isinstance(each, Problem) and each.code == "bad-yaml" for each in found):
+    if any(isinstance(each, Problem) and each.code == NO_YAML for each in found):
         said = "'...' stands for lines that were left out"
         yield from (Problem("placeholder", said, f"{path}:{line}", "write them, or take it out") for line in holes)
         found = list(documents_of(filled, path))
     yield from found
 
 
-def _template(text: str, path: str) -> list[Document] | None:
-    """The documents of what may be a template; None if it is one, and no YAML."""
-    read: list[Document] = []
+def _template(text: str, path: str) -> list[Document | Problem]:
+    """The documents of what may be a template, with what is wrong with them; nothing if it is one, and no YAML."""
+    read: list[Document | Problem] = []
+    lines = text.splitlines()
     for each in documents_of(with_quotes(text), path):
-        if isinstance(each, Problem):
-            return None
+        if isinstance(each, Problem) and (each.code == NO_YAML or _of_directive(each, lines)):
+            return []
         read.append(each)
     return read
 
 
+def _of_directive(problem: Problem, lines: t.Sequence[str]) -> bool:
+    """Whether a directive alone in its line was read as a key, which YAML does with ``{{ name }}``."""
+    return problem.code == "bad-key" and is_template(lines[int(problem.where.rpartition(":")[2]) - 1])
+
+
 def _unless_foreign(text: str, path: str, counts: collections.Counter[str]) -> t.Iterator[Document | Problem]:
     if is_template(text):
-        read = _template(text, path) or []
-        if any(belongs(each.value) for each in read):
+        read = _template(text, path)
+        if any(isinstance(each, Document) and belongs(each.value) for each in read):
             yield from read
         else:
             counts["passed_over"] += 1

@@ -239,3 +239,19 @@ def test_a_template_is_read_once(kind: str, tmp_path: Path, monkeypatch: pytest.
     linted = lint([str(tmp_path)], NOW)
     assert linted.remarks == () and linted.passed_over == 2
     assert sorted(Path(each).name for each in read) == ["a.yml", "b.yml"]
+
+
+@pytest.mark.parametrize("line", ["    {{ define 'x' }}hello{{ end }}", "    hello"])
+def test_a_text_with_a_directive_makes_no_template_of_manifests_that_are_yaml_F22(line: str, tmp_path: Path):
+    """What is wrong with them beside it was passed over with the file."""
+    alert = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  a: |\n{line}\n---"
+    (tmp_path / "a.yml").write_text(f"{alert}{PLACEMENT}  policy: {{}}\n")
+    found = lint([str(tmp_path)], NOW)
+    assert (codes(found), found.passed_over) == (["not-one-of", "duplicate-key"], 0)
+
+
+@pytest.mark.parametrize("place", ["metadata:\n  {{ .x }}", "metadata: {}\n---\n{{ .x }}"])
+def test_a_directive_in_the_place_of_a_key_makes_one(place: str, tmp_path: Path):
+    (tmp_path / "a.yml").write_text(f"apiVersion: karpenter.sh/v1\nkind: NodePool\n{place}\n")
+    found = lint([str(tmp_path)], NOW)
+    assert (codes(found), found.passed_over) == ([], 1)
