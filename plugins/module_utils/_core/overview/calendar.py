@@ -136,7 +136,10 @@ def pool_calendar(
         start=start,
         until=until,
         budgets=budgets,
-        reasons=tuple(PoolReason(reasons=tuple(names), changes=changes) for changes, names in kinds.items()),
+        reasons=tuple(
+            PoolReason(reasons=tuple(sorted(names, key=REASONS.index)), changes=changes)
+            for changes, names in kinds.items()
+        ),
         findings=lint_node_pool(document, start, nodes),
     )
 

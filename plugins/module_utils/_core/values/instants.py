@@ -52,8 +52,13 @@ def write_compact(instant: datetime) -> str:
 
 
 def write_local(instant: datetime, zone: tzinfo) -> str:
-    """An aware instant for people, by the clock of a zone: ``Mon 2026-11-23 07:00 CET``. Never for a server."""
-    return instant.astimezone(zone).strftime("%a %Y-%m-%d %H:%M %Z")
+    """An aware instant for people, by the clock of a zone: ``Mon 2026-11-23 07:00 CET``; in UTC where the zone's clock
+    is outside the years 1 to 9999. Never for a server."""
+    try:
+        local = instant.astimezone(zone)
+    except OverflowError:
+        local = instant.astimezone(UTC)
+    return local.strftime("%a %Y-%m-%d %H:%M %Z")
 
 
 def write_day(day: date) -> str:

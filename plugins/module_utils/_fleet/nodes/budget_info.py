@@ -6,14 +6,17 @@ written as budgets."""
 
 from __future__ import annotations
 
+import re
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from ..._core.disruption.members.budget_answers import PoolAnswer, budget_answers
+from ..._core.disruption.members.fleet_limits import FleetLimit, fleet_limits
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot, write_nodes
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.karpenter.node_pool import REASONS
+from ..._core.objects.karpenter.node_pool_forms import COUNT
 from ..._core.values.canonical import json_by_lines
 from ..._core.values.instants import parse_present, write_time
 from ..._core.values.schedules.cron import load_zone
@@ -72,15 +75,19 @@ def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
     zone, now = zone_of(asked.zone), _instant(asked.now, session.clock())
     given = with_recorded(asked.given, session.records)
     fleet = {each: dict(one.cluster.metadata.labels) for each, one in recorded_members(session.records).items()}
+    names, objects = asked.reading.names, tuple(given.maintenance.values())
     if asked.snapshot:
         snapshot = nodes_file(asked.snapshot, session.clock())
-        members = members_in_file(snapshot, asked.reading.names)
+        members_in_file(snapshot, names)
         fleet = {name: labels for name, labels in fleet.items() if name in snapshot.failed}
     else:
-        snapshot = read_all(session, asked.reading)
-        members = list(snapshot.members)
+        beside = _beside(names, fleet_limits(objects, (), fleet))
+        snapshot = read_all(session, replace(asked.reading, names=(*names, *beside)))
+        if names and snapshot.failed.keys() >= set(names):
+            raise FleetError.of(snapshot.failed[each] for each in names)
     reasons = (asked.reason,) if asked.reason else REASONS
-    answers = budget_answers(members, given.rotations.values(), given.maintenance.values(), now, reasons, fleet)
+    answers = budget_answers(snapshot.members, given.rotations.values(), objects, now, reasons, fleet)
+    answers, snapshot = _of(names, answers, snapshot) if names else (answers, snapshot)
     unknown = sorted(set(asked.pools) - {each.pool.name for each in answers})
     if unknown:
         there = ", ".join(sorted({each.pool.name for each in answers})) or "none"
@@ -91,9 +98,30 @@ def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
     return BudgetReport(answers=wanted, snapshot=snapshot, now=now, zone=zone, findings=given.findings)
 
 
+def _beside(names: t.Collection[str], limits: t.Iterable[FleetLimit]) -> tuple[str, ...]:
+    """Members that share a budget of the fleet with those asked for: what is disrupted there counts in it."""
+    shared = {name for each in limits if not each.over.isdisjoint(names) for name in each.over}
+    return tuple(sorted(shared.difference(names)))
+
+
+def _of(
+    names: t.Collection[str], answers: tuple[PoolAnswer, ...], snapshot: NodesSnapshot
+) -> tuple[tuple[PoolAnswer, ...], NodesSnapshot]:
+    """What is told of these members alone."""
+    only = replace(
+        snapshot,
+        members=tuple(each for each in snapshot.members if each.name in names),
+        failed={name: each for name, each in snapshot.failed.items() if name in names},
+        documents={name: each for name, each in snapshot.documents.items() if name in names},
+    )
+    return tuple(each for each in answers if each.pool.member in names), only
+
+
 def compiled(window: str, nodes: str, now: datetime) -> Compiled:
     """A window in the words of people as budgets of NodePools, which allow ``nodes`` inside of it. FleetError of
-    ``wished`` and ``as_utc_budgets``."""
+    ``wished`` and ``as_utc_budgets``, ``bad-option`` for nodes that no budget can have."""
+    if not re.fullmatch(COUNT["pattern"], nodes):
+        raise FleetError("bad-option", f"{nodes!r:.60} is not {COUNT['form']}", "window_nodes")
     return as_utc_budgets(wished(window), nodes, now)
 
 

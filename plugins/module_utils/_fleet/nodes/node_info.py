@@ -110,7 +110,7 @@ def node_report(
 def _again(
     session: Session, reading: ReadingWish, asked: ConsolidationQuestion, plans: list[MemberPlan]
 ) -> tuple[list[MemberPlan], tuple[Problem, ...]]:
-    """The plans held against their members as they are by now."""
+    """The plans held against their members as they are by now; those of members that are silent now as they were."""
     before = {each.member: each for each in plans}
     after = dict(before)
 
@@ -120,8 +120,11 @@ def _again(
         return MemberNodes(name=member.name)
 
     names = tuple(name for name, each in before.items() if each.commands)
-    found = read_all(session, replace(reading, names=names), held)
-    return [after[each.member] for each in plans], found.problems
+    try:
+        problems = read_all(session, replace(reading, names=names), held).problems
+    except FleetError as error:
+        problems = error.problems
+    return [after[each.member] for each in plans], problems
 
 
 class _Telling:

@@ -31,4 +31,7 @@ def quantity(value: t.Any, unit: str = "") -> int | float:
         found = Fraction(read_quantity(value).nanos, NANO) / size
     except ValueError as error:
         raise FleetError("invalid-quantity", str(error), "input") from None
-    return int(found) if found.denominator == 1 else float(found)
+    try:
+        return int(found) if found.denominator == 1 else float(found)
+    except OverflowError:
+        raise FleetError("invalid-quantity", "it is larger than any number with a point", "input") from None

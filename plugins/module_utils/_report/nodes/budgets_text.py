@@ -10,6 +10,7 @@ from datetime import timedelta, tzinfo
 from itertools import groupby
 
 from ..._core.disruption.budgets.budgets import UNLIMITED
+from ..._core.disruption.budgets.closing import ahead_words
 from ..._core.disruption.budgets.timeline import Opening
 from ..._core.disruption.members.budget_answers import PoolAnswer, fleet_week, half_hours
 from ..._core.disruption.members.pools import ROTATION
@@ -69,10 +70,10 @@ def _closed(each: PoolAnswer, zone: tzinfo) -> list[str]:
 
 
 def _alike(answers: list[PoolAnswer]) -> list[Group]:
-    """Reasons that have the same answer for the whole week in one row."""
+    """Reasons in one row of which everything that is told is the same, the whole week too."""
     out: list[tuple[PoolAnswer, list[str]]] = []
     for each in answers:
-        known = next((names for one, names in out if one.week == each.week and one.allowed == each.allowed), None)
+        known = next((names for one, names in out if _told(one) == _told(each)), None)
         if known is None:
             out.append((each, [each.reason]))
         else:
@@ -82,6 +83,10 @@ def _alike(answers: list[PoolAnswer]) -> list[Group]:
     return [(each, ", ".join(names)) for each, names in out]
 
 
+def _told(each: PoolAnswer) -> tuple[t.Any, ...]:
+    return each.week, each.allowed, each.change, each.blocks, each.allowance.text
+
+
 def _row(each: PoolAnswer, reason: str, zone: tzinfo) -> tuple[str, str, str, str]:
     if each.pool.kind == ROTATION and each.closed_now:
         opens = next(iter(each.openings), None)
@@ -89,7 +94,8 @@ def _row(each: PoolAnswer, reason: str, zone: tzinfo) -> tuple[str, str, str, st
         return reason, "closed", then, each.allowance.text
     now = "no limit" if each.allowed is None else str(each.allowed)
     change = each.change
-    until = f"{write_local(change.at, zone)}, then {_limit(change.limit)}" if change else "no change in a year"
+    until = f"{write_local(change.at, zone)}, then {_limit(change.limit)}" if change else ""
+    until = until or f"no change in {ahead_words(each.pool.budgets)}"
     return reason, now, until, each.allowance.text
 
 

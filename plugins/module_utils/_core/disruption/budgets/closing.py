@@ -11,11 +11,13 @@ from datetime import UTC, datetime, timedelta
 from ...objects.karpenter.node_pool import Budget
 from ...values.instants import write_local
 from ...values.listed import listed
-from .budgets import Allowed, BudgetRule
+from .budgets import Allowed, BudgetRule, rule_of
 from .timeline import timeline
 
 # First nearby, because a year of some budgets is long to write down.
-HORIZONS = (timedelta(days=9), timedelta(days=366))
+NEARBY, A_YEAR = timedelta(days=9), timedelta(days=366)
+# Budgets that open and close every few minutes, many of them, are not looked at for a year: a step would take minutes.
+MOST_SPANS = 20_000
 A_DAY, THIS_WEEK = timedelta(days=1), timedelta(days=6)
 EVERY = ("*", "?")
 NAMED = 3
@@ -23,13 +25,27 @@ NAMED = 3
 
 def opens_at(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> datetime | None:
     """When the limit of ``nodes`` counted nodes is above 0 again, for a reason, after an aware instant at which it is
-    not; None if it is not within a year."""
-    for ahead in HORIZONS:
+    not; None if it is not within ``horizons``."""
+    for ahead in horizons(budgets):
         changes = timeline(budgets, now, now + ahead, nodes, reason).changes
         found = next((each.at for each in changes if each.limit > 0), None)
         if found is not None:
             return found
     return None
+
+
+def horizons(budgets: t.Iterable[Budget]) -> tuple[timedelta, timedelta]:
+    """How far to look ahead at first, and then at most: a year, or less where budgets open more than ``MOST_SPANS``
+    times in it."""
+    windows = (rule_of(each).window for each in budgets)
+    a_day = sum(len(each.day) for each in windows if each is not None)
+    return NEARBY, max(NEARBY, min(A_YEAR, timedelta(days=MOST_SPANS // max(a_day, 1))))
+
+
+def ahead_words(budgets: t.Iterable[Budget]) -> str:
+    """The longer of ``horizons``, for people: ``a year``."""
+    longest = horizons(budgets)[1]
+    return "a year" if longest == A_YEAR else f"{longest.days} days"
 
 
 def closed_words(answer: Allowed, opens: datetime | None, now: datetime) -> str:
@@ -42,7 +58,7 @@ def closed_words(answer: Allowed, opens: datetime | None, now: datetime) -> str:
         row, rule = rows[place], answer.rules[place]
         why = ", ".join(filter(None, (row.error or row.arithmetic, _hours(rule))))
         found.append(f"its budget ({why})" if alone else f"budget {place + 1} ({why})")
-    until = f"until {_short(opens, now)}" if opens else "for a year or more"
+    until = f"until {_short(opens, now)}" if opens else f"for {ahead_words(each.budget for each in rows)} or more"
     return f"{listed(found, NAMED)} {until}"
 
 

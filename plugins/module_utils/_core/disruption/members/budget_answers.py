@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from ...objects.clusters.fleet_maintenance import FleetMaintenance
 from ...objects.clusters.node_rotation import NodeRotation
@@ -19,20 +19,21 @@ from ...values.instants import write_local, write_time
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import UNLIMITED
 from ..budgets.census import NodeCensus, PoolAllowance
+from ..budgets.closing import horizons
 from ..budgets.timeline import LimitChange, Opening, Timeline, closed_in, next_change, timeline
 from .fleet_limits import FleetClosure, FleetLabels, FleetLimit, amount, fleet_closures, fleet_limits, window_answer
 from .member_nodes import MemberNodes
 from .pools import BudgetedPool, budgeted_pools, member_census
 
-A_WEEK, A_YEAR = timedelta(days=7), timedelta(days=366)
+A_WEEK, HALF_HOUR = timedelta(days=7), timedelta(minutes=30)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PoolAnswer:
-    """One pool and one reason. ``change`` is the next one of the limit; None if none comes in a year. ``held`` is what
-    keeps our own verbs back besides the budgets, in words; ``week`` are the limits of the coming seven days by the
-    budgets, all that Karpenter knows, and ``closures`` when windows and freezes of the fleet close them to our own
-    verbs."""
+    """One pool and one reason. ``change`` is the next one of the limit; None if none comes within its ``horizons``.
+    ``held`` is what keeps our own verbs back besides the budgets, in words; ``week`` are the limits of the coming seven
+    days by the budgets, all that Karpenter knows, and ``closures`` when windows and freezes of the fleet close them to
+    our own verbs."""
 
     pool: BudgetedPool
     reason: str
@@ -98,6 +99,16 @@ class PoolAnswer:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Counted:
+    """A budget of the fleet over members that were read: their nodes, how many of them are disrupted, and whose."""
+
+    limit: FleetLimit
+    nodes: int
+    gone: int
+    busy: tuple[str, ...]
+
+
 def budget_answers(
     members: t.Iterable[MemberNodes],
     rotations: t.Iterable[NodeRotation],
@@ -111,11 +122,11 @@ def budget_answers(
     none."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
-    times, limits = calendar(windows), fleet_limits(windows, given, fleet)
     censuses = {each.name: member_census(each) for each in given}
+    times, limits = calendar(windows), [_counted(each, censuses) for each in fleet_limits(windows, given, fleet)]
     out = []
     for each in given:
-        held = tuple(_held(each.name, window_answer(times, each, now), limits, censuses))
+        held = tuple(_held(each.name, window_answer(times, each, now), limits))
         closures = fleet_closures(times, each, now, now + A_WEEK)
         for pool in budgeted_pools(each, wanted):
             out += [_answer(pool, reason, held, closures, now) for reason in reasons]
@@ -132,24 +143,24 @@ def fleet_week(answer: PoolAnswer) -> Timeline:
 def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
     """The lowest limit of each of the 48 half hours of the day, as clocks of the zone show them (``UNLIMITED``: none);
     None for those outside of ``week``, and for those that the clocks skip. Of ``day`` only the date is read."""
-    return [_lowest(week, *_half_hour(day, number, zone)) for number in range(48)]
+    at, end = (_midnight(day, days, zone) for days in (0, 1))
+    found: list[int | None] = [None] * 48
+    while at < end:
+        local, lowest = at.astimezone(zone), _lowest(week, at, at + HALF_HOUR)
+        cell = 2 * local.hour + local.minute // 30  # an hour that the clocks repeat is told as one
+        known = found[cell]
+        found[cell] = lowest if known is None or lowest is None else min(known, lowest)
+        at += HALF_HOUR
+    return found
 
 
-def _half_hour(day: datetime, number: int, zone: tzinfo) -> tuple[datetime, datetime]:
-    """By the clock, which skips and repeats hours."""
-    start = day.replace(hour=number // 2, minute=30 * (number % 2), second=0, microsecond=0, tzinfo=zone)
-    after = number + 1
-    end = start.replace(hour=after // 2, minute=30 * (after % 2)) if after < 48 else _next_day(start, zone)
-    return start, end
-
-
-def _next_day(start: datetime, zone: tzinfo) -> datetime:
-    following = start.date() + timedelta(days=1)
-    return datetime(following.year, following.month, following.day, tzinfo=zone)
+def _midnight(day: datetime, days: int, zone: tzinfo) -> datetime:
+    following = day.date() + timedelta(days=days)
+    return datetime(following.year, following.month, following.day, tzinfo=zone).astimezone(UTC)
 
 
 def _lowest(week: Timeline, start: datetime, end: datetime) -> int | None:
-    begin, until = max(start.astimezone(week.start.tzinfo), week.start), min(end.astimezone(week.end.tzinfo), week.end)
+    begin, until = max(start, week.start), min(end, week.end)
     if begin >= until:
         return None
     ends = [each.at for each in week.changes[1:]] + [week.end]
@@ -165,7 +176,7 @@ def _answer(
     total = pool.census.total
     answer, change = next_change(pool.budgets, now, total, reason, now + A_WEEK)
     if change is None:
-        change = next_change(pool.budgets, now, total, reason, now + A_YEAR)[1]
+        change = next_change(pool.budgets, now, total, reason, now + horizons(pool.budgets)[1])[1]
     week = timeline(pool.budgets, now, now + A_WEEK, total, reason)
     return PoolAnswer(
         pool=pool,
@@ -178,24 +189,30 @@ def _answer(
     )
 
 
-def _held(
-    name: str, window: WindowAnswer | None, limits: tuple[FleetLimit, ...], censuses: t.Mapping[str, NodeCensus]
-) -> t.Iterator[str]:
+def _counted(limit: FleetLimit, censuses: t.Mapping[str, NodeCensus]) -> _Counted:
+    found = {each: censuses[each] for each in sorted(limit.over) if each in censuses}
+    return _Counted(
+        limit=limit,
+        nodes=sum(each.total for each in found.values()),
+        gone=sum(len(each.disrupting) for each in found.values()),
+        busy=tuple(each for each, census in found.items() if census.disrupting),
+    )
+
+
+def _held(name: str, window: WindowAnswer | None, limits: t.Iterable[_Counted]) -> t.Iterator[str]:
     """What keeps our own verbs from disrupting a node of this member."""
     if window is not None and not window.open:
         yield window.why if window.until is None else f"{window.why}, until {write_time(window.until)}"
-    for limit in limits:
+    for each in limits:
+        limit = each.limit
         if name not in limit.over:
             continue
-        found = {each: censuses[each] for each in sorted(limit.over) if each in censuses}
-        nodes, gone = sum(each.total for each in found.values()), sum(len(each.disrupting) for each in found.values())
-        busy = [each for each, census in found.items() if census.disrupting]
-        if limit.nodes and gone >= (most := amount(limit.nodes, nodes)):
-            yield f"{limit.name}: {limit.nodes} of {nodes} nodes is {most}, and {gone} are disrupted"
-        if limit.most_members is not None and len({*busy, name}) > limit.most_members:
+        if limit.nodes and each.gone >= (most := amount(limit.nodes, each.nodes)):
+            yield f"{limit.name}: {limit.nodes} of {each.nodes} nodes is {most}, and {each.gone} are disrupted"
+        if limit.most_members is not None and len({*each.busy, name}) > limit.most_members:
             yield (
                 f"{limit.name}: {limit.members} of {len(limit.over)} members is {limit.most_members}, "
-                f"and nodes of {', '.join(busy) or 'none'} are disrupted"
+                f"and nodes of {', '.join(each.busy) or 'none'} are disrupted"
             )
 
 

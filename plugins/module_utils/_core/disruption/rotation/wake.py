@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 from datetime import datetime
 
-from ..budgets.closing import HORIZONS
+from ..budgets.closing import horizons
 from ..budgets.timeline import next_change
 from .input import RotationInput, ScopeLeft
 from .state import WAITING, RotationState, limit_end
@@ -55,7 +55,7 @@ def _window_opens(sight: RotationInput, cluster: str) -> bool:
 def _change(one: ScopeLeft, now: datetime) -> datetime | None:
     if one.closed:
         return one.opens
-    for ahead in HORIZONS:
+    for ahead in horizons(one.scope.budgets):
         _answer, change = next_change(one.scope.budgets, now, one.answer.total, one.answer.reason, now + ahead)
         if change is not None:
             return change.at

@@ -226,7 +226,9 @@ class Calendar:
     def _frozen(self, site: MaintainedMember) -> t.Iterator[_Frozen]:
         yield from (each for each in self.freezes if each.matches is None or each.matches(site.labels))
         if site.own:
-            yield from (_frozen(each, f"the cluster itself ({site.own.source})") for each in site.own.freezes)
+            yield from (
+                one for each in site.own.freezes for one in _frozen(each, f"the cluster itself ({site.own.source})")
+            )
 
 
 def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
@@ -240,7 +242,12 @@ def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
             for each in given
             for window in each.spec.windows
         ),
-        tuple(_frozen(freeze, f"FleetMaintenance {each.name}") for each in given for freeze in each.spec.freezes),
+        tuple(
+            one
+            for each in given
+            for freeze in each.spec.freezes
+            for one in _frozen(freeze, f"FleetMaintenance {each.name}")
+        ),
     )
 
 
@@ -256,11 +263,11 @@ def _open_at(windows: tuple[_Dated, ...], now: datetime) -> bool:
     return any(begin <= now < until for begin, until in _opened(windows, start, start + _DAY))
 
 
-def _frozen(freeze: Freeze, owner: str) -> _Frozen:
-    days = DateSpan(start=freeze.start, end=freeze.end)
+def _frozen(freeze: Freeze, owner: str) -> t.Iterator[_Frozen]:
+    """Nothing for days that the clocks of the zone skipped."""
     clock = clock_of(freeze.utc_offset, freeze.time_zone)
-    (span,) = local_day_spans((days,), clock)
-    return _Frozen(freeze, span, _matcher(freeze.member_selector), owner, clock)
+    for span in local_day_spans((DateSpan(start=freeze.start, end=freeze.end),), clock):
+        yield _Frozen(freeze, span, _matcher(freeze.member_selector), owner, clock)
 
 
 def _clock(each: MaintenanceConfiguration) -> tzinfo:

@@ -14,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants
     later,
     parse_present,
     parse_time,
+    write_local,
     write_time,
 )
 from hypothesis import given
@@ -54,7 +55,8 @@ def test_the_precision_can_be_fixed() -> None:
 
 @given(st.datetimes(timezones=st.timezones(), min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)))
 def test_what_is_written_is_read_again(instant: datetime) -> None:
-    assert parse_time(write_time(instant)) == instant
+    # One that the clocks of its zone skip is equal to none of another zone.
+    assert parse_time(write_time(instant)) == instant.astimezone(UTC)
 
 
 def test_an_instant_that_no_calendar_has_is_none() -> None:
@@ -77,3 +79,9 @@ def test_the_present_is_not_at_an_end_of_the_calendar(text: str, read: bool) -> 
         return
     with pytest.raises(ValueError, match="too far away"):
         parse_present(text)
+
+
+def test_the_last_instant_of_the_calendar_is_told_in_utc_where_the_zone_is_ahead() -> None:
+    """A freeze for ever ends there."""
+    last = datetime.max.replace(tzinfo=UTC)
+    assert write_local(last, timezone(timedelta(hours=1))) == "Fri 9999-12-31 23:59 UTC"

@@ -23,13 +23,18 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Member
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes import reading
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.budget_info import BudgetQuestion, budget_report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.budget_info import (
+    BudgetQuestion,
+    budget_report,
+    compiled,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.node_info import node_report
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading import ReadingWish, read_members
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import NodeManifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.sources import NodeManifests, node_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance, rotation
 
 NOW = datetime(2026, 3, 28, 12, tzinfo=UTC)
 Document = dict[str, t.Any]
@@ -108,6 +113,30 @@ def test_a_member_that_a_file_does_not_know_is_no_such_member(session: Session, 
     assert [(each.code, each.where) for each in error.value.problems] == [("no-such-member", "m4")]
     found = budget_report(session, BudgetQuestion(reading=ReadingWish(names=("m3",)), snapshot=file))
     assert found.answers == () and [each.code for each in found.snapshot.problems] == ["timeout"]
+
+
+def test_a_member_asked_for_alone_is_held_by_a_budget_that_it_shares(session: Session, tmp_path: Path) -> None:
+    """What is disrupted on the others counts, as it does for a rotation, though nothing is told of them."""
+    broken = {"metadata": {"name": "n", "uid": "u"}, "status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    whole = {"metadata": {"name": "n", "uid": "u"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    documents = {"a": {"Node": [whole]}, "b": {"Node": [broken]}}
+    members = tuple(MemberNodes(name=each) for each in documents)
+    found = NodesSnapshot(captured_at=NOW, members=members, failed={}, documents=documents)
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps(write_nodes(found)))
+    objects = maintenance(budgets=[{"name": "one", "members": 1}]), rotation({"nodes": "1"})
+    given = node_manifests((), objects)
+    wish = ReadingWish(names=("a",))
+    report = budget_report(session, BudgetQuestion(given=given, reading=wish, snapshot=str(path)))
+    assert {each.pool.member for each in report.answers} == {"a"} == {each.name for each in report.snapshot.members}
+    assert "nodes of b are disrupted" in report.answers[0].held[0]
+
+
+@pytest.mark.parametrize("nodes", ["abc", "-5", "200%", "20 %", ""])
+def test_a_window_as_budgets_has_nodes_that_a_budget_can_have(nodes: str) -> None:
+    with pytest.raises(FleetError) as error:
+        compiled("22:00-06:00 Europe/Berlin", nodes, NOW)
+    assert (error.value.code, error.value.where) == ("bad-option", "window_nodes")
 
 
 @pytest.mark.parametrize("now", ["9999-12-31T00:00:00Z", "soon"])

@@ -35,6 +35,7 @@ def test_amounts_in_units(value, unit, number):
     ("value", "unit", "words"),
     [
         ("lots", "", "'lots'"),
+        ("1" * 400 + ".5", "", "larger than any number"),
         ("1e3m", "", "'1e3m'"),
         (True, "", "True"),
         (None, "", "None"),

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.fleet_windows import OurWindow
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.templates.windows import within_window
 
 BUDGET = {"nodes": "0", "schedule": "0 22 * * *", "duration": "4h", "reasons": ["Drifted"]}
@@ -95,3 +98,14 @@ def test_the_ends_of_the_calendar_are_no_instants(at, window):
 def test_what_is_governed_is_one_of_two():
     with pytest.raises(FleetError, match="kubernetes, nodeImage"):
         within_window("now", BUDGET, "platform")
+
+
+def test_no_further_is_looked_than_the_instant(monkeypatch: pytest.MonkeyPatch):
+    """A window that opens every five minutes has no end within a year, and looking for one took a minute."""
+    looked: list[timedelta] = []
+    spans = OurWindow.spans
+    monkeypatch.setattr(
+        OurWindow, "spans", lambda self, start, end: looked.append(end - start) or spans(self, start, end)
+    )
+    assert within_window("2026-05-01T12:00:30Z", {"schedule": "*/5 * * * *", "duration": "5m"})
+    assert looked == [timedelta(minutes=1)]

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import allowed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.closing import (
     closed_words,
+    horizons,
     opens_at,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
@@ -53,6 +54,15 @@ def test_a_closed_budget_is_named_with_its_hours_and_its_next_opening(budgets: t
 def test_it_opens_when_all_of_them_do() -> None:
     budgets = (Budget("0", "0 21 * * *", "7h"), Budget("0", "30 3 * * *", "1h"))
     assert opens_at(budgets, NIGHT, 9, "Drifted") == datetime(2026, 11, 27, 4, 30, tzinfo=UTC)
+
+
+def test_budgets_that_open_all_the_time_are_not_looked_at_for_a_year() -> None:
+    """Forty-nine of them, each thirty times an hour: the lease of a step would run out."""
+    often = [Budget("1", f"{','.join(map(str, range(0, 60, 2)))} * * * *", "1m")] * 49
+    near, far = horizons((Budget("0"), *often))
+    assert near == far == timedelta(days=9)
+    assert horizons([Budget("0", "0 21 * * *", "7h")]) == (near, timedelta(days=366))
+    assert words(Budget("0"), often[0]).endswith(" for 27 days or more")
 
 
 def test_a_share_of_no_nodes_is_told_as_such() -> None:

@@ -109,6 +109,38 @@ def test_a_day_on_which_the_clocks_change_has_its_hours_d0_72() -> None:
     assert before[25] is None and before[26] == 1
 
 
+def test_an_hour_that_clocks_skip_has_no_limit_and_one_that_they_repeat_is_told_as_one() -> None:
+    zone, hourly = load_zone("Europe/Vienna"), {"nodes": "0", "schedule": "0 1 * * *", "duration": "30m"}
+    (spring, autumn) = (
+        budget_answers([member("m1", node("a"))], [made(rotation({"nodes": "5"}, hourly))], [], now)[0]
+        for now in (NOW, datetime(2026, 10, 24, 12, tzinfo=UTC))
+    )
+    assert half_hours(spring.week, zone, datetime(2026, 3, 29))[3:8] == [5, None, None, 0, 5]
+    # 01:00 to 01:30 UTC is the second of the two that the clocks call 02:00 to 02:30.
+    assert half_hours(autumn.week, zone, datetime(2026, 10, 25))[3:7] == [5, 0, 5, 5]
+
+
+def test_reasons_that_change_at_other_times_stand_in_rows_of_their_own() -> None:
+    later = {"nodes": "0", "reasons": ["Drifted"], "schedule": "0 0 20 12 *", "duration": "400h"}
+    found = answers([member("m1", node("a"))], rotation({"nodes": "1"}, later))
+    rows = [line.split() for line in budgets_text(found, UTC, week=False)]
+    assert [(row[-1], row) for row in rows if row[:1] == ["all"]] == []
+    assert any(row[0] == "Drifted" and "2026-12-20" in row for row in rows)
+    zeros = [{"nodes": "0", "reasons": [each]} for each in ("Empty", "Drifted")]
+    text = "\n".join(budgets_text(answers([member("m1", node("a"))], rotation(*zeros)), UTC, week=False))
+    assert "Empty: budget 1 " in text and "Drifted: budget 2 " in text
+
+
+def test_a_freeze_of_a_day_that_clocks_skipped_closes_nothing_and_stops_nothing() -> None:
+    """Apia had no 30 December 2011; any member can say so of itself."""
+    skipped = freeze("h", start="2011-12-30", end="2011-12-30", timeZone="Pacific/Apia")
+    own = cluster_maintenance(json.dumps({"freezes": [skipped]}), "its annotation", "m1")
+    found = answers(
+        [MemberNodes(name="m1", own_maintenance=own)], maintenance(freezes=[skipped]), rotation({"nodes": "1"})
+    )
+    assert found and not found[0].closures and not found[0].held
+
+
 def test_a_freeze_of_the_fleet_counts_in_the_week_and_in_the_next_openings() -> None:
     """The budget alone would be open right through it, and so it is to Karpenter."""
     frozen = maintenance(freezes=[freeze(start="2026-03-28", end="2026-03-30", reason="quarter end")])
