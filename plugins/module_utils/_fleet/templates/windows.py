@@ -16,13 +16,14 @@ from ..._core.objects.clusters.maintenance_forms import KUBERNETES, NODE_IMAGE
 from ..._core.objects.reading import judge
 from ..._core.objects.updates.update_run import FULL, NODE_IMAGE_ONLY
 from ..._core.updates.timing.maintenance import MaintainedMember, calendar
-from ..._core.windows.fleet_windows import read_window, within_windows
+from ..._core.windows.clocks import shifted
+from ..._core.windows.fleet_windows import read_window
 from ..._core.windows.maintenance import window_openings
 from .given import objects, one_of
 from .present import given_instant
 
 GOVERNED: t.Mapping[str, str] = {KUBERNETES: FULL, NODE_IMAGE: NODE_IMAGE_ONLY}
-A_MOMENT = timedelta(microseconds=1)
+A_MOMENT, A_MINUTE = timedelta(microseconds=1), timedelta(minutes=1)
 BUDGET_ONLY = ("nodes", "reasons")
 PLACE = "spec.windows[0].maintenanceWindow"
 
@@ -57,7 +58,7 @@ def _within(now: datetime, window: Mapping[str, t.Any], place: str, kind: str) -
     if "startTime" in window or "durationHours" in window or isinstance(window.get("schedule"), Mapping):
         return _configured({"name": KUBERNETES, "maintenanceWindow": window}, now, place, PLACE)
     plain = {key: value for key, value in window.items() if key not in BUDGET_ONLY}
-    return within_windows((read_window(plain, place),), (), now).open
+    return _inside(read_window(plain, place).spans(now, shifted(now, A_MINUTE)), now)
 
 
 def _configured(configuration: Mapping[str, t.Any], now: datetime, place: str, inside: str) -> bool:
