@@ -8,7 +8,13 @@ from __future__ import annotations
 import typing as t
 
 from .api_groups import PLACEMENT_GROUP
-from .identity import Manifest, group_version, metadata_of
+from .identity import (
+    Manifest,
+    ObjectId,
+    ObjectKey,
+    group_version,
+    metadata_of,
+)
 
 GroupKind = tuple[str, str]
 Scopes = t.Mapping[GroupKind, bool]
@@ -58,22 +64,35 @@ BUILT_IN: Scopes = {
 }
 
 
-def known_scopes(manifests: t.Iterable[Manifest], discovered: Scopes | None = None) -> dict[GroupKind, bool]:
+def known_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None = None) -> dict[GroupKind, bool]:
     """Whether a kind is namespaced, by (group, kind).
 
     What is said later wins: whether a manifest of the kind names a namespace; CustomResourceDefinitions among the
     manifests; Kubernetes' own kinds; what an API server's discovery said.
     """
     scopes: dict[GroupKind, bool] = {}
+    for manifest in manifests:
+        seen = _group_kind(manifest)
+        scopes[seen] = scopes.get(seen, False) or bool(metadata_of(manifest).get("namespace"))
+    return scopes | sure_scopes(manifests) | dict(discovered or {})
+
+
+def sure_scopes(manifests: t.Iterable[Manifest]) -> dict[GroupKind, bool]:
+    """The same of Kubernetes' own kinds, and of those that CustomResourceDefinitions among the manifests define."""
     defined: dict[GroupKind, bool] = {}
     for manifest in manifests:
-        group = group_version(str(manifest.get("apiVersion", "")))[0]
-        kind = str(manifest.get("kind", ""))
-        seen = (group, kind)
-        scopes[seen] = scopes.get(seen, False) or bool(metadata_of(manifest).get("namespace"))
         spec = manifest.get("spec")
-        if seen == DEFINITION and isinstance(spec, t.Mapping):
+        if _group_kind(manifest) == DEFINITION and isinstance(spec, t.Mapping):
             names = spec.get("names")
             if isinstance(names, t.Mapping):
                 defined[(str(spec.get("group", "")), str(names.get("kind", "")))] = spec.get("scope") == "Namespaced"
-    return scopes | defined | dict(BUILT_IN) | dict(discovered or {})
+    return defined | dict(BUILT_IN)
+
+
+def place_of(each: ObjectId, scopes: Scopes) -> ObjectKey:
+    """Its key, without the namespace of a kind that by ``scopes`` has none: API servers drop it."""
+    return each.key if scopes.get((each.group, each.kind), True) else (each.group, each.kind, "", each.name)
+
+
+def _group_kind(manifest: Manifest) -> GroupKind:
+    return group_version(str(manifest.get("apiVersion", "")))[0], str(manifest.get("kind", ""))

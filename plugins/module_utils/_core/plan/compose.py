@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 
 from ..errors import FleetError, Problem
 from ..objects.clusters.member_cluster import MemberCluster
@@ -23,6 +24,7 @@ from ..objects.placements.binding import (
 )
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot, PolicySnapshotSpec
+from ..objects.scopes import Scopes, place_of, sure_scopes
 from ..resources.applyset import too_many
 from ..resources.history import RolledBack
 from ..resources.snapshots import policy_hash, resource_hash, snapshot_index
@@ -40,13 +42,7 @@ from ..schema.meta import ObjectMeta
 from ..values.canonical import digest_of
 from . import brakes
 from .brakes import Brake, BrakeLimits, ObjectLoss
-from .changes import (
-    NEW,
-    UNKNOWN,
-    ClusterChanges,
-    Earlier,
-    ObjectChange,
-)
+from .changes import NEW, UNKNOWN, ClusterChanges, Earlier, ObjectChange
 from .digest import plan_digest
 from .document import (
     AS_IT_WAS,
@@ -67,10 +63,7 @@ from .document import (
 )
 from .losing.evacuated import with_new_homes_told
 from .losing.losses import LOSSES, loss_cause
-from .member import (
-    abandons,
-    stays,
-)
+from .member import abandons, stays
 from .object_changes import object_changes
 from .rendering import Sealing, by_cluster, renderings
 
@@ -118,6 +111,11 @@ class WantedPlacement:
     overrides: tuple[Override, ...] = ()
     sealing: Sealing = Sealing()
     empty_first: bool = False
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """What is surely known of kinds: those of Kubernetes, and those that its objects define."""
+        return sure_scopes(each.manifest for each in self.objects)
 
 
 @dataclass(frozen=True)
@@ -363,11 +361,11 @@ def leaving_objects(
         return {}
     if change != LOST and only_reports is not None and only_reports.type == "ReportDiff":
         return {}
-    stay = set() if change == LOST else {each.id.key for each in contents}
+    stay = set() if change == LOST else {place_of(each.id, wanted.scopes) for each in contents}
     held = {each.key: each for each in _held(known, old)}
     ways: dict[str, list[ObjectId]] = {way: [] for way in LEAVING}
     for place, each in {**_begun(known, old), **held}.items():
-        if place in stay:
+        if place_of(each, wanted.scopes) in stay:
             continue
         if stays(each, wanted.prune_kinds, abandons(wanted.placement, bool(wanted.deleting))):
             ways[RELEASE].append(each)

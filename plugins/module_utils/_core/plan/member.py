@@ -135,7 +135,8 @@ def decide_member(
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member. Namespaces and
     CustomResourceDefinitions that leave are released, not deleted, unless their kind is in ``prune_kinds``. ``abandon``
     releases everything that leaves. With ``shows`` updates tell what they change. ``applyset`` is the ID of the
-    placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more.
+    placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is
+    the very object (by its uid) that is wanted under another name of its place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}
@@ -143,10 +144,15 @@ def decide_member(
     if shows:
         applied = [_telling(step, live.get(step.id.key)) for step in applied]
     applied.sort(key=lambda step: (apply_wave(step.id), step.id))
-    leaving = [each.id for place, each in held.items() if place not in wanted]
+    stay = {_uid(live.get(place)) for place in wanted} - {""}
+    leaving = [each.id for place, each in held.items() if place not in wanted and _uid(live.get(place)) not in stay]
     leaving.sort(key=lambda each: (apply_wave(each), each), reverse=True)
     removed = (_removed(each, live.get(each.key), applyset, prune_kinds, abandon) for each in leaving)
     return (*applied, *(step for step in removed if step is not None))
+
+
+def _uid(live: t.Mapping[str, t.Any] | None) -> str:
+    return str(((live or {}).get("metadata") or {}).get("uid") or "")
 
 
 def as_planned(steps: t.Sequence[MemberStep], deletable: Deletable | None, held: int) -> tuple[MemberStep, ...]:

@@ -8,18 +8,14 @@ from __future__ import annotations
 import typing as t
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from ..errors import FleetError, Problem
+from ..errors import Problem
 from ..objects.identity import (
     Manifest,
     ObjectId,
-    identify,
     labels_of,
-    metadata_of,
 )
 from ..objects.overrides.envelope import Origin
-from ..objects.scopes import Scopes
 from ..objects.selectable import (
     Secrets,
     is_reserved_namespace,
@@ -29,6 +25,7 @@ from ..objects.selectable import (
     stopping_webhook_problem,
 )
 from ..values.selector import LabelSelector, check_selector, matches
+from .catalog import Catalog, is_being_deleted, is_namespace
 from .comparison.left_alone import bad_ignores
 from .order import hash_place
 
@@ -77,84 +74,49 @@ class Selected:
 
 @dataclass
 class _Picking:
-    catalog: dict[ObjectId, Manifest]
-    scopes: Scopes
+    catalog: Catalog
     inside: str | None
     own: bool
-    services: frozenset[tuple[str, str]]
     credentials: Secrets
-    terminating: frozenset[str]
     picked: dict[ObjectId, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     findings: list[Problem] = field(default_factory=list)
 
-    @cached_property
-    def in_namespaces(self) -> dict[str, list[ObjectId]]:
-        found: dict[str, list[ObjectId]] = {}
-        for each in self.catalog:
-            found.setdefault(each.namespace, []).append(each)
-        return found
-
 
 def select(
     selectors: t.Sequence[Selector],
-    objects: t.Iterable[Manifest],
-    scopes: Scopes,
+    catalog: Catalog,
     namespace: str = "",
     credentials: Secrets = (),
 ) -> Selected:
-    """The union of what the selectors mean among ``objects`` (all manifests of the files, or lists from the hub).
+    """The union of what the selectors mean in the ``catalog`` (of all manifests of the files, or lists from the hub).
 
     ``namespace`` is that of a ResourcePlacement, which means namespaced kinds in it and nothing else; it is empty for a
-    ClusterResourcePlacement. ``scopes`` tells by (group, kind) whether a kind is namespaced; see
-    ``scopes.known_scopes``. ``credentials`` are the Secrets by which members are reached.
+    ClusterResourcePlacement. ``credentials`` are the Secrets by which members are reached.
 
     An object that two selectors reach, or that stands twice among the objects, is a problem. So are a kind of the wrong
     scope, an unknown kind, a malformed selector, labels, annotation or manifest, a reserved namespace, and a webhook
     that could stop a cluster. A name that is not there, an object that is being deleted and one that must never be
     placed contribute nothing, which is a finding.
     """
-    catalog, problems, repeated = _catalog(objects)
     picking = _Picking(
         catalog=catalog,
-        scopes=scopes,
         inside=namespace or next((one.name for one in selectors if _opens_namespace(one)), None),
         own=bool(namespace),
-        services=frozenset(
-            (each.namespace, each.name) for each in catalog if (each.group, each.kind) == ("", "Service")
-        ),
         credentials=credentials,
-        terminating=frozenset(each.name for each, one in catalog.items() if _is_namespace(each) and _is_leaving(one)),
-        problems=problems,
+        problems=[*catalog.problems],
     )
     for index, selector in enumerate(selectors):
         _pick(picking, selector, index)
     chosen = sorted(picking.picked, key=hash_place)
     versions = Counter(each.key for each in chosen)
-    picking.problems += bad_ignores((each, catalog[each]) for each in chosen)
+    picking.problems += bad_ignores((each, catalog.manifests[each]) for each in chosen)
     picking.problems += [
         Problem("duplicate-object", f"{each} stands more than once among the manifests", str(each))
         for each in chosen
-        if each in repeated or versions[each.key] > 1
+        if each in catalog.repeated or versions[each.key] > 1
     ]
-    return Selected(tuple(catalog[each] for each in chosen), tuple(picking.problems), tuple(picking.findings))
-
-
-def _catalog(objects: t.Iterable[Manifest]) -> tuple[dict[ObjectId, Manifest], list[Problem], set[ObjectId]]:
-    catalog: dict[ObjectId, Manifest] = {}
-    problems: list[Problem] = []
-    repeated: set[ObjectId] = set()
-    for manifest in objects:
-        try:
-            each = identify(manifest)
-        except FleetError as error:
-            problems.extend(error.problems)
-            continue
-        if each in catalog:
-            repeated.add(each)
-        else:
-            catalog[each] = manifest
-    return catalog, problems, repeated
+    return Selected(tuple(catalog.manifests[each] for each in chosen), tuple(picking.problems), tuple(picking.findings))
 
 
 def _pick(picking: _Picking, selector: Selector, index: int) -> None:
@@ -166,15 +128,17 @@ def _pick(picking: _Picking, selector: Selector, index: int) -> None:
         return
     if not _usable(picking, selector, where):
         return
-    inside = picking.inside if picking.scopes[group_kind] else None
-    found = [each for each, manifest in picking.catalog.items() if _means(selector, each, manifest, inside)]
-    if _opens_namespace(selector) and (not found or selector.name in picking.terminating):
+    inside = picking.inside if picking.catalog.scopes[group_kind] else None
+    kind = (selector.group, selector.version, selector.kind)
+    candidates = picking.catalog.of_kind.get(kind, ())
+    found = [each for each in candidates if _means(selector, each, picking.catalog.manifests[each], inside)]
+    if _opens_namespace(selector) and (not found or selector.name in picking.catalog.terminating):
         gone = "is being deleted" if found else "does not exist"
         picking.problems.append(Problem("missing-namespace", f"namespace {selector.name} {gone}", where))
     elif selector.name and not found:
         picking.findings.append(_missing(picking, selector, where))
     for each in found:
-        if _is_namespace(each):
+        if is_namespace(each):
             _take_namespace(picking, each, selector.selection_scope, index, where)
         else:
             _take(picking, each, index, where)
@@ -183,7 +147,7 @@ def _pick(picking: _Picking, selector: Selector, index: int) -> None:
 def _usable(picking: _Picking, selector: Selector, where: str) -> bool:
     """Whether the selector can be followed at all; if not, the problems say why."""
     before = len(picking.problems)
-    namespaced = picking.scopes.get((selector.group, selector.kind))
+    namespaced = picking.catalog.scopes.get((selector.group, selector.kind))
     name = f"{selector.kind}.{selector.group}" if selector.group else selector.kind
     if namespaced is None:
         hint = "give the CustomResourceDefinition beside it, or check group and kind"
@@ -204,8 +168,6 @@ def _usable(picking: _Picking, selector: Selector, where: str) -> bool:
 
 
 def _means(selector: Selector, each: ObjectId, manifest: Manifest, inside: str | None) -> bool:
-    if (each.group, each.version, each.kind) != (selector.group, selector.version, selector.kind):
-        return False
     if inside is not None and each.namespace != inside:
         return False
     if selector.name:
@@ -216,9 +178,9 @@ def _means(selector: Selector, each: ObjectId, manifest: Manifest, inside: str |
 
 
 def _missing(picking: _Picking, selector: Selector, where: str) -> Problem:
-    others = sorted({each.version for each in picking.catalog if _differs_in_version(each, selector)})
+    others = sorted({each.version for each in picking.catalog.manifests if _differs_in_version(each, selector)})
     hint = f"it is there in version {', '.join(others)}" if others else ""
-    if not others and selector.kind == "Namespace" and any(each.namespace == selector.name for each in picking.catalog):
+    if not others and selector.kind == "Namespace" and selector.name in picking.catalog.within:
         hint = "objects in it are there, but no manifest of the Namespace itself"
     return Problem("missing-object", f"{selector.kind} {selector.name} does not exist; it adds nothing", where, hint)
 
@@ -234,16 +196,16 @@ def _take_namespace(picking: _Picking, namespace: ObjectId, scope: str, index: i
         picking.problems.append(Problem("reserved-namespace", message, where))
         return
     _take(picking, namespace, index, where)
-    if scope in (NAMESPACE_ONLY, WITH_RESOURCE_SELECTORS) or namespace.name in picking.terminating:
+    if scope in (NAMESPACE_ONLY, WITH_RESOURCE_SELECTORS) or namespace.name in picking.catalog.terminating:
         return
-    for each in picking.in_namespaces.get(namespace.name, ()):
+    for each in picking.catalog.within.get(namespace.name, ()):
         _take(picking, each, index, where)
 
 
 def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
-    manifest = picking.catalog[each]
-    refused = refusal(each, manifest, picking.services, picking.credentials)
-    if refused is None and (_is_leaving(manifest) or each.namespace in picking.terminating):
+    manifest = picking.catalog.manifests[each]
+    refused = refusal(each, manifest, picking.catalog.services, picking.credentials)
+    if refused is None and (is_being_deleted(manifest) or each.namespace in picking.catalog.terminating):
         refused = Problem("being-deleted", f"{each} is being deleted; it adds nothing", str(each))
     if refused is not None:
         picking.findings.append(refused)
@@ -259,11 +221,3 @@ def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
 
 def _opens_namespace(selector: Selector) -> bool:
     return (selector.group, selector.kind, selector.selection_scope) == ("", "Namespace", WITH_RESOURCE_SELECTORS)
-
-
-def _is_namespace(each: ObjectId) -> bool:
-    return (each.group, each.kind) == ("", "Namespace")
-
-
-def _is_leaving(manifest: Manifest) -> bool:
-    return bool(metadata_of(manifest).get("deletionTimestamp"))

@@ -68,10 +68,10 @@ from .recorded import all_placements
 from .rollout_words import Waiting
 from .sources import (
     LoadedPlacement,
+    catalogued,
     credentials_of,
     placements_in,
     read_placement,
-    resources_in,
     without_manifests,
 )
 from .staged.hand_over import clusters_to_look_at
@@ -342,7 +342,7 @@ def plan_request(
         placements=placements,
         absent=asked.names if asked.absent else (),
         complete=bool(src) and not asked.names and not asked.absent,
-        resources=resources_in(files) if files is not None else None,
+        resources=catalogued(files) if files is not None else None,
         facts=facts,
         limits=replace(asked.limits, max_facts_age=age),
         source=Source(name=f"files:{','.join(src)}" if src else "", revision=revision, folder=folder),

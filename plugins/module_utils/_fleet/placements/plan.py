@@ -24,11 +24,11 @@ from ..._core.plan.digest import plans_digest
 from ..._core.plan.document import LOST, SCHEMA, ClusterPlan, PlacementPlan
 from ..._core.plan.rendering import Sealing, shown_on
 from ..._core.plan.support import limitations
+from ..._core.resources.catalog import Catalog
 from ..._core.resources.sealing import has_secrets
 from ..._core.resources.selection import Selected
 from ..._core.scheduling.index import FleetIndex
 from ..._kube.client import KubeClient
-from ..._store.manifests import Manifest
 from ..._store.records import Records
 from ..._store.revision import deepening, is_descendant
 from ..members.evacuation import Evacuation
@@ -72,7 +72,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRequest:
-    """``resources`` are manifests of files; None means that resources are selected on the hub.
+    """``resources`` are those of files; None means that resources are selected on the hub.
 
     ``absent`` are names of placements that are to end. ``complete`` says that ``placements`` is everything the source
     holds, so that recorded ones of the same source that are not among them end too. ``members`` are the recorded ones,
@@ -84,7 +84,7 @@ class PlanRequest:
     placements: tuple[LoadedPlacement, ...]
     absent: tuple[str, ...] = ()
     complete: bool = False
-    resources: tuple[Manifest, ...] | None = None
+    resources: Catalog | None = None
     facts: FactsSnapshot
     limits: BrakeLimits
     source: Source = Source()

@@ -21,6 +21,7 @@ from ..._core.objects.selectable import is_reserved_namespace
 from ..._core.objects.staged.key import DEFINED_KINDS
 from ..._core.plan.document import Rendered
 from ..._core.plan.rendering import Sealing, placed
+from ..._core.resources.catalog import Catalog, catalog_of
 from ..._core.resources.envelopes import opened, side_effects
 from ..._core.resources.history import RolledBack
 from ..._core.resources.selection import Selected, Selector, select
@@ -113,10 +114,16 @@ def read_placement(
     return LoadedPlacement(placement=reading.object, document=document, where=where, findings=findings)
 
 
-def resources_from_files(paths: t.Sequence[str]) -> tuple[Manifest, ...]:
-    """Every manifest below the paths that is not one of our own kinds; envelopes are among them. FleetError as of
-    ``read_manifests``."""
-    return resources_in(read_manifests(paths))
+def resources_from_files(paths: t.Sequence[str]) -> Catalog:
+    """The catalog of what can be placed below the paths. FleetError as of ``read_manifests``."""
+    return catalogued(read_manifests(paths))
+
+
+def catalogued(manifests: t.Iterable[Manifest]) -> Catalog:
+    """What is to be placed among the manifests, for placements to select from. Whether a kind is namespaced is told by
+    them and by what is built in."""
+    documents = [each.document for each in resources_in(manifests)]
+    return catalog_of(documents, known_scopes(documents))
 
 
 def resources_in(manifests: t.Iterable[Manifest]) -> tuple[Manifest, ...]:
@@ -144,15 +151,13 @@ def credentials_of(members: t.Iterable[FleetMember]) -> frozenset[tuple[str, str
 
 def selected_from_files(
     placement: ClusterResourcePlacement,
-    manifests: t.Sequence[Manifest],
+    catalog: Catalog,
     credentials: frozenset[tuple[str, str]] = frozenset(),
 ) -> Selected:
-    """What the placement selects among the manifests; ``credentials`` are Secrets that are never placed. What is wrong
-    is in its ``problems``, and not raised."""
-    documents = [each.document for each in manifests]
-    scopes = known_scopes(documents)
-    selectors = placement.spec.resource_selectors
-    return opened(select(selectors, documents, scopes, placement.namespace, credentials), scopes, credentials)
+    """What the placement selects in the catalog; ``credentials`` are Secrets that are never placed. What is wrong is in
+    its ``problems``, and not raised."""
+    selected = select(placement.spec.resource_selectors, catalog, placement.namespace, credentials)
+    return opened(selected, catalog.scopes, credentials)
 
 
 def selected_from_hub(
@@ -174,22 +179,22 @@ def selected_from_hub(
     for namespace in _whole_namespaces(placement.spec.resource_selectors, objects.values()):
         for each in _inside(hub, namespace):
             objects[each["metadata"]["uid"]] = each
-    found, known = objects.values(), known_scopes((), scopes)
-    selected = select(placement.spec.resource_selectors, found, known, placement.namespace, credentials)
+    catalog = catalog_of(objects.values(), known_scopes((), scopes))
+    selected = select(placement.spec.resource_selectors, catalog, placement.namespace, credentials)
     acting = side_effects(map(identify, selected.objects))
-    return opened(replace(selected, findings=(*selected.findings, *acting)), known, credentials)
+    return opened(replace(selected, findings=(*selected.findings, *acting)), catalog.scopes, credentials)
 
 
 def selected_for(
     placement: ClusterResourcePlacement,
-    manifests: t.Sequence[Manifest] | None,
+    catalog: Catalog | None,
     hub: KubeClient | None,
     credentials: frozenset[tuple[str, str]] = frozenset(),
 ) -> Selected:
-    """As ``selected_from_files``, where there are ``manifests``, else as ``selected_from_hub``. FleetError
+    """As ``selected_from_files``, where there is a ``catalog``, else as ``selected_from_hub``. FleetError
     ``no-resources`` where there is neither."""
-    if manifests is not None:
-        return selected_from_files(placement, manifests, credentials)
+    if catalog is not None:
+        return selected_from_files(placement, catalog, credentials)
     if hub is None:
         raise FleetError(
             "no-resources",

@@ -36,11 +36,11 @@ def recover_records(session: Session, asked: PlacementRequest, former: t.Collect
     fleet = {name: member.fleet for name, member in members.items()}
     credentials = credentials_of(fleet.values())
     sealing = Sealing(key=key, source="recovered")
-    manifests = resources_from_files(asked.resources) if asked.resources is not None else None
+    catalog = resources_from_files(asked.resources) if asked.resources is not None else None
     described: dict[str, Described] = {}
     problems: list[Problem] = []
     for each in wanted_placements(session, asked):
-        selected = selected_for(each.placement, manifests, session.hub, credentials)
+        selected = selected_for(each.placement, catalog, session.hub, credentials)
         if selected.problems:
             problems += located(selected.problems, each)
             continue

@@ -364,3 +364,23 @@ def test_more_objects_than_a_member_can_list_are_refused_with_the_way_out() -> N
         plan(wanted(objects=many(10_000)), facts("a"))
     (problem,) = refused.value.problems
     assert problem.code == "too-many-objects" and "10000 objects" in problem.message and "several" in problem.hint
+
+
+ROLE = ObjectId("rbac.authorization.k8s.io", "v1", "ClusterRole", "", "reader")
+WIDGET = ObjectId("example.com", "v1", "Widget", "", "w")
+
+
+@pytest.mark.parametrize("each", [ROLE, WIDGET], ids=["built in", "defined among the objects"])
+@pytest.mark.parametrize("before, after", [("test", ""), ("", "test")])
+def test_a_cluster_scoped_object_is_one_whether_a_namespace_is_recorded_of_it_or_not(
+    each: ObjectId, before: str, after: str
+) -> None:
+    fleet = facts("a")
+    definition = rendered(ObjectId("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "", "widgets.example.com"))
+    spec = {"group": "example.com", "names": {"kind": "Widget"}, "scope": "Cluster"}
+    definition = replace(definition, manifest={**definition.manifest, "spec": spec})
+    known = placed(None, fleet, (*OBJECTS, definition, rendered(replace(each, namespace=before))))
+    made = plan(wanted(objects=(*OBJECTS, definition, rendered(replace(each, namespace=after)))), fleet, known)
+    assert made.clusters[0].leaving == ()
+    gone = plan(wanted(objects=(*OBJECTS, definition)), fleet, known)
+    assert gone.clusters[0].prune == (replace(each, namespace=before),)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import ObjectId
@@ -268,3 +269,16 @@ def test_where_the_fleet_keeps_its_own_nothing_is_placed_and_nothing_deleted(eac
     (found,) = decide_member([wanted(each)], None, {}, US, ApplyStrategy())
     assert (found.action, found.reason) == ("refused", "NotTakenOver")
     assert removal(each, live(), prune_kinds=("Namespace",)) == ["release"]
+
+
+@pytest.mark.parametrize("held, asked", [("test", ""), ("", "test")])
+def test_the_very_object_that_is_wanted_never_leaves_under_another_name_of_its_place(held: str, asked: str) -> None:
+    """A server drops the namespace of a cluster-scoped object: with and without it both lead to one object."""
+    role = ObjectId("rbac.authorization.k8s.io", "v1", "ClusterRole", held, "reader")
+    wish = wanted(replace(role, namespace=asked))
+    there = {role.key: live(uid="u1"), wish.id.key: live(uid="u1")}
+    steps = decide_member([wish], recorded((role, "1")), there, US, ApplyStrategy())
+    assert [(each.action, each.id) for each in steps] == [("update", wish.id)]
+    there[role.key] = live(uid="u2")
+    steps = decide_member([wish], recorded((role, "1")), there, US, ApplyStrategy())
+    assert [each.action for each in steps] == ["update", "prune"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.scopes import known_scopes
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.catalog import catalog_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected, select
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
     LabelSelector,
@@ -50,7 +51,7 @@ TEAM_A = LabelSelector({"team": "a"})
 
 
 def chosen(*selectors: Choice, objects: tuple[dict[str, t.Any], ...] = OBJECTS, namespace: str = "") -> Selected:
-    return select(selectors, objects, known_scopes(objects), namespace)
+    return select(selectors, catalog_of(objects, known_scopes(objects)), namespace)
 
 
 def names(selected: Selected) -> list[str]:
@@ -228,7 +229,7 @@ def test_nobody_selects_it_from_inside_either() -> None:
 
 def test_credentials_of_members_are_left_out_of_their_namespace() -> None:
     selectors = (Choice("", "v1", "Namespace", "web"),)
-    selected = select(selectors, OBJECTS, known_scopes(OBJECTS), credentials={("web", "keys")})
+    selected = select(selectors, catalog_of(OBJECTS, known_scopes(OBJECTS)), credentials={("web", "keys")})
     assert "Secret web/keys" not in names(selected)
     assert "Secret web/keys" in [each.where for each in selected.findings]
 
@@ -239,3 +240,19 @@ def test_a_webhook_that_could_stop_a_cluster_is_a_problem() -> None:
     objects = ({**made, "webhooks": [{"name": "gate.example.org", "rules": rules}]},)
     choice = Choice("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "gate")
     assert codes(chosen(choice, objects=objects)) == ["stops-cluster"]
+
+
+def test_a_cluster_scoped_object_has_no_namespace_whatever_its_manifest_says() -> None:
+    """API servers drop what many charts write there: it is one object, and in no namespace."""
+    role = thing(f"{RBAC[0]}/v1", "ClusterRole", "loader", "web")
+    definition = thing("apiextensions.k8s.io/v1", "CustomResourceDefinition", "widgets.example.com")
+    definition["spec"] = {"group": "example.com", "names": {"kind": "Widget"}, "scope": "Cluster"}
+    widget = thing("example.com/v1", "Widget", "w", "web")
+    objects = (OBJECTS[0], role, definition, widget)
+    found = chosen(Choice(*RBAC), Choice("example.com", "v1", "Widget"), objects=objects)
+    assert names(found) == ["ClusterRole loader", "Widget w"] and not codes(found)
+    assert [each["metadata"] for each in found.objects] == [{"name": "loader"}, {"name": "w"}]
+    assert role["metadata"]["namespace"] == "web"
+    assert names(chosen(Choice("", "v1", "Namespace", "web"), objects=objects)) == ["Namespace web"]
+    again = (role, thing(f"{RBAC[0]}/v1", "ClusterRole", "loader"))
+    assert codes(chosen(Choice(*RBAC), objects=again)) == ["duplicate-object"]

@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.pla
     make_plans,
     plan_again,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import read_placement, resources_in
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import catalogued, read_placement
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import staged_manifests
@@ -214,7 +214,7 @@ def applied(
         limits=BrakeLimits(),
         now=NOW,
         key=b"key",
-        resources=resources_in(read_manifests((str(folder / "shop.json"),))),
+        resources=catalogued(read_manifests((str(folder / "shop.json"),))),
     )
     plan = make_plans(session, request)
     again = partial(plan_again, session, request, plan)

@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rec
     REVISION,
     SOURCE,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import read_placement, resources_in
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import catalogued, read_placement
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.write_records import Writer
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
@@ -60,7 +60,7 @@ def request_of(tmp_path: Path) -> t.Callable[..., PlanRequest]:
     def made(*names: str, **changes: t.Any) -> PlanRequest:
         asked: dict[str, t.Any] = {
             "placements": tuple(read_placement(placement(name), f"{name}.yml", False) for name in names),
-            "resources": resources_in(read_manifests((str(tmp_path / "shop.json"),))),
+            "resources": catalogued(read_manifests((str(tmp_path / "shop.json"),))),
             "facts": FactsSnapshot(captured_at=NOW, members=()),
             "limits": BrakeLimits(),
             "now": NOW,

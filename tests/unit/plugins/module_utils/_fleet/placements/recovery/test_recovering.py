@@ -15,6 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.member
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import PlacementRequest
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery import recovering
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recovery.recovering import recover_records
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import catalogued
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -59,7 +60,7 @@ def test_resources_are_read_once_and_the_problems_of_all_placements_told_at_once
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[t.Sequence[str]] = []
-    monkeypatch.setattr(recovering, "resources_from_files", lambda paths: read.append(paths) or ())
+    monkeypatch.setattr(recovering, "resources_from_files", lambda paths: read.append(paths) or catalogued(()))
     with pytest.raises(FleetError) as refused:
         recover_records(session, asked(tmp_path, ("resources",)))
     assert read == [("resources",)]
