@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.placements.key import PlacementKey
@@ -31,10 +32,11 @@ Held = t.Mapping[str, t.Mapping[str, ApplySet]]
 
 @dataclass(frozen=True, kw_only=True)
 class Ours:
-    """What our records know of a placement: its ``uid`` (empty without a record), whether a recovery of it was
-    ``begun``, whether there are bindings at all, and whether one of them ``holds`` something."""
+    """What our records know of a placement: its ``uid`` and ``version`` (both empty without a record), whether a
+    recovery of it was ``begun``, whether there are bindings at all, and whether one of them ``holds`` something."""
 
     uid: str = ""
+    version: str = ""
     begun: bool = False
     bound: bool = False
     holds: bool = False
@@ -47,6 +49,7 @@ def known_of(records: Records, name: str) -> Ours:
     bindings = records.list(key.kinds.binding, key.labels, key.namespace)
     return Ours(
         uid=str(document["metadata"]["uid"]) if document else "",
+        version=str(document["metadata"]["resourceVersion"]) if document else "",
         begun=is_recovering(document),
         bound=bool(bindings),
         holds=any(binding_of(each).held_snapshot for each in bindings),
@@ -78,8 +81,8 @@ def refuse_mixed(held: Held, ours: t.Mapping[str, Ours], former: t.Collection[st
 
 def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str) -> dict[str, ApplySet]:
     """The ApplySets by cluster, with names of snapshots under which only one thing is known, and each thing under one
-    name. Where two records had a policy of one name, that with today's ``policy_hash`` gets a new one, and bindings of
-    the other count as older.
+    name. Where two records had a policy of one name, that with today's ``policy_hash`` gets one after all others, and
+    bindings of the other count as older. Names are the same where some of the sets have theirs already.
 
     What a member says may be anything: a name that the placement could not have given counts as that of the first.
     """
@@ -88,17 +91,26 @@ def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str
         {(each.resource_snapshot, each.resource_hash) for each in sets.values()},
         lambda index: resource_snapshot_name(placement, index),
     )
-    policies = {(each.policy_snapshot, each.policy_hash) for each in sets.values()}
-    newest = policy_snapshot_name(placement, next_index(snapshot_index(name) for name, _hash in policies))
-    twice = len({name for name, _hash in policies}) < len(policies)
+    policy = _policy_apart(placement, sets.values(), policy_hash)
     return {
         cluster: replace(
             each,
             resource_snapshot=resources[each.resource_hash],
-            policy_snapshot=newest if twice and each.policy_hash == policy_hash else each.policy_snapshot,
+            policy_snapshot=policy if policy and each.policy_hash == policy_hash else each.policy_snapshot,
         )
         for cluster, each in sets.items()
     }
+
+
+def _policy_apart(placement: str, sets: t.Collection[ApplySet], policy_hash: str) -> str:
+    """The one name of today's policy; empty where each may keep its own."""
+    today = {each.policy_snapshot for each in sets if each.policy_hash == policy_hash}
+    others = {each.policy_snapshot for each in sets if each.policy_hash != policy_hash}
+    if not today & others:
+        return ""
+    latest = max(today, key=snapshot_index)
+    after = next_index(map(snapshot_index, others))
+    return latest if snapshot_index(latest) >= after else policy_snapshot_name(placement, after)
 
 
 def _own(placement: str, each: ApplySet) -> ApplySet:
@@ -115,13 +127,11 @@ def _own_name(name: str, made: t.Callable[[int], str]) -> str:
 
 
 def _apart(pairs: t.Collection[tuple[str, str]], made: t.Callable[[int], str]) -> dict[str, str]:
-    """A name for each hash: the latest that it has, or a new one where that means something else already."""
-    latest = {digest: name for name, digest in sorted(pairs, key=lambda pair: (snapshot_index(pair[0]), pair))}
-    names: dict[str, str] = {}
-    number = max(map(snapshot_index, latest.values()), default=-1)
-    for digest, name in sorted(latest.items(), key=lambda item: item[1]):
-        if name in names.values():
-            number += 1
-            name = made(number)
-        names[digest] = name
+    """A name for each hash: the latest that it has, or the next free one where that means something else already."""
+    latest = {digest: index for index, digest in sorted((snapshot_index(name), digest) for name, digest in pairs)}
+    taken, names = set(latest.values()), dict[str, str]()
+    for digest, index in sorted(latest.items(), key=lambda item: (item[1], item[0])):
+        free = index if made(index) not in names.values() else next(n for n in count(index + 1) if n not in taken)
+        taken.add(free)
+        names[digest] = made(free)
     return names

@@ -39,6 +39,7 @@ from ..on_member.observe import applysets_on, observe
 from ..recorded import delete_record, is_clearing, is_recovering, recovering, refuse_strange
 from ..sources import LoadedPlacement
 from .former_records import (
+    Ours,
     is_lost,
     known_of,
     named_apart,
@@ -75,12 +76,15 @@ def recover(
 ) -> Recovered:
     """Rebuilds the records of the ``described`` placements that are lost, by name, from what the members hold; without
     ``write`` it only says which. Every member must answer: from some of its clusters the others would be forgotten.
-    FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``member-held``,
-    ``member-moved``, ``record-damaged``, ``interrupted``; placements before that one are rebuilt then.
+    FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``conflict`` (another run has
+    written the records since they were compared), ``member-held``, ``member-moved``, ``record-damaged``,
+    ``interrupted``; placements before that one are rebuilt then.
 
     ``former`` are uids that the placement had in records which are given up; ``key_bytes`` seals Secrets.
     """
     records = session.records
+    # Before the members are read: what is written meanwhile is noticed under the lease.
+    ours = {name: known_of(records, name) for name in described}
     found = in_parallel({name: _reader(clients, name) for name in sorted(members)})
     problems = [
         replace(each, where=name, hint=f"{each.hint}; {EVERY_MEMBER}" if each.hint else EVERY_MEMBER)
@@ -94,7 +98,6 @@ def recover(
     for cluster, sets in found.items():
         for each in sets if isinstance(sets, tuple) else ():
             held.setdefault(each.placement, {})[cluster] = each
-    ours = {name: known_of(records, name) for name in held}
     refuse_mixed({name: by for name, by in held.items() if name in described}, ours, former)
     unknown = {name: tuple(sorted(by)) for name, by in held.items() if name not in described}
     lost = {name: by for name, by in sorted(held.items()) if name in described and is_lost(ours[name], by)}
@@ -102,12 +105,18 @@ def recover(
         for name, by_cluster in lost.items() if write else ():
             with Keeper(records, session.holder, told) as keeper, contextlib.ExitStack() as leases:
                 lease = keeper.take(f"placement/{name}")
+                _refuse_moved(records, name, ours[name])
                 keeps = [leases.enter_context(clients.holding(each, f"placement/{name}")) for each in by_cluster]
                 under = _Lease(records, lease, (keeper.check, *keeps))
                 kind = described[name].sourced.placement.key.kinds.placement
                 with attested(session, Deed(action=RECOVERED, kind=kind, name=name, members=sorted(by_cluster))):
                     _rebuild(under, clients, described[name], by_cluster, key_bytes)
     return Recovered(recovered={name: tuple(sorted(by)) for name, by in lost.items()}, unknown=unknown)
+
+
+def _refuse_moved(records: Records, name: str, before: Ours) -> None:
+    if known_of(records, name) != before:
+        raise FleetError("conflict", "another run has written its records meanwhile", name, "run fleet_recover again")
 
 
 def _reader(clients: Clients, name: str) -> t.Callable[[], tuple[ApplySet, ...]]:
@@ -145,13 +154,14 @@ class _Lease:
         self.permit()
         return self.records.replace(record, self.lease)
 
-    def clear(self, placement: PlacementKey) -> None:
-        """Takes away what belongs to the placement, but not itself."""
+    def clear(self, placement: PlacementKey, but: t.Collection[str] = ()) -> None:
+        """Takes away what belongs to the placement, but not itself, nor what has one of these names."""
         kinds = placement.kinds
         for kind in (kinds.binding, kinds.resource_snapshot, kinds.policy_snapshot):
             for each in self.records.list(kind, placement.labels, placement.namespace):
-                self.permit()
-                delete_record(self.records, each, self.lease)
+                if each["metadata"]["name"] not in but:
+                    self.permit()
+                    delete_record(self.records, each, self.lease)
 
 
 def _rebuild(
@@ -163,24 +173,26 @@ def _rebuild(
     today = policy_snapshot_of(placement, None)[0].spec.policy_hash
     adopted = named_apart(key.name, {name: each for name, (each, _parent) in parents.items()}, today)
     latest = max(adopted.values(), key=lambda each: snapshot_index(each.resource_snapshot))
-    policy = _policy_record(
-        records, placement, max(adopted.values(), key=lambda each: snapshot_index(each.policy_snapshot))
-    )
+    newest = max(adopted.values(), key=lambda each: snapshot_index(each.policy_snapshot))
+    policy = newest.policy_snapshot
+    bindings = {cluster: binding_name(key.namespace, key.name, cluster, policy, ()) for cluster in adopted}
     contents = {
         snapshot: _contents(snapshot, adopted.values(), described.objects)
         for snapshot in sorted({each.resource_snapshot for each in adopted.values()})
     }
+    # What a recovery that was killed has made of other answers of the members.
+    records.clear(key, but={policy, *contents, *bindings.values()})
+    _policy_record(records, placement, newest)
     for snapshot, held_there in contents.items():
         of_it = next(each for each in adopted.values() if each.resource_snapshot == snapshot)
         manifests = [sealed(each, key_bytes, "recovered") for each in held_there]
         _resource_record(records, of_it, manifests, snapshot == latest.resource_snapshot)
     for cluster, each in sorted(adopted.items()):
         parents[cluster][1].write(each, records.permit)
-        name = binding_name(key.namespace, key.name, cluster, policy, ())
-        if not records.has(key, key.kinds.binding, name):
+        if not records.has(key, key.kinds.binding, bindings[cluster]):
             there = {one.id.key for one in each.inventory}
             lacking = [one for one in map(identify, contents[each.resource_snapshot]) if one.key not in there]
-            records.create(_binding_record(name, cluster, each, left_out_mark(lacking)))
+            records.create(_binding_record(bindings[cluster], cluster, each, left_out_mark(lacking)))
     _whole(records, key)
 
 
@@ -233,7 +245,7 @@ def _same_secret(wanted: Rendered, live: t.Mapping[str, t.Any] | None) -> bool:
     return live is not None and (wanted.manifest.get("data") or {}) == (live.get("data") or {})
 
 
-def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: ApplySet) -> str:
+def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: ApplySet) -> None:
     """The policy under which the members were picked; if it is not today's, its text is lost, the hash is known."""
     snapshot, _new = policy_snapshot_of(placement, None)
     spec = encode(snapshot.spec) if snapshot.spec.policy_hash == held.policy_hash else {"policyHash": held.policy_hash}
@@ -247,7 +259,6 @@ def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: A
     }
     if not records.has(key, key.kinds.policy_snapshot, name):
         records.create(document)
-    return name
 
 
 def _contents(snapshot: str, held: t.Iterable[ApplySet], objects: t.Sequence[Rendered]) -> list[Manifest]:

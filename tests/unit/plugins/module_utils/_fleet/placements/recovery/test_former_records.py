@@ -54,6 +54,19 @@ def test_of_two_policies_of_one_name_that_of_today_gets_a_new_one() -> None:
     assert {name: each.policy_snapshot for name, each in found.items()} == {"a": "web-0", "b": "web-1"}
 
 
+def test_who_has_its_new_names_already_changes_none() -> None:
+    """A recovery that is killed between two members, and run again, makes the same records."""
+    contents, policies = ("c", "b", "a", "d", "a"), ("p", "q", "p", "p", "r")
+    first = {
+        f"m{place}": held(resources=(f"web-{place // 3}-snapshot", content), policy=policy)
+        for place, (content, policy) in enumerate(zip(contents, policies, strict=True))
+    }
+    named = named_apart("web", first, "p")
+    for written in range(2 ** len(first)):
+        partly = {name: (named if written >> place & 1 else first)[name] for place, name in enumerate(first)}
+        assert named_apart("web", partly, "p") == named
+
+
 @pytest.mark.parametrize(
     "claimed",
     [
