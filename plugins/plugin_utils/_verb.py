@@ -22,7 +22,7 @@ from ansible.plugins.loader import fragment_loader
 from ansible.utils.plugin_docs import get_docstring
 
 from ..module_utils._core.errors import FleetError, Problem, fault
-from ..module_utils._fleet.files import from_home, refuse_unwritable, write_file
+from ..module_utils._fleet.files import from_home, json_file, refuse_unwritable, write_file
 from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present
 from ..module_utils._fleet.showing import plain_json
@@ -149,7 +149,7 @@ class Verb(ActionBase):
     @_few_collections()
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result = super().run(tmp, task_vars or {})
-        place = from_home(str(self._task.args.get("result_file") or ""))
+        place = from_home(os.path.expandvars(str(self._task.args.get("result_file") or "")))
         try:
             _clear(place)
             result |= self._told()
@@ -169,6 +169,7 @@ class Verb(ActionBase):
         spec = argument_spec(self.__module__.rsplit(".", 1)[-1])
         try:
             check_extra_variables(self._path(), self._loader)
+            given = _plain(self._task.args)
             _checked, options = self.validate_argument_spec(spec, **self.RULES)
             _refuse_too_small(options)
             on_hub = (options.get("records") or {}).get("type") == "hub"
@@ -182,7 +183,7 @@ class Verb(ActionBase):
             check_mode=bool(self._task.check_mode),
             say=say,
             environ=dict(os.environ) | self._task_environment(),
-            given=_plain(self._task.args),
+            given=given,
         )
         try:
             return self._carried_out(options, run)
@@ -216,13 +217,29 @@ class Verb(ActionBase):
 
 
 def _clear(place: str) -> None:
-    """What an earlier run wrote there is not taken for what this one comes to; FleetError ``unwritable-file``."""
+    """What an earlier run wrote there is not taken for what this one comes to. FleetError ``unwritable-file``, also
+    where anything else stands: a plan or the records, of the same name by mistake, are not taken away."""
     refuse_unwritable(place)
+    if not os.path.isfile(place):
+        return
     try:
-        if os.path.isfile(place):
-            os.unlink(place)
+        if not _is_result(place):
+            text = "what stands there is no result of ours, and not written over"
+            raise FleetError("unwritable-file", text, place, "give another path, or take it away")
+        os.unlink(place)
     except OSError as error:
         raise FleetError("unwritable-file", f"the file cannot be written anew: {error.strerror}", place) from None
+
+
+def _is_result(place: str) -> bool:
+    """Whether a file is what ``result_file`` is once a task has ended; an empty one, as of ``mktemp``, counts."""
+    if not os.path.getsize(place):
+        return True
+    try:
+        found = json_file(place, "", "")
+    except FleetError:
+        return False
+    return isinstance(found, dict) and isinstance(found.get("fleet"), dict) and "outcome" in found["fleet"]
 
 
 def _noted() -> dict[str, t.Any]:
@@ -294,8 +311,11 @@ def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
 
 def _plain(value: t.Any) -> t.Any:
     """The value without the tags of Ansible's data model, which neither YAML writers nor threads should see. Instants
-    are texts as of ``utc_text``."""
-    return json.loads(json.dumps(value, default=_text))
+    are texts as of ``utc_text``. FleetError ``bad-option`` where a mapping has a key that JSON has not."""
+    try:
+        return json.loads(json.dumps(value, default=_text))
+    except TypeError:
+        raise FleetError("bad-option", "a mapping has a key that is no text", hint="put keys in quotes") from None
 
 
 def _text(value: t.Any) -> str:

@@ -150,7 +150,7 @@ def test_a_refusal_and_a_fault_are_in_the_file_and_a_run_that_is_killed_leaves_n
 ) -> None:
     """What an earlier run wrote is never read as what this one came to."""
     file = tmp_path / "result.json"
-    file.write_text("of an earlier run")
+    file.write_text('{"fleet": {"outcome": "done"}}')
     there: list[bool] = []
 
     def refuses(_run: Run) -> Answer:
@@ -167,6 +167,53 @@ def test_a_refusal_and_a_fault_are_in_the_file_and_a_run_that_is_killed_leaves_n
     told = json.loads(file.read_text())
     assert told["failed"] and told["fleet"]["outcome"] == "failed" and "Traceback" not in told["msg"]
     assert there == [False, False]
+
+
+@pytest.mark.parametrize("content", ["precious", '{"digest": "x"}', "[1]", '{"fleet": "done"}', "{" * 5000])
+def test_a_file_that_is_no_result_is_neither_taken_away_nor_written_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str
+) -> None:
+    """The approved plan, or the records, whose name was given by mistake."""
+    file = tmp_path / "plan.json"
+    file.write_text(content)
+    done: list[Run] = []
+
+    def work(run: Run) -> Answer:
+        done.append(run)
+        return Answer(changed=True)
+
+    result, _heard = carried_out(monkeypatch, work, result_file=str(file))
+    assert result["failed"] and result["fleet"]["code"] == "unwritable-file" and not done
+    assert file.read_text() == content
+
+
+def test_an_empty_file_is_written_and_behind_a_link_only_the_link_goes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    empty, link = tmp_path / "empty.json", tmp_path / "link.json"
+    empty.touch()
+    link.symlink_to(empty)
+    carried_out(monkeypatch, lambda _run: Answer(changed=False), result_file=str(link))
+    assert not link.is_symlink() and json.loads(link.read_text())["fleet"]["outcome"] == "done"
+    assert empty.read_text() == ""
+    carried_out(monkeypatch, lambda _run: Answer(changed=False), result_file=str(empty))
+    assert empty.read_text() == link.read_text()
+
+
+def test_the_path_of_the_file_may_have_variables_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As every other path of an option."""
+    monkeypatch.setenv("OUT", str(tmp_path))
+    carried_out(monkeypatch, lambda _run: Answer(changed=False), result_file="$OUT/result.json")
+    assert (tmp_path / "result.json").exists()
+
+
+@pytest.mark.parametrize("key", [date(2026, 1, 1), (1, 2), b"a"])
+def test_a_mapping_with_keys_that_are_no_texts_is_refused(monkeypatch: pytest.MonkeyPatch, key: t.Any) -> None:
+    """YAML makes a date of ``2026-01-01`` without quotes."""
+    result, _heard = carried_out(monkeypatch, lambda _run: Answer(changed=False), definition=[{key: "x"}])
+    assert result["failed"] and result["fleet"]["code"] == "bad-option" and "put keys in quotes" in result["msg"]
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_done(
