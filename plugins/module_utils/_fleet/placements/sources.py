@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
 from ..._core.objects.clusters.fleet_member import FleetMember
-from ..._core.objects.identity import ObjectId, identify
+from ..._core.objects.identity import ObjectId, group_version, identify
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.reading import read
 from ..._core.objects.scopes import known_scopes
-from ..._core.objects.selectable import is_reserved_namespace
+from ..._core.objects.selectable import is_reserved_namespace, kind_refusal
 from ..._core.objects.staged.key import DEFINED_KINDS
 from ..._core.plan.document import Rendered
 from ..._core.plan.rendering import Sealing, placed
@@ -26,8 +26,10 @@ from ..._core.resources.envelopes import opened, side_effects
 from ..._core.resources.history import RolledBack
 from ..._core.resources.selection import Selected, Selector, select
 from ..._core.schema.checking import Written, as_read
+from ..._kube.answers import MAX_DEPTH, is_too_deep
 from ..._kube.client import KubeClient
 from ..._kube.discovery import namespaced_resources, resource_for
+from ..._kube.documents import unusable_answer
 from ..._kube.errors import ApiError
 from ..._kube.lists import read_list
 from ..._store.manifests import Manifest, read_manifests
@@ -164,21 +166,24 @@ def selected_from_hub(
     placement: ClusterResourcePlacement, hub: KubeClient, credentials: frozenset[tuple[str, str]] = frozenset()
 ) -> Selected:
     """As ``selected_from_files``, among the objects on the hub; each kind is listed once, for a ResourcePlacement in
-    its namespace only. Kinds that the hub does not know select nothing. ApiError of the requests."""
+    its namespace only. Kinds that the hub does not know, or that are never placed, select nothing. ApiError of the
+    requests."""
     objects: dict[str, dict[str, t.Any]] = {}
     scopes: dict[tuple[str, str], bool] = {}
     for api_version, kind in _kinds(placement.spec.resource_selectors):
+        if kind_refusal(group_version(api_version)[0], kind):
+            continue  # the selection says so
         resource = _resource(hub, api_version, kind)
         if resource is None:
             continue
         scopes[(resource.group, kind)] = resource.namespaced
         if placement.namespace and not resource.namespaced:
             continue  # it may select none of these
-        for each in read_list(hub, resource.path(placement.namespace)).items:
-            objects[each["metadata"]["uid"]] = each
-    for namespace in _whole_namespaces(placement.spec.resource_selectors, objects.values()):
-        for each in _inside(hub, namespace):
-            objects[each["metadata"]["uid"]] = each
+        objects |= _listed(hub, resource.path(placement.namespace))
+    namespaces = _whole_namespaces(placement.spec.resource_selectors, objects.values())
+    for resource in namespaced_resources(hub) if namespaces else ():
+        for namespace in namespaces if kind_refusal(resource.group, resource.kind) is None else ():
+            objects |= _listed(hub, resource.path(namespace))
     catalog = catalog_of(objects.values(), known_scopes((), scopes))
     selected = select(placement.spec.resource_selectors, catalog, placement.namespace, credentials)
     acting = side_effects(map(identify, selected.objects))
@@ -260,6 +265,15 @@ def _whole_namespaces(selectors: t.Sequence[Selector], objects: t.Iterable[t.Map
     return sorted(name for name in names if (anything or name in named) and not is_reserved_namespace(name))
 
 
-def _inside(hub: KubeClient, namespace: str) -> t.Iterator[dict[str, t.Any]]:
-    for resource in namespaced_resources(hub):
-        yield from read_list(hub, resource.path(namespace)).items
+def _listed(hub: KubeClient, path: str) -> dict[str, dict[str, t.Any]]:
+    """Objects by what tells them apart in lists of several versions: their uid, or their name where they have none, as
+    what an API server beside the hub's own makes up. ApiError of the request, ``bad-answer`` for one that is too deep.
+    """
+    found = {}
+    for each in read_list(hub, path).items:
+        metadata = each["metadata"]
+        if is_too_deep(each):
+            raise unusable_answer(f"GET {path}", f"{metadata['name']} has more than {MAX_DEPTH} levels", hub)
+        named = [each["apiVersion"], each["kind"], metadata.get("namespace"), metadata["name"]]
+        found[str(metadata.get("uid") or named)] = each
+    return found

@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+import typing as t
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.cluster_resource_placement import (
+    ClusterResourcePlacement,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.rendering import Sealing
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.selection import Selected
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
@@ -17,8 +22,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sou
     credentials_of,
     placements_in,
     rendered,
+    selected_from_hub,
     without_manifests,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import MAX_DEPTH, Answer
 from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import Manifest, read_manifests
 from ansible_collections.gitops.fleet.tests.data.manifest_parts import crp
 from ansible_collections.gitops.fleet.tests.data.rollout_parts import (
@@ -32,6 +39,7 @@ from ansible_collections.gitops.fleet.tests.data.rollout_parts import (
     staged_strategy,
     twin,
 )
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import Answering
 
 
 def read_all(*documents):
@@ -103,3 +111,66 @@ def test_hashes_without_a_key_do_not_hang_on_what_secrets_hold():
     assert hashes("one", b"") == hashes("two", b"")
     assert hashes("one", b"key") != hashes("two", b"key")
     assert hashes("one", b"key") != hashes("one", b"other key")
+
+
+class Hub(Answering):
+    """A hub with Namespace ``shop``, metrics of its pods, things of a definition, and nothing else."""
+
+    def __init__(self, *things: dict[str, t.Any]) -> None:
+        def kind(group: str, plural: str, name: str) -> dict[str, t.Any]:
+            row = {"resource": plural, "responseKind": {"kind": name}, "scope": "Namespaced", "verbs": ["list"]}
+            return {"metadata": {"name": group}, "versions": [{"version": "v1", "resources": [row]}]}
+
+        groups = [kind("metrics.k8s.io", "pods", "PodMetrics"), kind("example.com", "things", "Thing")]
+        super().__init__(
+            {
+                "/apis": {"kind": "APIGroupDiscoveryList", "items": groups},
+                "/api/v1/namespaces": listed({"metadata": {"name": "shop", "uid": "1"}}, kind="Namespace"),
+                "/apis/example.com/v1/namespaces/shop/things": listed(*things, api="example.com/v1", kind="Thing"),
+            }
+        )
+        self.asked: list[str] = []
+
+    def send(self, method: str, path: str, *arguments: t.Any, **named: t.Any) -> Answer:
+        self.asked.append(path)
+        self.documents = {path: listed(), **self.documents}
+        return super().send(method, path, *arguments, **named)
+
+
+def listed(*items: dict[str, t.Any], api: str = "v1", kind: str = "Other") -> dict[str, t.Any]:
+    return {"apiVersion": api, "kind": f"{kind}List", "metadata": {}, "items": list(items)}
+
+
+def thing(name: str, **fields: t.Any) -> dict[str, t.Any]:
+    return {"metadata": {"name": name, "namespace": "shop", **fields.pop("metadata", {})}, **fields}
+
+
+def shop() -> ClusterResourcePlacement:
+    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
+    return decode(ClusterResourcePlacement, {"metadata": {"name": "web"}, "spec": {"resourceSelectors": [selector]}})
+
+
+def test_objects_that_an_api_server_makes_up_without_a_uid_are_told_apart_by_their_names():
+    found = selected_from_hub(shop(), Hub(thing("a"), thing("b"), thing("c", metadata={"uid": "2"})))
+    assert sorted(str(identify(each)) for each in found.objects) == [
+        "Namespace shop",
+        "Thing shop/a",
+        "Thing shop/b",
+        "Thing shop/c",
+    ]
+
+
+def test_kinds_that_are_never_placed_are_not_even_listed():
+    hub = Hub()
+    assert not selected_from_hub(shop(), hub).problems
+    lists = {each.rpartition("/")[2] for each in hub.asked if "/shop/" in each}
+    assert {"configmaps", "things"} <= lists and not lists & {"pods", "events"}
+
+
+def test_an_object_that_is_too_deep_is_refused():
+    deep: dict[str, t.Any] = {}
+    for _level in range(MAX_DEPTH):
+        deep = {"a": deep}
+    with pytest.raises(FleetError, match=r"things is damaged: cr has more than 200 levels") as refused:
+        selected_from_hub(shop(), Hub(thing("cr", spec=deep)))
+    assert refused.value.code == "bad-answer"
