@@ -83,9 +83,12 @@ def plans_digest(digests: t.Mapping[str, str]) -> str:
     return digest_of(dict(digests))
 
 
-def contents_digest(plan: PlacementPlan) -> str:
-    """The digest (hex SHA-256) of everything that any cluster is to get, whether it has it already or not."""
-    return digest_of([plan.resource_hash, _rows(plan.renderings)])
+def contents_digest(plan: PlacementPlan, prune_kinds: t.Iterable[str] = (), *, empty_first: bool = False) -> str:
+    """The digest (hex SHA-256) of everything that any cluster is to get, whether it has it already or not, and of the
+    options by which more may be deleted, or sooner."""
+    kinds = sorted(set(prune_kinds))
+    options = {**({"pruneKinds": kinds} if kinds else {}), **({"emptyFirst": True} if empty_first else {})}
+    return digest_of([plan.resource_hash, _rows(plan.renderings), *([options] if options else [])])
 
 
 def _rows(renderings: t.Iterable[Rendering]) -> list[list[t.Any]]:

@@ -28,16 +28,10 @@ from ..session import Session
 from .abreast import PlacementWork, abreast
 from .barred import barred_clusters, new_there
 from .binding_journal import BindingJournal
-from .checks import failures
+from .checks import contents_under, failures
 from .crew.worker_crew import hired
 from .cut_short import cut_short, not_begun, refuse_to_begin, unrecorded
-from .look import (
-    ApplyOptions,
-    MemberRunners,
-    Outcomes,
-    Writing,
-    on_members,
-)
+from .look import ApplyOptions, MemberRunners, Outcomes, Writing, on_members
 from .on_member.member_apply import MemberProgress
 from .plan import FleetPlan, PlanRequest
 from .recorded import RecordedPlacement, placement_of
@@ -216,6 +210,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
         key=work.request.key,
         now=work.request.now,
         approved=work.request.approved,
+        contents=contents_under(current, work.request),
     )
     if due:
         attest(work.session, writer, looked, tally)

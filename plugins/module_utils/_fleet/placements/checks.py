@@ -13,7 +13,7 @@ from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.cluster.silence import OUT_OF_REACH
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import ObjectId
-from ..._core.objects.placements.binding import UNSCHEDULED
+from ..._core.objects.placements.binding import BOUND, SCHEDULED, UNSCHEDULED
 from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import (
     EVACUATED,
@@ -31,7 +31,7 @@ from ..._kube.parallel import in_parallel
 from ..keeping import STOPS
 from ..members.members import Clients
 from .look import Outcomes
-from .plan import FleetPlan
+from .plan import FleetPlan, PlanRequest
 from .recorded import APPROVED, APPROVED_CONTENTS, RecordedPlacement
 
 CODES = {APPLY_FAILED: "not-applied", NOT_GONE: "not-gone"}
@@ -134,13 +134,19 @@ def unfulfilled(plan: FleetPlan) -> list[Problem]:
     ]
 
 
-def check_digest(plan: FleetPlan, approved: str) -> None:
+def check_digest(plan: FleetPlan, request: PlanRequest) -> None:
     """FleetError ``digest-mismatch`` when another plan than the approved one would be carried out. The rest of a plan
-    that was begun under ``approved`` passes too, and so does all where that is empty."""
-    if approved and not approves(approved, plan.digest) and not _was_begun(plan, approved):
+    that was begun under that digest passes too, and so does all where none is asked for."""
+    approved = request.approved
+    if approved and not approves(approved, plan.digest) and not _was_begun(plan, request):
         message = f"the approved plan has digest {approved[:16]}, the plan made now has {plan.digest[:16]}"
         hint = "plan again, compare, and have the new digest approved"
         raise FleetError("digest-mismatch", f"{message}{too_short_words(approved)}", hint=hint)
+
+
+def contents_under(plan: PlacementPlan, request: PlanRequest) -> str:
+    """What is kept beside an approved digest: what is to be now must be the same for the plan to be the rest of it."""
+    return contents_digest(plan, request.prune_kinds, empty_first=request.evacuation.empty_first)
 
 
 def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: Clients) -> None:
@@ -166,11 +172,13 @@ def _asks_ready(clients: Clients, name: str) -> t.Callable[[], bool]:
     return lambda: bool(ready(clients.get(name)))
 
 
-def _was_begun(plan: FleetPlan, approved: str) -> bool:
+def _was_begun(plan: FleetPlan, request: PlanRequest) -> bool:
     """Whether something was begun under this digest, and what is left to do is nothing but the rest of it."""
-    begun = any(_is_under(plan.recorded[each.name], approved) for each in plan.plans)
+    begun = any(_is_under(plan.recorded[each.name], request.approved) for each in plan.plans)
     return begun and all(
-        _is_rest_of(each, plan.recorded[each.name], approved) for each in plan.plans if each.decides_change
+        _is_as_begun(each, plan.recorded[each.name])
+        and (not each.decides_change or _is_rest_of(each, plan.recorded[each.name], request))
+        for each in plan.plans
     )
 
 
@@ -183,14 +191,17 @@ def _annotations(recorded: RecordedPlacement) -> t.Mapping[str, t.Any]:
     return ((recorded.document or {}).get("metadata") or {}).get("annotations") or {}
 
 
-def _is_rest_of(plan: PlacementPlan, recorded: RecordedPlacement, approved: str) -> bool:
-    if not _is_under(recorded, approved) or plan.resource_snapshot_new or plan.respecified or plan.deleting:
+def _is_rest_of(plan: PlacementPlan, recorded: RecordedPlacement, request: PlanRequest) -> bool:
+    if not _is_under(recorded, request.approved) or plan.resource_snapshot_new or plan.respecified or plan.deleting:
         return False
-    if _annotations(recorded).get(APPROVED_CONTENTS) != contents_digest(plan):
-        return False
+    return bool(_annotations(recorded).get(APPROVED_CONTENTS) == contents_under(plan, request))
+
+
+def _is_as_begun(plan: PlacementPlan, recorded: RecordedPlacement) -> bool:
+    """Whether each cluster is picked or loses it as was recorded."""
     states = {each.spec.target_cluster: each.spec.state for each in recorded.known.bindings}
     return all(
-        (states.get(each.cluster) == UNSCHEDULED) if each.change == LOST else each.cluster in states
+        states.get(each.cluster) in ((UNSCHEDULED,) if each.change == LOST else (SCHEDULED, BOUND))
         for each in plan.clusters
     )
 

@@ -237,7 +237,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
             for note in clients.identities.notes():
                 session.say(f"note: {note}")
             return _told(report, facts, moves, rendered)
-        check_digest(plan, asked.approved)
+        check_digest(plan, request)
         check_brakes(plan)
         if asked.approved:
             check_still_eligible(plan, members, clients)

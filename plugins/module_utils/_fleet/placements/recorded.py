@@ -31,7 +31,8 @@ SOURCE = "gitops.fleet/source"
 REVISION = "gitops.fleet/revision"
 # The digest under which a placement was last begun to be carried out: until that is done it needs no other approval.
 APPROVED = "gitops.fleet/approved"
-# What any cluster was to get then, as a digest: overrides and labels of clusters can change it without a new snapshot.
+# What any cluster was to get then, and by which options more is deleted, as a digest: overrides, labels of clusters and
+# options can change it without a new snapshot.
 APPROVED_CONTENTS = "gitops.fleet/approved-contents"
 # On a resource snapshot that a roll back has made: the index of that whose content it has.
 ROLLED_BACK = "gitops.fleet/rolled-back-to"

@@ -22,7 +22,6 @@ from ..._core.objects.placements.snapshot_labels import (
     RESOURCE_HASH,
     RESOURCE_INDEX,
 )
-from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import PlacementPlan
 from ..._core.plan.status import decided_status
 from ..._core.resources.sealing import sealed
@@ -54,8 +53,8 @@ from .recorded import (
 @dataclass(frozen=True, kw_only=True)
 class Writer:
     """Writes under one lease for one placement. ``key`` seals Secrets. ``approved`` is the digest under which it is
-    carried out, empty where nobody had to approve it. FleetErrors are those of ``Records``: ``lease-lost``,
-    ``conflict`` and so on."""
+    carried out, empty where nobody had to approve it; ``contents`` is kept beside that (see ``contents_under``).
+    FleetErrors are those of ``Records``: ``lease-lost``, ``conflict`` and so on."""
 
     records: Records
     lease: Lease
@@ -65,6 +64,7 @@ class Writer:
     key: bytes = field(repr=False)
     now: datetime
     approved: str = ""
+    contents: str = ""
 
     def spec(self) -> Document:
         """Writes the placement itself, with our finalizer: the intent that everything else belongs to. Gives the
@@ -88,7 +88,7 @@ class Writer:
         for name, value in ((SOURCE, self.source.name), (REVISION, self.source.revision)):
             if value and not self.plan.deleting:
                 metadata["annotations"][name] = value
-        for name, value in ((APPROVED, self.approved), (APPROVED_CONTENTS, contents_digest(self.plan))):
+        for name, value in ((APPROVED, self.approved), (APPROVED_CONTENTS, self.contents)):
             metadata["annotations"].pop(name, None)
             if self.approved:
                 metadata["annotations"][name] = value
