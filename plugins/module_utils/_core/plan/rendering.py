@@ -106,6 +106,7 @@ def by_cluster(
         return ByCluster()
     work = _Overriding(objects, overrides, sealing)
     made: dict[t.Any, tuple[Overrides, Contents]] = {}
+    failed: dict[t.Any, list[list[_Trouble]]] = {}
     names: dict[str, Overrides] = {}
     rendered: dict[str, Contents] = {}
     troubles: list[_Trouble] = []
@@ -117,10 +118,14 @@ def by_cluster(
         )
         if not rules:
             continue
+        if len(failed.get(like, ())) >= TOLD:
+            troubles += [replace(each, cluster=cluster.name) for each in failed[like][0]]
+            continue
         if like not in made:
             contents, found = work.contents(rules, cluster)
-            troubles += found
             if found:
+                troubles += found
+                failed.setdefault(like, []).append(found)
                 continue
             made[like] = (work.names(rules, cluster), contents)
         names[cluster.name], contents = made[like]
@@ -165,7 +170,9 @@ class _Overriding:
             troubles += [_Trouble(cluster.name, each.id, problem) for problem in problems]
             if found.manifest is not None and not problems:
                 new = placed(found.manifest, self._sealing, each.origin)
-                out.append(each if new.manifest == each.manifest else new)
+                # Not by ==, for which 0 is false.
+                same = canonical_json(new.manifest) == canonical_json(each.manifest)
+                out.append(each if same else new)
         return tuple(out), troubles
 
 

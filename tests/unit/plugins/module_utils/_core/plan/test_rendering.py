@@ -112,6 +112,24 @@ def test_an_object_that_nothing_is_done_to_is_the_same_one() -> None:
     assert same.rendered == {} and same.overrides["a"].namespaced
 
 
+@pytest.mark.parametrize("before, after", [(0, False), (1, True), (1, 1.0), (False, 0)])
+def test_values_that_are_equal_to_python_alone_are_others(before: t.Any, after: t.Any) -> None:
+    things = objects(manifest("HelmRelease", spec={"debug": before}))
+    release = {**SETTINGS, "kind": "HelmRelease"}
+    patch = of(rule("/spec/debug", after, op="replace"), selectors=(release,))
+    (found,) = made([patch], cluster("a"), things=things).rendered["a"]
+    assert repr(found.manifest["spec"]) == repr({"debug": after}) and found.hash != things[0].hash
+
+
+def test_what_fails_alike_on_many_clusters_is_tried_as_often_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, calls = rendering.overridden, []
+    monkeypatch.setattr(rendering, "overridden", lambda *given: calls.append(given) or real(*given))
+    with pytest.raises(FleetError) as refused:
+        made([of(rule("/data/none", op="remove"))], *(cluster(f"c{number:02}") for number in range(20)))
+    assert len(calls) == rendering.TOLD == len(refused.value.problems) - 1
+    assert "for 17 more clusters: c03, c04" in refused.value.problems[-1].message
+
+
 def test_a_name_says_what_an_override_does_there_and_not_how_it_is_written() -> None:
     def name(*rules: t.Any) -> str:
         return made([of(*rules)], cluster("a", labels={"env": "dev"})).overrides["a"].namespaced[0].name

@@ -111,6 +111,7 @@ def test_rules_of_an_aggregated_role_belong_to_the_control_plane() -> None:
         {"kind": "Service", "spec": {"ports": 5}},
         {"kind": "Secret", "data": "abc", "stringData": {"a": "b"}},
         {"kind": "Secret", "data": ["abc"], "stringData": {"a": "b"}},
+        {"kind": "Secret", "stringData": {"a": "\ud800"}},
     ],
 )
 def test_a_manifest_of_a_wrong_shape_is_left_to_the_server(odd: dict[str, t.Any]) -> None:
