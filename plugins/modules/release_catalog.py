@@ -60,7 +60,10 @@ options:
     elements: path
     default: []
   from_members:
-    description: Take over the versions that control planes of O(provider) in O(location) had when they were read last.
+    description:
+      - Take over the versions that control planes of O(provider) in O(location) had when they were read last.
+      - A minor that one member alone has, more than one above what others have and O(versions) and O(feeds) tell, is
+        left out, with a note.
     type: bool
     default: false
   supported_minors:
@@ -94,7 +97,7 @@ catalogues:
   type: list
   elements: str
 notes:
-  description: What is worth a word about the manifests.
+  description: What is worth a word about the manifests, and members whose version was left out.
   returned: state is present
   type: list
   elements: dict

@@ -12,6 +12,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from ...errors import FleetError
 from ...objects.updates.release_catalog import DEPRECATED, GA, PREVIEW, CatalogLocation, KubernetesRelease
@@ -69,6 +70,25 @@ def with_versions(
     if all(each.name != name for each in before):
         return (*before, new)
     return tuple(new if each.name == name else each for each in before)
+
+
+def told_alone(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
+    """Those of the members with a version ``reported`` that are not believed, the highest first: each is more than one
+    minor above all others, and above what is ``told`` elsewhere. ValueError for what is no version."""
+    elsewhere = max((_minor(each.version) for each in told), default=(0, 0))
+    members = sorted(reported, key=lambda name: _minor(reported[name]), reverse=True)
+    alone = []
+    for name, other in pairwise((*members, "")):
+        major, minor = max(elsewhere, _minor(reported[other]) if other else (0, 0))
+        if (major, minor) == (0, 0) or _minor(reported[name]) <= (major, minor + 1):
+            break
+        alone.append(name)
+    return tuple(alone)
+
+
+def _minor(version: str) -> tuple[int, int]:
+    parsed = KubeVersion.parse(version)
+    return parsed.major, parsed.minor
 
 
 def plain(versions: t.Iterable[str]) -> tuple[KubernetesRelease, ...]:

@@ -18,6 +18,7 @@ from ...values.update_states import ALREADY_AT_TARGET, MINOR_GAP, PRECONDITION_F
 from ..run import MemberBlocker, MemberView
 
 KUBELET_BEHIND, KUBELET_WIDENED = 3, (1, 25)
+_NAMED = 10
 _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
 
 
@@ -65,15 +66,16 @@ def step_refused(version: str, target: str, chain: bool = False) -> MemberBlocke
     distance = now.minor_distance(wanted)
     if distance <= 1:
         return None
-    path = " -> ".join([version, *minors_between(now, wanted), target])
+    left_out = ["..."] if distance - 1 > _NAMED else []
+    path = " -> ".join([version, *minors_between(now, wanted, _NAMED), *left_out, target])
     message = f"{target} is {distance} minors ahead of {version}; a control plane goes one at a time: {path}"
     message += "; a run by hand goes that way with chain: true"
     return MemberBlocker(reason=PRECONDITION_FAILED, message=message)
 
 
-def minors_between(version: KubeVersion, target: KubeVersion) -> tuple[str, ...]:
-    """The minors that lie between two versions, without theirs, such as ``v1.34``."""
-    return tuple(f"v{version.major}.{minor}" for minor in range(version.minor + 1, target.minor))
+def minors_between(version: KubeVersion, target: KubeVersion, most: int | None = None) -> tuple[str, ...]:
+    """The minors that lie between two versions, without theirs, such as ``v1.34``; with ``most`` the first of them."""
+    return tuple(f"v{version.major}.{minor}" for minor in range(version.minor + 1, target.minor)[:most])
 
 
 def too_old_for(kubelet: str, server: str) -> bool:

@@ -16,12 +16,13 @@ from ...._core.objects.reading import read
 from ...._core.objects.updates.release_catalog import (
     EVERYWHERE,
     CatalogLocation,
+    KubernetesRelease,
     ReleaseCatalog,
     ReleaseCatalogSpec,
 )
 from ...._core.schema.codec import encode
 from ...._core.schema.meta import ObjectMeta
-from ...._core.updates.releases.feeds import versions_in, with_versions
+from ...._core.updates.releases.feeds import told_alone, versions_in, with_versions
 from ...._core.updates.releases.releases import LocationReleases, Releases, releases
 from ...._kube.files import read_file
 from ...._store.records import Records
@@ -72,16 +73,17 @@ def catalogued(
     FleetError ``nothing-asked``, ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
     ``duplicate-location``, and those of reading what was made.
     """
-    wanted = dict(given.catalogues)
+    wanted, notes = dict(given.catalogues), given.findings
     if asked.any:
         name = asked.name or _only(wanted)
-        wanted[name] = _made(records, name, wanted.get(name), asked, now)
+        wanted[name], alone = _made(records, name, wanted.get(name), asked, now)
+        notes = (*notes, *alone)
     elif not wanted:
         hint = "give src or definition, or versions, feeds or from_members with a name"
         raise FleetError("nothing-asked", "nothing says what is in the catalogue", "versions", hint)
     releases({**_recorded(records), **wanted}.values())
     changed = keep(records, wanted.values(), write)
-    return Catalogued(catalogues=tuple(wanted.values()), changed=changed, notes=given.findings)
+    return Catalogued(catalogues=tuple(wanted.values()), changed=changed, notes=notes)
 
 
 def absent(records: Records, name: str, write: bool) -> bool:
@@ -125,16 +127,18 @@ def _only(given: t.Mapping[str, ReleaseCatalog]) -> str:
 
 def _made(
     records: Records, name: str, given: ReleaseCatalog | None, asked: CatalogSources, now: datetime
-) -> ReleaseCatalog:
-    """Over the given one, else over the recorded one."""
+) -> tuple[ReleaseCatalog, tuple[Problem, ...]]:
+    """Over the given one, else over the recorded one; with a word about each member that is not believed."""
     stored = records.get(KIND, name)
     before = given or (recorded(ReleaseCatalog, stored) if stored and not asked.exact else None)
     provider = asked.provider or (before.spec.provider if before else "")
     releases_told = [*versions_in(list(asked.versions), "versions", now)] if asked.versions else []
     for path in asked.feeds:
         releases_told += versions_in(_feed(path), path, now)
+    notes: tuple[Problem, ...] = ()
     if asked.from_members:
-        releases_told += versions_in(_reported(records, provider, asked.location), "from_members", now)
+        reported, notes = _reported(records, provider, asked.location, releases_told, now)
+        releases_told += reported
     places: t.Sequence[CatalogLocation] = before.spec.locations if before else ()
     locations = with_versions(places, asked.location, releases_told, asked.exact)
     spec = before.spec if before else ReleaseCatalogSpec(locations=locations)
@@ -143,7 +147,7 @@ def _made(
         spec = replace(spec, supported_minors=asked.supported_minors)
     made = replace(before or ReleaseCatalog(metadata=ObjectMeta(name=name), spec=spec), spec=spec)
     checked = read(encode(made), f"{KIND}/{name}").object
-    return t.cast(ReleaseCatalog, checked)
+    return t.cast(ReleaseCatalog, checked), notes
 
 
 def _feed(path: str) -> t.Any:
@@ -160,16 +164,28 @@ def _feed(path: str) -> t.Any:
     return found[0].value if len(found) == 1 and not isinstance(found[0], Problem) else None
 
 
-def _reported(records: Records, provider: str, location: str) -> list[str]:
-    """Versions that control planes of the provider have, in the location: they can be had there, or could be."""
+def _reported(
+    records: Records, provider: str, location: str, told: t.Sequence[KubernetesRelease], now: datetime
+) -> tuple[tuple[KubernetesRelease, ...], tuple[Problem, ...]]:
+    """Versions that control planes of the provider have, in the location: they can be had there, or could be. With a
+    word about each member that is alone with a minor far above the others and what was ``told``: that would be the
+    goal of all, and out of their reach."""
     members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
     mine = [each for each in members if each.spec.provider == provider and location in (EVERYWHERE, each.spec.location)]
-    found = {each.status.version for each in mine if each.status.version}
+    found = {each.name: each.status.version for each in mine if each.status.version}
     if not found:
         hint = "read them first (gitops.fleet.fleet_facts), or name the provider that members have"
         message = f"no member of provider {provider!r} in {location} was read"
         raise FleetError("no-member", message, "from_members", hint)
-    return sorted(found)
+    versions_in(sorted(found.values()), "from_members", now)
+    alone = told_alone(found, told)
+    believed = sorted(version for name, version in found.items() if name not in alone)
+    return versions_in(believed, "from_members", now) if believed else (), tuple(_alone(each, found) for each in alone)
+
+
+def _alone(name: str, found: t.Mapping[str, str]) -> Problem:
+    message = f"{found[name]} is more than one minor above what anything else tells, and is left out"
+    return Problem("told-by-one-member", message, f"FleetMember/{name}", "if it can be had: name it in versions")
 
 
 def _as_data(catalogue: ReleaseCatalog, known: Releases, now: datetime) -> dict[str, t.Any]:

@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.feeds import (
     plain,
+    told_alone,
     versions_in,
     with_versions,
 )
@@ -132,3 +133,24 @@ def test_versions_that_were_known_stay() -> None:
     (only, _west) = with_versions(before, "*", plain(["1.36.0"]), exact=True)
     assert [each.version for each in only.versions] == ["1.36.0"]
     assert [each.name for each in with_versions(before, "east", [], exact=False)] == ["*", "west", "east"]
+
+
+@pytest.mark.parametrize(
+    ("reported", "told", "alone"),
+    [
+        ({"a": "v1.34.7", "canary": "v1.35.4"}, [], ()),
+        ({"a": "v1.34.7", "b": "v1.34.8", "odd": "v1.99.0"}, [], ("odd",)),
+        ({"a": "v1.34.7", "b": "v1.36.0", "c": "v1.36.1"}, [], ()),
+        ({"a": "v1.34.7", "odd": "v1.99.0", "odder": "v2.0.0"}, [], ("odder", "odd")),
+        ({"odd": "v1.0.0", "a": "v1.34.7", "b": "v1.35.4"}, [], ()),
+        ({"a": "v1.34.7", "b": "v1.35.0", "c": "v1.36.0"}, [], ()),
+        ({"a": "v1.34.7", "b": "v1.36.0"}, ["1.35.4"], ()),
+        ({"only": "v1.36.0"}, [], ()),
+        ({"only": "v1.99.0"}, ["1.36.0"], ("only",)),
+    ],
+)
+def test_a_minor_far_above_all_others_takes_more_than_one_member(
+    reported: dict[str, str], told: list[str], alone: tuple[str, ...]
+) -> None:
+    """A member that is upgraded by hand first is one minor ahead; who claims more would be the goal of all."""
+    assert told_alone(reported, plain(told)) == alone

@@ -43,6 +43,9 @@ def test_a_member_at_the_target_or_ahead_of_it_is_left_alone_d3_27(version: str,
         ("v1.34.5", "1.36.3", "v1.34.5 -> v1.35 -> 1.36.3"),
         ("v1.33.5", "1.36.3", "v1.33.5 -> v1.34 -> v1.35 -> 1.36.3"),
         ("v1.34.1", "2.0.0", "differ in the major version"),
+        ("v1.34.1", "1.45.0", "v1.43 -> v1.44 -> 1.45.0"),
+        ("v1.34.1", "1.46.0", "v1.43 -> v1.44 -> ... -> 1.46.0"),
+        ("v1.34.1", "1.999999999.0", "v1.44 -> ... -> 1.999999999.0"),
     ],
 )
 def test_one_minor_at_a_time(version: str, target: str, words: str) -> None:

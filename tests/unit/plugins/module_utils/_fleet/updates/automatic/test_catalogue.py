@@ -68,6 +68,16 @@ def test_from_everything_at_once(records: Records, tmp_path: Path) -> None:
     assert absent(records, "own", write=True) and not absent(records, "own", write=True)
 
 
+def test_a_version_that_one_member_claims_is_not_offered_to_all(records: Records) -> None:
+    """Else its minor would be the goal of every channel, and all others too far behind it."""
+    for name, version in {"a": "v1.34.7", "b": "v1.34.8", "odd": "v1.99.0"}.items():
+        member(records, name, version)
+    asked = CatalogSources(name="own", provider="own", from_members=True)
+    made = catalogued(records, UpdateManifests(), asked, NOW, True)
+    assert newest(records) == {"1.34": "1.34.8"}
+    assert [(each.code, each.where) for each in made.notes] == [("told-by-one-member", "FleetMember/odd")]
+
+
 @pytest.mark.parametrize(
     ("asked", "code", "words"),
     [
