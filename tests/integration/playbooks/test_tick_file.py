@@ -1,0 +1,56 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a pipeline finds in the ``result_file`` of a tick is what that tick came to, or no file. No cluster is asked."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from playing import Played, Player
+
+YESTERDAY = json.dumps({"fleet": {"outcome": "done", "code": "", "resume_at": ""}, "tasks": []})
+
+
+def tick(play: Player, **given: t.Any) -> Played:
+    records = {"path": str(play.folder / "records.db")}
+    return play("gitops.fleet.tick", records=records, **{"result_file": "result.json", **given})
+
+
+@pytest.mark.parametrize("read_members", [True, False])
+def test_a_tick_that_falls_over_midway_leaves_no_file_of_an_earlier_one(play: Player, read_members: bool):
+    """As one that is killed: nobody is there to write what it came to. A link is taken away, and not followed."""
+    yesterday = play.folder / "yesterday.json"
+    yesterday.write_text(YESTERDAY)
+    (play.folder / "result.json").symlink_to(yesterday)
+    key = "threads" if read_members else "strict"  # of the first task that reads
+    fallen = tick(play, read_members=read_members, **{key: "{{ 1 // 0 }}"})
+    assert fallen.code == 2 and "zero" in fallen.output
+    assert not (play.folder / "result.json").is_symlink() and not (play.folder / "result.json").exists()
+    assert yesterday.read_text() == YESTERDAY
+
+
+def test_members_that_cannot_be_read_are_what_it_came_to(play: Player):
+    (play.folder / "result.json").write_text(YESTERDAY)
+    failed = tick(play)
+    told = json.loads((play.folder / "result.json").read_text())
+    assert failed.code == 2 and "no cluster has joined the fleet" in failed.output
+    assert told["fleet"] == {"outcome": "failed", "code": "no-members", "resume_at": ""}
+    assert [each["fleet"]["code"] for each in told["tasks"]] == ["no-members"]
+
+
+def test_a_tick_with_nothing_to_do_is_done_and_makes_the_folder_of_its_file(play: Player):
+    done = tick(play, read_members=False, result_file="$OUT/new/result.json", environ={"OUT": str(play.folder)})
+    assert done.clean().changed == 1, "the file"
+    told = json.loads((play.folder / "new" / "result.json").read_text())
+    assert told["fleet"] == {"outcome": "done", "code": "", "resume_at": ""}
+
+
+@pytest.mark.parametrize("name", ["plan.json", "."])
+def test_what_is_no_result_is_left_there_and_nothing_is_done(play: Player, name: str):
+    (play.folder / "plan.json").write_text('{"digest": "x"}')
+    refused = tick(play, read_members=False, result_file=str(play.folder / name))
+    assert refused.code == 2 and "unwritable-file" in refused.output and "no profile" not in refused.output
+    assert (play.folder / "plan.json").read_text() == '{"digest": "x"}'
