@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
+from ..._core.values.listed import listed
 from .events import Story
 
 Say = t.Callable[[str], None]
@@ -27,7 +28,7 @@ _LOCK = re.compile(r"created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)")
 # What the engine says for each error once more.
 _ECHOES = ("update failed", "preview failed", "an unhandled error occurred: program exited with")
 _PAUSE = 0.1
-_MOST = 4_000
+_MOST, _MOST_NAMED = 4_000, 20
 # Bytes: of what a command prints for us, of what it says for people, and of its events at one look.
 _MOST_PRINTED, _MOST_SAID, _MOST_EVENTS = 200_000_000, 1_000_000, 50_000_000
 
@@ -71,18 +72,27 @@ class Commands:
             raise self._unreadable("pulumi stack ls told no list of stacks")
         return any(str(each.get("name")).rpartition("/")[2] == self.stack for each in stacks)
 
-    def story(self, *arguments: str) -> Story:
-        """Runs a command that runs the program, and gives what it told; FleetError as of ``told``, ``stack-failed``
-        with all that the engine says went wrong, ``stack-unreadable`` if not all of what it told is understood."""
+    def story(self, *arguments: str, keep: bool = False) -> Story:
+        """Runs a command that runs the program, and gives what it told. With ``keep`` the engine is ended at the first
+        resource that it deletes or replaces, which is ``deletions``. FleetError as of ``told``, ``stack-failed`` with
+        all that the engine says went wrong, ``stack-unreadable`` if not all of what it told is there and
+        understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
         story = Story()
         words = [*arguments, "--stack", self.stack, "--config-file", str(settings), "--event-log", str(log)]
-        done = self._run(words, self.program, "", _Reader(log, story, self.say))
+        done = self._run(words, self.program, "", _Reader(log, story, self.say, keep))
+        if keep and story.deleted:
+            names = listed([f"{step.name} ({step.type})" for step in story.deleted], _MOST_NAMED)
+            text = f"the engine was ended as it deleted or replaced what the preview had kept: {names}"
+            raise FleetError("deletions", text, f"stack {self.stack}", "look at what is left, and run it again")
         if done.code != 0:
             raise self._failure(done.said, story)
         if story.unreadable:
             raise self._unreadable(f"{story.unreadable} of the engine's events cannot be read: not all it did is known")
+        if not story.whole:  # the engine passes over what it cannot write, and says that all is well
+            text = "the engine's events end before its summary: not all it did is known"
+            raise FleetError(UNREADABLE, text, f"stack {self.stack}", f"is the disk of {self.workspace.parent} full?")
         return story
 
     def _run(self, arguments: t.Sequence[str], folder: Path, given: str, reader: _Reader | None) -> _Done:
@@ -126,7 +136,7 @@ class Commands:
     def _awaited(self, child: subprocess.Popen[bytes], given: str, reader: _Reader | None) -> None:
         end = time.monotonic() + self.seconds
         if given and child.stdin is not None:
-            threading.Thread(target=_hand_over, args=(child.stdin, given.encode(errors="replace")), daemon=True).start()
+            threading.Thread(target=_hand_over, args=(child.stdin, given.encode()), daemon=True).start()
         while child.poll() is None:
             if time.monotonic() > end:
                 self._ended(child)
@@ -134,6 +144,8 @@ class Commands:
                 raise FleetError("stack-timeout", text, f"stack {self.stack}", "give it more by timeout; run it again")
             if reader is not None:
                 reader.read()
+                if reader.keep and reader.story.deleted:
+                    self._ended(child)
             time.sleep(_PAUSE)
 
     def _ended(self, child: subprocess.Popen[bytes]) -> None:
@@ -203,6 +215,7 @@ class _Reader:
     log: Path
     story: Story
     say: Say
+    keep: bool
     position: int = 0
 
     def read(self) -> None:

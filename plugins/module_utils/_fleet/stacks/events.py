@@ -49,14 +49,17 @@ class StackStep:
 @dataclass
 class Story:
     """A run as far as it is known; ``errors`` are pairs of a resource's name, or an empty text, and what is wrong;
-    ``counts`` are resources by operation, known at its end; ``unreadable`` counts events that were not understood."""
+    ``counts`` are resources by operation, known at its end, and ``whole`` says that it was heard; ``unreadable`` counts
+    events that were not understood."""
 
     steps: list[StackStep] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     outputs_differ: bool = False
+    whole: bool = False
     unreadable: int = 0
+    _urns: set[str] = field(default_factory=set, repr=False)
 
     @property
     def changed(self) -> bool:
@@ -82,6 +85,7 @@ class Story:
             return self._diagnosed(event["diagnosticEvent"])
         if "summaryEvent" in event:
             self.counts = dict(event["summaryEvent"].get("resourceChanges") or {})
+            self.whole = True
         elif "resourcePreEvent" in event:
             return self._begun(event["resourcePreEvent"]["metadata"])
         elif "resOutputsEvent" in event:
@@ -91,8 +95,7 @@ class Story:
     def _begun(self, metadata: Event) -> str:
         if metadata["op"] in IDLE or metadata["type"].startswith(_OWN):
             return ""
-        step = _step(metadata)
-        self.steps.append(step)
+        step = self._noted(metadata)
         return f"{step.op} {step.name} ({step.type})"
 
     def _done(self, metadata: Event) -> None:
@@ -102,8 +105,14 @@ class Story:
             self.outputs_differ = (old.get("outputs") or {}) != (new.get("outputs") or {})
         elif metadata["type"].startswith(_OWN):
             return
-        elif metadata["op"] in ("update", "delete") and all(step.urn != metadata["urn"] for step in self.steps):
-            self.steps.append(_step(metadata))
+        elif metadata["op"] in ("update", "delete") and metadata["urn"] not in self._urns:
+            self._noted(metadata)
+
+    def _noted(self, metadata: Event) -> StackStep:
+        step = _step(metadata)
+        self.steps.append(step)
+        self._urns.add(step.urn)
+        return step
 
     def _diagnosed(self, event: Event) -> str:
         text = _COLOURS.sub("", str(event.get("message", ""))).strip()

@@ -141,15 +141,17 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
 
 @contextlib.contextmanager
 def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
-    """A folder with the project's file and the stack's settings: those of the project, and over them ``config``.
+    """A folder with the project's file and the stack's settings: those of the project, and over them ``config``. They
+    lie side by side, also where the project has a folder for settings (``stackConfigDir``).
 
     The engine writes into it what it would write into the project, which stays as it is; it is gone afterwards.
     FleetError ``bad-config``, ``unreadable-file``, ``no-project``, and those of YAML that cannot be parsed.
     """
     with tempfile.TemporaryDirectory(prefix="gitops-fleet-stack-") as folder:
         made = Path(folder)
-        write_file(made / "Pulumi.yaml", _content(where.project / "Pulumi.yaml"), 0o600)
-        file = where.project / f"Pulumi.{where.stack}.yaml"
+        project, apart = _project(where)
+        write_file(made / "Pulumi.yaml", project, 0o600)
+        file = where.project / apart / f"Pulumi.{where.stack}.yaml"
         settings = _document(file)
         known = settings.get("config") or {}
         if not isinstance(known, dict):
@@ -158,6 +160,18 @@ def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
         document = {**settings, **({"config": values} if values else {})}
         write_file(made / file.name, as_json(document, f"config and {file}"), 0o600)
         yield made
+
+
+def _project(where: StackPlace) -> tuple[bytes, str]:
+    """The project's file without its folder for settings, and that folder; empty for none."""
+    file = where.project / "Pulumi.yaml"
+    document = _document(file)
+    apart = document.pop("stackConfigDir", None)
+    if apart is None:
+        return _content(file), ""
+    if not isinstance(apart, str):
+        raise FleetError("bad-config", "stackConfigDir is no text", str(file))
+    return as_json(document, str(file)), apart
 
 
 def as_json(value: t.Any, where: str) -> bytes:

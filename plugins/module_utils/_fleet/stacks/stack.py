@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import tempfile
 import typing as t
 from dataclasses import dataclass, replace
@@ -51,8 +52,8 @@ class StackReport:
 
 def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks.
-    FleetError: ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``deletions``,
-    ``no-such-stack``, ``stack-timeout``, and those of ``place``, ``workspace`` and ``find_engine``."""
+    FleetError: ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``,
+    ``deletions``, ``no-such-stack``, ``stack-timeout``, and those of ``place``, ``workspace`` and ``find_engine``."""
     where = place(options)
     with opened_stack(where, options, environ, say) as commands:
         if options.get("force_unlock") and not check and commands.known():
@@ -97,19 +98,34 @@ def _present(where: StackPlace, options: Options, commands: Commands, check: boo
     """A stack that is new has nothing that could be deleted, and is not previewed first."""
     known = commands.known()
     if check and not known:
-        with _elsewhere(commands) as other:
+        with _elsewhere(where, commands) as other:
             return _previewed(options, _made(where, options, other))
     if not known:
         return _report(_made(where, options, commands).story(*_UP, *_chosen(options)), commands)
     _settled(where, options, commands)
     if check:
         return _previewed(options, commands)
-    if not options["allow_delete"]:
-        before = commands.story("preview", *_chosen(options))
-        _refuse_deletions(before, commands.stack)
-        if not before.changed:
-            return _report(before, commands)
-    return _report(commands.story(*_UP, *_chosen(options)), commands)
+    if options["allow_delete"]:
+        return _report(commands.story(*_UP, *_chosen(options)), commands)
+    state = _state(commands)
+    before = commands.story("preview", *_chosen(options))
+    _refuse_deletions(before, commands.stack)
+    if not before.changed:
+        return _report(before, commands)
+    if _state(commands) != state:
+        text = "another run has changed the stack since it was previewed"
+        raise FleetError("stack-moved", text, f"stack {commands.stack}", "run it again")
+    return _report(commands.story(*_UP, *_chosen(options), keep=True), commands)
+
+
+def _state(commands: Commands) -> dict[str, t.Any]:
+    """What the backend has of the stack, but for when it was written; secrets are encrypted. FleetError as of
+    ``Commands.asked``."""
+    found = commands.asked("stack", "export", empty={})
+    deployment = found.get("deployment") if isinstance(found, dict) else None
+    if not isinstance(deployment, dict):
+        raise FleetError(UNREADABLE, "the engine tells no state", f"stack {commands.stack}")
+    return {key: value for key, value in deployment.items() if key != "manifest"}
 
 
 def _refreshed(options: Options, commands: Commands, check: bool) -> StackReport:
@@ -137,10 +153,14 @@ def _previewed(options: Options, commands: Commands) -> StackReport:
 
 
 @contextlib.contextmanager
-def _elsewhere(commands: Commands) -> t.Iterator[Commands]:
-    """The same stack in a backend of its own, for a look at what would be made."""
+def _elsewhere(where: StackPlace, commands: Commands) -> t.Iterator[Commands]:
+    """The same stack in a backend of its own, for a look at what would be made. It is a state in files, which needs a
+    passphrase also where a service encrypts for the stack."""
+    lacks = where.passphrase_file is None and where.backend.startswith(("http:", "https:"))
+    own = {"PULUMI_CONFIG_PASSPHRASE": secrets.token_hex()} if lacks else {}
     with tempfile.TemporaryDirectory(prefix="gitops-fleet-state-") as folder:
-        yield replace(commands, environ={**commands.environ, "PULUMI_BACKEND_URL": f"file://{folder}?metadata=skip"})
+        backend = {"PULUMI_BACKEND_URL": f"file://{folder}?metadata=skip"}
+        yield replace(commands, environ={**own, **commands.environ, **backend})
 
 
 def _made(where: StackPlace, options: Options, commands: Commands) -> Commands:
@@ -153,8 +173,18 @@ def _settled(where: StackPlace, options: Options, commands: Commands) -> Command
     for name, value in (options.get("secret_config") or {}).items():
         full = name if ":" in name else f"{project_name(where)}:{name}"
         text = value if isinstance(value, str) else as_json(value, f"secret_config.{name}").decode()
-        commands.told("config", "set", "--secret", full, given=text)
+        if _is_half(text):
+            raise FleetError("bad-config", "it holds the half of a character", f"secret_config.{name}")
+        commands.told("config", "set", "--secret", full, given=f"{text}\n")  # the engine takes the last line break away
     return commands
+
+
+def _is_half(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _chosen(options: Options) -> list[str]:

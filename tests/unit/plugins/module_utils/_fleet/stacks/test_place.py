@@ -101,6 +101,20 @@ def test_settings_lie_over_those_of_the_project_which_stays_as_it_is(options, tm
     assert sorted(each.name for each in tmp_path.iterdir()) == before and not folder.exists()
 
 
+def test_settings_that_the_project_keeps_in_a_folder_of_their_own_are_honoured(options, tmp_path):
+    """The engine writes secret ones where it finds the folder named: beside the others, in the folder that goes."""
+    (tmp_path / "Pulumi.yaml").write_text("name: small\nruntime: python\nstackConfigDir: settings\n")
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "Pulumi.dev.yaml").rename(tmp_path / "settings" / "Pulumi.dev.yaml")
+    with workspace(place(options), {"b": 2}) as folder:
+        assert json.loads((folder / "Pulumi.dev.yaml").read_text()) == {"config": {"small:a": 1, "small:b": 2}}
+        assert json.loads((folder / "Pulumi.yaml").read_text()) == {"name": "small", "runtime": "python"}
+    (tmp_path / "Pulumi.yaml").write_text("name: small\nruntime: python\nstackConfigDir: [settings]\n")
+    with pytest.raises(FleetError) as found, workspace(place(options), {}):
+        pass
+    assert found.value.code == "bad-config"
+
+
 @pytest.mark.parametrize(("own", "over"), [("[1]", {}), ("{}", {"day": date(2026, 1, 1)})])
 def test_settings_that_the_engine_cannot_be_given_are_refused(options, tmp_path, own, over):
     (tmp_path / "Pulumi.dev.yaml").write_text(f"config: {own}\n")

@@ -5,28 +5,39 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.events import StackStep
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.stack import StackReport, stack
 
-# Each resource is new; ``known`` are the stacks that there are.
+# Each resource is new; ``known`` are the stacks that there are. A file with the name of a command is run with it.
 ENGINE = """#!/bin/sh
 here=$(dirname "$0")
 case "$1" in version) echo v3.259.0; exit ;; esac
+verb=$1
 echo "$1 $2" >> "$here/asked"
 case "$1 $2" in
   "stack ls") cat "$here/known" ;;
+  "stack export") cat "$here/state" ;;
   "stack output") echo '{}' ;;
+  "config set") cat > "$here/secret" ;;
 esac
+echo "${PULUMI_CONFIG_PASSPHRASE:-}" > "$here/passphrase"
 while [ $# -gt 0 ]; do
-  test "$1" = --event-log && echo '{"summaryEvent": {"resourceChanges": {"create": 1}}}' > "$2"
+  if test "$1" = --event-log; then
+    if test -e "$here/$verb"; then . "$here/$verb"; fi
+    echo '{"summaryEvent": {"resourceChanges": {"create": 1}}}' >> "$2"
+  fi
   shift
 done
 """
+STATE = '{{"deployment": {{"manifest": {{"time": "{}"}}, "resources": [{{"urn": "{}"}}]}}}}'
 PREVIEW, UP = "preview --stack", "up --yes"
+QUESTIONS = ("stack ls", "stack output", "stack export", "config set")
 
 
 @pytest.fixture
@@ -44,11 +55,12 @@ def asked(tmp_path: Path) -> t.Callable[..., list[str]]:
     def ask(known: bool, check: bool = False, **given: t.Any) -> list[str]:
         (folder / "known").write_text('[{"name": "dev"}]' if known else "[]")
         (folder / "asked").write_text("")
+        (folder / "state").write_text(STATE.format(1, "one"))
         where = {"project_dir": str(project), "stack": "dev", "backend_url": f"file://{tmp_path}/state"}
         options = {**where, "state": "present", "allow_delete": False, "home": str(tmp_path / "home"), **given}
         assert stack(options, check, {"PATH": f"{folder}:/usr/bin:/bin"}, lambda _text: None).changed
         words = (folder / "asked").read_text().splitlines()
-        return [each for each in words if each not in ("stack ls", "stack output")]
+        return [each for each in words if each not in QUESTIONS]
 
     return ask
 
@@ -65,6 +77,47 @@ def test_what_is_there_is_previewed_for_deletions_before_it_is_changed(asked):
 @pytest.mark.parametrize(("known", "first"), [(True, []), (False, ["stack init"])])
 def test_check_mode_previews(asked, known, first):
     assert asked(known=known, check=True) == [*first, PREVIEW]
+
+
+def test_what_another_run_has_written_since_the_preview_is_not_undone(asked, tmp_path):
+    """It was not seen by the look for deletions; that somebody wrote the same again is nothing."""
+    (tmp_path / "engine" / "preview").write_text(f"echo '{STATE.format(2, 'one')}' > \"$here/state\"")
+    assert asked(known=True) == [PREVIEW, UP]
+    (tmp_path / "engine" / "preview").write_text(f"echo '{STATE.format(2, 'two')}' > \"$here/state\"")
+    with pytest.raises(FleetError) as refused:
+        asked(known=True)
+    assert refused.value.code == "stack-moved" and UP not in (tmp_path / "engine" / "asked").read_text()
+    assert asked(known=True, allow_delete=True) == [UP]
+
+
+def test_a_deletion_that_no_preview_has_shown_ends_the_engine(asked, tmp_path):
+    gone = {"op": "delete", "type": "a:b:C", "urn": "urn:pulumi:dev::small::a:b:C::theirs"}
+    event = json.dumps({"resourcePreEvent": {"metadata": gone}})
+    ended = "trap 'exit 0' INT; while :; do sleep 0.05; done"
+    (tmp_path / "engine" / "up").write_text(f'echo \'{event}\' > "$2"; {ended}; echo > "$here/went-on"')
+    with pytest.raises(FleetError) as refused:
+        asked(known=True)
+    assert refused.value.code == "deletions" and "theirs (a:b:C)" in refused.value.message
+    assert not (tmp_path / "engine" / "went-on").exists()
+
+
+@pytest.mark.parametrize("value", ["KEY\n", "KEY", ""])
+def test_a_secret_keeps_its_end_though_the_engine_takes_a_line_break_away(asked, tmp_path, value):
+    asked(known=True, secret_config={"key": value})
+    assert (tmp_path / "engine" / "secret").read_text() == f"{value}\n"
+
+
+def test_a_secret_that_holds_no_characters_is_refused_and_not_shown(asked):
+    with pytest.raises(FleetError) as refused:
+        asked(known=True, secret_config={"key": "hidden\ud800"})
+    assert (refused.value.code, refused.value.where) == ("bad-config", "secret_config.key")
+    assert "hidden" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("backend", "has"), [("https://pulumi.example", True), ("s3://states", False)])
+def test_a_look_needs_no_passphrase_where_a_service_encrypts(asked, tmp_path, backend, has):
+    asked(known=False, check=True, backend_url=backend)
+    assert bool((tmp_path / "engine" / "passphrase").read_text().strip()) is has
 
 
 def step(op: str, kind: str, name: str, **differs: t.Any) -> StackStep:
