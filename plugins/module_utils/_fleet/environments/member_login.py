@@ -24,7 +24,7 @@ from ..._kube.documents import unusable_answer
 from ..._kube.errors import ApiError
 from ..._kube.login.connection import Connection
 from ..._kube.login.credentials import connection_from_kubeconfig, proxy_for
-from ..._kube.login.expiry import token_ends
+from ..._kube.login.expiry import token_ends, token_life
 from ..._local.locks import make_folder, writing
 from ..._local.private import write_private
 
@@ -79,8 +79,9 @@ def make_login(account: Account, path: Path, name: str, life: timedelta) -> date
 
 
 def login_problem(account: Account, path: Path, life: timedelta, now: datetime) -> str:
-    """Why the file has to be made again, as when less than a third of ``life`` is left; empty if it is good, and if
-    that cannot be told, for the API server does not answer or the administrator's kubeconfig cannot be read."""
+    """Why the file has to be made again, as when less than a third is left of the life that its token says, or of
+    ``life`` if it does not; empty if it is good, and if that cannot be told, for the API server does not answer or the
+    administrator's kubeconfig cannot be read."""
     try:
         connection = connection_from_kubeconfig(path)
     except FleetError as error:
@@ -88,7 +89,7 @@ def login_problem(account: Account, path: Path, life: timedelta, now: datetime) 
     ends = token_ends(connection.token)
     if ends is None:
         return "its token does not say when it ends"
-    if ends - now < life * RENEWED_AT:
+    if ends - now < (token_life(connection.token) or life) * RENEWED_AT:
         return f"its token ends at {ends}"
     try:
         admin = connection_from_kubeconfig(account.kubeconfig, account.context)

@@ -10,7 +10,7 @@ import binascii
 import json
 import ssl
 import typing as t
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 try:
     from cryptography import x509
@@ -30,12 +30,23 @@ def certificate_ends(pem: bytes) -> datetime | None:
 
 def token_ends(authorization: str) -> datetime | None:
     """``exp`` of a JSON Web Token (RFC 7519) in an Authorization header; None for any other token."""
+    return _claimed(authorization, "exp")
+
+
+def token_life(authorization: str) -> timedelta | None:
+    """From ``iat`` to ``exp`` of a JSON Web Token in an Authorization header: what was granted, whatever was asked for.
+    None for a token that does not say both, and for one that ends before it begins."""
+    begins, ends = _claimed(authorization, "iat"), _claimed(authorization, "exp")
+    return ends - begins if begins is not None and ends is not None and ends > begins else None
+
+
+def _claimed(authorization: str, claim: str) -> datetime | None:
     parts = authorization.removeprefix("Bearer ").split(".")
     if len(parts) != 3:
         return None
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        return datetime.fromtimestamp(claims["exp"], tz=UTC)
+        return datetime.fromtimestamp(claims[claim], tz=UTC)
     except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, OSError, RecursionError):
         return None
 

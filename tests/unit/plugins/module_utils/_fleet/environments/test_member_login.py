@@ -28,8 +28,9 @@ CA = base64.b64encode(b"authority").decode()
 Document = dict[str, t.Any]
 
 
-def token(ends: datetime) -> str:
-    claims = base64.urlsafe_b64encode(json.dumps({"exp": int(ends.timestamp())}).encode()).decode().rstrip("=")
+def token(ends: datetime, begins: datetime | None = None) -> str:
+    told = {"exp": int(ends.timestamp()), **({"iat": int(begins.timestamp())} if begins else {})}
+    claims = base64.urlsafe_b64encode(json.dumps(told).encode()).decode().rstrip("=")
     return f"e30.{claims}.x"
 
 
@@ -136,6 +137,17 @@ def test_a_token_that_does_not_say_when_it_ends_is_told(tmp_path: Path, server: 
     one = account(tmp_path)
     make_login(one, tmp_path / "east", "east", LIFE)
     assert login_problem(one, tmp_path / "east", LIFE, NOW) == "its token does not say when it ends"
+
+
+def test_a_token_for_which_the_server_granted_less_is_renewed_by_its_own_life(tmp_path: Path, server: t.Any):
+    """Clouds grant a day at most; each run would renew it."""
+    day = timedelta(days=1)
+    server.answer = granted(token=token(NOW + day, NOW), expirationTimestamp=(NOW + day).isoformat())
+    one, path = account(tmp_path), tmp_path / "east"
+    make_login(one, path, "east", LIFE)
+    server.answer = named()
+    assert login_problem(one, path, LIFE, NOW) == login_problem(one, path, LIFE, NOW + day * 0.6) == ""
+    assert login_problem(one, path, LIFE, NOW + day * 0.7).startswith("its token ends at")
 
 
 @pytest.mark.parametrize(
