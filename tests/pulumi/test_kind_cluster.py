@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._local import locks
 
 from fleet_pulumi.fleet import make_fleet
 from fleet_pulumi.kind_cluster import KindClusterProvider
@@ -24,6 +28,8 @@ case "$1 $2" in
   "get clusters") cat "$0.names" ;;
   "create cluster")
     cat > "$0.configuration"
+    test -e "$0.faster" && { echo "node(s) already exist for a cluster with the name $4" >&2; exit 1; }
+    test -e "$0.slow" && cat "$0.slow" > /dev/null
     echo "$4" >> "$0.names"
     test -e "$0.broken" && { echo "no space left" >&2; exit 1; }
     echo kubeconfig > "$8" ;;
@@ -45,6 +51,7 @@ def kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text(SCRIPT)
     path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return path
 
 
@@ -122,6 +129,31 @@ def test_one_that_fails_leaves_nothing_and_says_why(kind: Path, wanted):
     with pytest.raises(RuntimeError, match="no space left"):
         KindClusterProvider().create(wanted)
     assert names(kind) == [] and list(Path(wanted["kubeconfig"]).parent.iterdir()) == []
+
+
+def test_one_that_somebody_else_made_meanwhile_is_not_deleted(kind: Path, wanted):
+    kind.with_name("kind.faster").touch()
+    with pytest.raises(RuntimeError, match="already exist"):
+        KindClusterProvider().create(wanted)
+    assert "delete cluster" not in kind.with_name("kind.log").read_text()
+    assert list(Path(wanted["kubeconfig"]).parent.iterdir()) == []
+
+
+def test_a_cluster_that_another_run_is_making_is_waited_for_and_left_to_it(kind: Path, wanted, monkeypatch):
+    """The mark that it is not whole yet is the other's, whose run was not killed."""
+    waits, pause = threading.Event(), time.sleep
+    monkeypatch.setattr(locks.time, "sleep", lambda seconds: (waits.set(), pause(seconds)))
+    slow = kind.with_name("kind.slow")
+    os.mkfifo(slow)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(KindClusterProvider().create, wanted)
+        with slow.open("w"):  # it is being made now
+            second = pool.submit(KindClusterProvider().create, wanted)
+            assert waits.wait(60)
+        assert first.result().outs is not None
+        with pytest.raises(RuntimeError, match="not of this stack"):
+            second.result()
+    assert names(kind) == ["test-m1"] and "delete cluster" not in kind.with_name("kind.log").read_text()
 
 
 def test_without_kind_the_preview_says_so(wanted, monkeypatch, tmp_path):

@@ -8,6 +8,7 @@ Its commands and its configuration are tested with a script in kind's place; wit
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import typing as t
 from pathlib import Path
@@ -24,12 +25,15 @@ from pulumi.dynamic import (
     UpdateResult,
 )
 
+from .collection import make_importable
 from .engine_gone import end_with_engine
 from .kind_commands import LIST, WAIT, KindSpec
 
 Properties = dict[str, t.Any]
 _INPUTS = ("name", "image", "port", "workers", "kubeconfig")
 _MOST = 2_000
+# What kind says of a name that is taken.
+_EXISTS = "already exist"
 
 
 class KindClusterProvider(ResourceProvider):
@@ -55,8 +59,10 @@ class KindClusterProvider(ResourceProvider):
 
     def create(self, props: Properties) -> CreateResult:
         """Makes the cluster; one that a killed run left half made is made anew. RuntimeError if kind fails, or one of
-        that name is not of this stack."""
-        return CreateResult(props["name"], _made(_spec(props)))
+        that name is not of this stack; FleetError ``busy``."""
+        spec = _spec(props)
+        with _alone(spec):
+            return CreateResult(spec.name, _made(spec))
 
     def read(self, id_: str, props: Properties) -> ReadResult:
         """What is known of it; an empty id if kind has no such cluster any more."""
@@ -65,13 +71,16 @@ class KindClusterProvider(ResourceProvider):
     def update(self, _id: str, _olds: Properties, news: Properties) -> UpdateResult:
         """Makes one that is gone anew, empty. Of one that is there only the kubeconfig is written again."""
         spec = _spec(news)
-        whole = spec.name in _names() and not _mark(spec).exists()
-        return UpdateResult(_exported(spec) if whole else _made(spec))
+        with _alone(spec):
+            whole = spec.name in _names() and not _mark(spec).exists()
+            return UpdateResult(_exported(spec) if whole else _made(spec))
 
     def delete(self, _id: str, props: Properties) -> None:
         """Deletes the cluster and its kubeconfig; one that is gone is fine. RuntimeError if kind fails."""
-        _run(_spec(props).delete_command())
-        Path(props["kubeconfig"]).unlink(missing_ok=True)
+        spec = _spec(props)
+        with _alone(spec):
+            _run(spec.delete_command())
+            Path(spec.kubeconfig).unlink(missing_ok=True)
 
 
 class KindCluster(Resource, module="fleet", name="KindCluster"):
@@ -90,6 +99,18 @@ def _spec(props: Properties) -> KindSpec:
     return KindSpec(name=props["name"], image=props["image"], kubeconfig=props["kubeconfig"], **numbers)
 
 
+@contextlib.contextmanager
+def _alone(spec: KindSpec) -> t.Iterator[None]:
+    """One run of this user at a time works on a cluster of that name, from whatever stack and folder: kind knows names
+    only. FleetError ``busy``."""
+    make_importable()
+    from ansible_collections.gitops.fleet.plugins.module_utils._local.locks import locked
+    from ansible_collections.gitops.fleet.plugins.module_utils._local.state import default_root
+
+    with locked(default_root() / ".locks" / f"kind-{spec.name}", timeout=4 * WAIT):
+        yield
+
+
 def _made(spec: KindSpec) -> Properties:
     """A mark beside the kubeconfig says that a cluster of that name is ours, and not whole: its maker was killed."""
     place, mark = Path(spec.kubeconfig), _mark(spec)
@@ -103,12 +124,13 @@ def _made(spec: KindSpec) -> Properties:
     mark.touch()
     try:
         _run(spec.create_command(), spec.configuration())
-    except RuntimeError:
-        _run(spec.delete_command())
-        mark.unlink()
+    except RuntimeError as error:
+        if _EXISTS not in str(error):  # else it is somebody's who was faster
+            _run(spec.delete_command())
+        mark.unlink(missing_ok=True)
         raise
     place.chmod(0o600)
-    mark.unlink()
+    mark.unlink(missing_ok=True)
     return _outputs(spec)
 
 
