@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def settings(folder: Path, member: t.Mapping[str, t.Any] | None = None, **more: 
         "node_classes": [{"name": "default", "spec": {"vnetSubnetID": SUBNET}}],
         "node_pools": [{"name": "general", "spec": POOL}],
     }
-    return read_settings("test", folder, {"hub": {"name": "hub"}, "members": [{**row, **(member or {})}], **more})
+    return read_settings("test", folder, {"hub": {"name": "hub"}, "members": [{**row, **(member or {})}]} | more)
 
 
 def test_pools_follow_their_classes_and_are_told_apart_from_those_of_others(run, tmp_path):
@@ -76,5 +77,31 @@ def test_what_an_api_server_would_refuse_is_refused_with_the_settings(tmp_path):
 
 def test_a_member_without_pools_of_ours_is_not_asked(tmp_path):
     member = {"name": "m1", "kubeconfig": "/nowhere"}
-    hub = {"name": "hub", "kubeconfig": "/nowhere"}
+    hub = {"name": "hub", "kubeconfig": "/elsewhere"}
     tell_node_changes(read_settings("test", tmp_path, {"backend": "existing", "hub": hub, "members": [member]}))
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_a_member_that_does_not_answer_is_warned_of_where_that_is_borne(tmp_path, monkeypatch, skip):
+    """Members are asked at once: the others are not waited for by each."""
+    document = {
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"token": "x"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "c",
+    }
+    hub, member = tmp_path / "hub", tmp_path / "m1"
+    member.write_text(json.dumps(document))
+    row = {"kubeconfig": str(member)}
+    found = settings(
+        tmp_path, row, backend="existing", skipUnreachable=skip, hub={"name": "hub", "kubeconfig": str(hub)}
+    )
+    warned: list[str] = []
+    monkeypatch.setattr(pulumi, "warn", warned.append)
+    if skip:
+        tell_node_changes(found)
+        assert len(warned) == 1 and warned[0].startswith("m1: what becomes of its nodes is not known")
+    else:
+        with pytest.raises(pulumi.RunError, match="unreachable"):
+            tell_node_changes(found)
+        assert warned == []

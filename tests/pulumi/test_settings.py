@@ -128,6 +128,16 @@ def test_existing_clusters_need_a_kubeconfig_and_take_nothing_that_only_ours_hav
     assert problems(hub={"name": "hub", "context": "prod"}) == {"hub.context": "bad-config"}
 
 
+def test_a_cluster_has_one_row_so_that_who_is_taken_out_takes_nothing_of_another():
+    def row(name, context):
+        return {"name": name, "kubeconfig": "/fleet/config", "context": context}
+
+    hub, member = row("hub", "a"), row("m1", "b")
+    settings(backend="existing", hub=hub, members=[member])
+    found = problems(backend="existing", hub=hub, members=[row("m1", "a"), row("m2", "b"), row("m3", "b")])
+    assert found == dict.fromkeys(("members[0].kubeconfig", "members[2].kubeconfig"), "duplicate-cluster")
+
+
 def test_an_unknown_backend_is_refused_with_those_there_are():
     with pytest.raises(FleetError) as refused:
         settings(backend="docker")

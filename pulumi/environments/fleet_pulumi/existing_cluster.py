@@ -16,7 +16,7 @@ from .engine_gone import end_with_engine
 Properties = dict[str, t.Any]
 _INPUTS = ("kubeconfig", "context", "skip_unreachable")
 _TOLD = ("version", "labels")
-_AWAY = ("unreachable", "timeout", "server-error")
+AWAY = ("unreachable", "timeout", "server-error")
 
 
 class ExistingClusterProvider(ResourceProvider):
@@ -84,7 +84,7 @@ def _outputs(props: Properties, before: Properties) -> Properties:
     try:
         told = ask_existing(props["kubeconfig"], props["context"])
     except FleetError as error:
-        if props["skip_unreachable"] and error.code in _AWAY and before.get("version"):
+        if props["skip_unreachable"] and error.code in AWAY and before.get("version"):
             return _outputs_of(before)
         raise
     joined = before.get("labels") is not None and _place(before) == _place(props)

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from functools import partial
 
 import pulumi
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.network_file import read_network
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.planned_nodes import NodesPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.node_plan import (
     NodesWish,
     planned_nodes,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 
 from .components.nodes import MANAGER, owned
 from .documents import Document, node_class, node_pool
+from .existing_cluster import AWAY
 from .labels import environment_labels, labelled
 from .settings import Cluster, Settings
 
@@ -34,21 +38,33 @@ def pools_of(member: Cluster) -> list[Document]:
 
 
 def tell_node_changes(settings: Settings) -> None:
-    """A warning for each change that replaces nodes, with their names. RunError with all that cannot be."""
+    """A warning for each change that replaces nodes, with their names, and for each member that does not answer where
+    that is borne. RunError with all that cannot be."""
     problems: list[Problem] = []
-    for member in settings.members:
-        if not (member.node_pools or member.node_classes):
-            continue
-        try:
-            found = planned_nodes(_wish(settings, member), os.environ, datetime.now(UTC))
-        except FleetError as error:
-            problems += error.problems
-            continue
-        problems += found.problems
-        for note in found.notes:
+    asked = [each for each in settings.members if each.node_pools or each.node_classes]
+    for name, found in in_parallel({each.name: partial(_planned, settings, each) for each in asked}).items():
+        if not isinstance(found, FleetError):
+            notes = found.notes
+            problems += found.problems
+        elif _is_borne(settings, found):
+            notes = (f"{name}: what becomes of its nodes is not known, for it does not answer: {found.message}",)
+        else:
+            notes = ()
+            problems += found.problems
+        for note in notes:
             pulumi.warn(note)
     if problems:
         raise pulumi.RunError(f"nothing is changed: {FleetError.of(problems)}")
+
+
+def _planned(settings: Settings, member: Cluster) -> NodesPlan:
+    return planned_nodes(_wish(settings, member), os.environ, datetime.now(UTC))
+
+
+def _is_borne(settings: Settings, error: FleetError) -> bool:
+    """Of a member that does not answer, and is left as it is, or of kind: the run makes that again if it is gone."""
+    borne = settings.skip_unreachable or settings.backend == "kind"
+    return borne and all(each.code in AWAY for each in error.problems)
 
 
 def _wish(settings: Settings, member: Cluster) -> NodesWish:

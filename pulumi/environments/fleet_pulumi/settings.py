@@ -227,6 +227,8 @@ def _problems(settings: Settings, raw: Raw) -> t.Iterator[Problem]:
         yield from _cluster_problems(settings.backend, each, written, where)
         if each.name and names.count(each.name) > 1:
             yield Problem("duplicate-cluster", f"{each.name!r} is there twice", f"{where}.name")
+    if settings.backend == "existing":
+        yield from _same_problems(clusters)
     if any(key in raw["hub"] for key in _OF_MEMBERS):
         yield Problem("bad-config", f"{', '.join(_OF_MEMBERS)} are a member's", "hub", "give them to a member")
     documents = {f"members[{n}]": member for n, member in enumerate(settings.members) if member.name}
@@ -244,6 +246,16 @@ def _problems(settings: Settings, raw: Raw) -> t.Iterator[Problem]:
         yield from _twice(rows, key)
         for number, row in enumerate(rows):
             yield from _object_problems(make(row.name, row.spec), f"{key}[{number}]")
+
+
+def _same_problems(clusters: t.Mapping[str, Cluster]) -> t.Iterator[Problem]:
+    """Of two rows for one cluster each would own what is the other's: who takes one out deletes that of both."""
+    first: dict[tuple[str, str], str] = {}
+    for where, each in clusters.items():
+        known = first.setdefault((each.kubeconfig_path, each.context), where)
+        if each.kubeconfig and known != where:
+            text = f"this is the cluster of {known}: taken out, its namespaces and logins would go from there as well"
+            yield Problem("duplicate-cluster", text, f"{where}.kubeconfig", "give each cluster one row")
 
 
 def _stack_problems(settings: Settings) -> t.Iterator[Problem]:
