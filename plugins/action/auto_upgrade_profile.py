@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
@@ -39,5 +40,8 @@ class ActionModule(Verb):
         lines = profiles_text(data)
         for line in lines:
             run.say(line)
-        word = "planned" if run.check_mode else "done"
-        return Answer(changed=changed or found.changed, outcome=word, data={"profiles": data, "table": lines})
+        answer = Answer(changed=changed or found.changed, data={"profiles": data, "table": lines})
+        if found.failures:
+            message = "\n".join(map(str, found.failures))
+            return replace(answer, outcome="partial", code=found.failures[0].code, message=message)
+        return replace(answer, outcome="planned" if run.check_mode else "done")

@@ -16,6 +16,8 @@ description:
     goal; nothing else makes a run by itself, and nothing evaluates a profile but this verb.
   - Tells why no run is due, which members no automatic run moves and by which runs they would come level, and which
     other runs have the same members. Two runs never work on one member at a time, the later one waits.
+  - A profile whose run cannot be made or started keeps no other from its run, and the task fails (C(partial)) with why;
+    not for what passes by itself, such as a release that is in no catalogue yet.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:

@@ -10,6 +10,7 @@ run for that goal has taken it up, there is a run to make. So a profile that was
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,7 +23,7 @@ from ...objects.updates.auto_upgrade_profile import (
     AutoUpgradeProfileStatus,
 )
 from ...objects.updates.forms import NAME_LENGTH
-from ...objects.updates.run_status import UpdateError
+from ...objects.updates.run_status import MemberUpdateStatus, UpdateError
 from ...objects.updates.update_run import (
     CUSTOM,
     NODE_IMAGE_ONLY,
@@ -37,6 +38,10 @@ from ...schema.meta import ObjectMeta
 from ...values.canonical import digest_of
 from ...values.listed import listed
 from ...values.update_states import (
+    ALREADY_AT_TARGET,
+    COMPLETED,
+    FAILED,
+    MEMBER_GONE,
     MINOR_GAP,
     NEW,
     OUT_OF_SUPPORT,
@@ -55,12 +60,17 @@ from .channels import goal
 DISABLED, UP_TO_DATE, RUN_EXISTS, NO_RELEASE = "Disabled", "UpToDate", "RunExists", "NoSuchRelease"
 UNKNOWN_VERSION = "VersionUnknown"
 # A run that left a member out for one of these has not taken it up: the next evaluation judges anew.
-LEFT_OUT_FOR = (MINOR_GAP, OUT_OF_SUPPORT, UNREACHABLE)
+LEFT_OUT_FOR = (MINOR_GAP, OUT_OF_SUPPORT)
+# So it does with one that was out of reach, or at the target, once it was read again: it may have been rebuilt since.
+UNTIL_READ = (UNREACHABLE, MEMBER_GONE, ALREADY_AT_TARGET)
 DIGEST_LENGTH = 6
 TO_START = "gitops.fleet/to-be-started"
 """The annotation of a run that its profile starts: until that was done, the next evaluation does it."""
 _NOT_FAILED = (DISABLED, UP_TO_DATE, RUN_EXISTS, UNKNOWN_VERSION, MINOR_GAP, OUT_OF_SUPPORT)
+# What passes by itself: a catalogue that has no such release yet, and other runners.
+_PASSES = (NO_RELEASE, "lease-held", "lease-lost", "member-busy")
 _TOLD, _LONGEST = 10, 300
+_NUMBER = re.compile(r"-([1-9][0-9]*)$")
 
 
 @dataclass(frozen=True)
@@ -146,6 +156,11 @@ def triggered(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> 
     )
 
 
+def failure(found: Evaluation) -> Reason | None:
+    """Why the profile's run is not made or not started, where that is for people to mend; else None."""
+    return next((each for each in found.reasons if each.code not in (*_NOT_FAILED, *_PASSES)), None)
+
+
 def _evaluated(
     profile: AutoUpgradeProfile,
     known: Releases,
@@ -161,7 +176,8 @@ def _evaluated(
     behind, reasons = _behind(members, target, known, now)
     base = Evaluation(profile=profile.name, target=target, behind=behind, reasons=reasons)
     name = run_name(profile, target)
-    made = _made(name, runs)
+    numbered = _made(name, runs)
+    made = list(numbered.values())
     if made and not start:
         return replace(base, existing=made[-1].name)
     if not behind:
@@ -173,13 +189,15 @@ def _evaluated(
     if going:
         words = f"run {going[-1].name} is {states[going[-1].name]}"
         return replace(base, existing=going[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
-    taken_up = {name for run in made for name in _taken_up(run)}
+    read = {each.name: each.read for each in members}
+    taken_up = {row.name: row.status.state for run in made for row in run.status.members if _taken_up(row, read)}
     left = tuple(each for each in behind if each not in taken_up)
     if not left:
-        words = f"run {made[-1].name} has had all members that are behind; try those again that failed"
+        failed = FAILED in (taken_up[each] for each in behind)
+        advice = "try those again that failed" if failed else "read the members again"
+        words = f"run {made[-1].name} has had all members that are behind; {advice}"
         return replace(base, existing=made[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
-    number = f"-{len(made) + 1}" if made else ""
-    run = _run(profile, target, name[: NAME_LENGTH - len(number)].rstrip("-") + number)
+    run = _run(profile, target, _numbered(name, max(numbered, default=0) + 1))
     if made:
         run = replace(run, spec=replace(run.spec, members=left))
     if start:
@@ -211,14 +229,20 @@ def _work(member: Cluster, target: UpgradeTarget, known: Releases, now: datetime
         return None
 
 
-def _made(name: str, runs: t.Sequence[UpdateRun]) -> list[UpdateRun]:
-    """The runs for a goal, in the order in which they were made."""
-    names = [name]
-    there = {each.name: each for each in runs}
-    while names[-1] in there:
-        number = f"-{len(names) + 1}"
-        names.append(name[: NAME_LENGTH - len(number)].rstrip("-") + number)
-    return [there[each] for each in names[:-1]]
+def _made(name: str, runs: t.Sequence[UpdateRun]) -> dict[int, UpdateRun]:
+    """The runs for a goal by number, in the order in which they were made; some may have been deleted."""
+    found = {}
+    for run in runs:
+        ending = _NUMBER.search(run.name)
+        for number in (1, int(ending[1]) if ending else 1):
+            if run.name == _numbered(name, number):
+                found[number] = run
+    return dict(sorted(found.items()))
+
+
+def _numbered(name: str, number: int) -> str:
+    ending = f"-{number}" if number > 1 else ""
+    return name[: NAME_LENGTH - len(ending)].rstrip("-") + ending if ending else name
 
 
 def _to_start(run: UpdateRun) -> bool:
@@ -232,11 +256,14 @@ def _as_made(run: UpdateRun) -> UpdateRun:
     return UpdateRun(metadata=ObjectMeta(name=run.name, annotations=annotations), spec=run.spec)
 
 
-def _taken_up(run: UpdateRun) -> t.Iterator[str]:
-    """Members that the run had and did not leave out for a reason that can pass."""
-    for row in run.status.members:
-        if not (row.status.state == SKIPPED and row.skipped_by == SYSTEM and row.reason in LEFT_OUT_FOR):
-            yield row.name
+def _taken_up(row: MemberUpdateStatus, read: t.Mapping[str, datetime | None]) -> bool:
+    """Whether that is the run for the member: it has it still, or let it end for a reason that holds."""
+    left_out = row.status.state == SKIPPED and row.skipped_by == SYSTEM
+    if left_out and row.reason in LEFT_OUT_FOR:
+        return False
+    seen, ended = read.get(row.name), row.status.completed_time
+    anew = row.status.state == COMPLETED or (left_out and row.reason in UNTIL_READ)
+    return not (anew and seen and ended and seen > ended)
 
 
 def _run(profile: AutoUpgradeProfile, target: UpgradeTarget, name: str) -> UpdateRun:

@@ -46,7 +46,7 @@ class Pool:
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """A member, as far as versions and images matter."""
+    """A member, as far as versions and images matter; ``read`` is when they were, None if that is not known."""
 
     name: str
     provider: str = ""
@@ -54,6 +54,7 @@ class Cluster:
     version: str = ""
     pools: tuple[Pool, ...] = ()
     long_term_support: bool = False
+    read: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +84,7 @@ def cluster_of(member: FleetMember) -> Cluster:
         version=member.status.version,
         long_term_support=member.spec.long_term_support,
         pools=tuple(_pool(each.name, each.version, each.image) for each in member.status.node_pools),
+        read=member.status.last_read,
     )
 
 

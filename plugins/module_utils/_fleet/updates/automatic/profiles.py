@@ -17,7 +17,15 @@ from ...._core.objects.clusters.fleet_member import FleetMember
 from ...._core.objects.updates.auto_upgrade_profile import AutoUpgradeProfile
 from ...._core.objects.updates.update_run import FULL, UpdateRun
 from ...._core.schema.codec import encode
-from ...._core.updates.profiles.auto_upgrade import Evaluation, Reason, evaluate, generate, triggered
+from ...._core.updates.profiles.auto_upgrade import (
+    DISABLED,
+    Evaluation,
+    Reason,
+    evaluate,
+    failure,
+    generate,
+    triggered,
+)
 from ...._core.updates.profiles.levelling import ProposedRun, levelling
 from ...._core.updates.releases.node_images import Cluster, cluster_of
 from ...._core.updates.releases.releases import Releases
@@ -86,6 +94,12 @@ class ProfilesReport:
     changed: bool = False
     held: str = ""
 
+    @property
+    def failures(self) -> tuple[Problem, ...]:
+        """What is for people to mend, the first of each profile."""
+        found = ((each.found.profile, failure(each.found)) for each in self.profiles)
+        return tuple(Problem(why.code, why.message, f"{KIND}/{name}") for name, why in found if why is not None)
+
 
 def record_profiles(records: Records, given: UpdateManifests, write: bool) -> bool:
     """Records, with ``write``, the profiles that are given, with strategies and catalogues; whether any was new or
@@ -126,7 +140,8 @@ def evaluated(
     FleetError ``no-such-profile``, ``record-damaged``, and those of ``known_releases``.
     """
     if not write:
-        return _report(list(_each(session, given, names, start, who, None)))
+        planned = tuple(_each(session, given, names, start, who, None))
+        return ProfilesReport(profiles=planned, changed=any(each.found.run is not None for each in planned))
     try:
         turn = _Turn(session.records, acquire(session.records, LEASE, session.holder, LEASE_SECONDS))
     except FleetError as error:
@@ -159,7 +174,7 @@ class _Turn:
 
 
 def _report(done: t.Sequence[Evaluated], held: str = "") -> ProfilesReport:
-    changed = any(each.found.run is not None for each in done)
+    changed = any(each.made or each.started for each in done)
     return ProfilesReport(profiles=tuple(done), changed=changed, held=held)
 
 
@@ -180,15 +195,19 @@ def _each(
     for profile in _wanted(records, given, names):
         runs = recorded_runs(records, ())[0]
         found = _found(profile, known, records, given, taking, fleet, runs, now, start)
+        if turn and found.run is not None:
+            found = _still_wanted(records, found, start)
         others = _under_way(runs, () if turn else done)
         one = _with_words(records, given, found, fleet, known, others, now)
         if found.run is not None:
             one = _made(session, given, one, found.run, who, turn)
+        if turn and not one.made:
+            turn.keep()
+        done.append(one)
+        yield one
         if turn:
             turn.keep()
             _remember(records, profile, one.found, now)
-        done.append(one)
-        yield one
 
 
 def _wanted(records: Records, given: UpdateManifests, names: t.Sequence[str]) -> list[AutoUpgradeProfile]:
@@ -226,6 +245,15 @@ def _found(
     clusters = [fleet[name] for name in names if name in fleet]
     decide = evaluate if start else generate
     return decide(profile, known, clusters, runs, now)
+
+
+def _still_wanted(records: Records, found: Evaluation, start: bool) -> Evaluation:
+    """Without its run if the profile was disabled or deleted while others were evaluated."""
+    stored = records.get(KIND, found.profile)
+    gone = "deleted" if stored is None else "disabled"
+    if stored is not None and not (start and recorded(AutoUpgradeProfile, stored).spec.disabled):
+        return found
+    return replace(found, run=None, start=False, reasons=(*found.reasons, Reason(DISABLED, f"it was just {gone}")))
 
 
 def _with_words(
@@ -295,7 +323,6 @@ def _made(
         return replace(one, found=replace(one.found, run=None, reasons=reasons), notes=())
     if turn is None:
         return one
-    turn.keep()
     if made.changed:
         deed = Deed(
             action=PROFILE_MADE_RUN,
@@ -308,20 +335,19 @@ def _made(
         testify(session, deed)
     begun, found = False, one.found
     try:
+        turn.keep()
         begun = started(session, made.run, {}, True, who).changed if found.start else False
     except FleetError as error:
         found = replace(found, reasons=(*found.reasons, *_reasons(error)))
-    words = f"run {run.name} was {_done_words(made.changed, begun)} for {listed(found.behind, _NAMED)}"
-    session.journal(KIND, found.profile, "RunMade", words)
+    done = " and ".join(word for word, was in (("made", made.changed), ("started", begun)) if was)
+    if done:
+        words = f"run {run.name} was {done} for {listed(found.behind, _NAMED)}"
+        session.journal(KIND, found.profile, "RunMade", words)
     return replace(one, found=found, made=made.changed, started=begun)
 
 
 def _reasons(error: FleetError) -> tuple[Reason, ...]:
     return tuple(Reason(each.code, each.message) for each in error.problems)
-
-
-def _done_words(made: bool, begun: bool) -> str:
-    return " and ".join(word for word, done in (("made", made), ("started", begun)) if done) or "left as it was"
 
 
 def _remember(records: Records, profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> None:

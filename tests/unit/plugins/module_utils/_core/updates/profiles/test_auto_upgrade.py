@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -30,7 +31,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import Cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import target_of, upgrade_work
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import MemberBlocker, RunState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
@@ -339,6 +340,41 @@ def test_a_member_that_failed_is_for_people() -> None:
     assert found.run is None and "try those again that failed" in found.reasons[-1].message
     failed = ended(laid_out(first, "m"), played("s{g:m}").start().fails("m"))
     assert made(profile(), RELEASED, failed).reasons[-1].message == f"run {first.name} is Failed"
+
+
+HOUR = timedelta(hours=1)
+DONE = played("s{g:m}").start().ends("m")
+UNREACHABLE = played("s{g:m}").sees("m", skip=MemberBlocker(reason=states.UNREACHABLE, message="no answer")).start()
+
+
+@pytest.mark.parametrize("play", [DONE, UNREACHABLE], ids=["completed", "unreachable"])
+@pytest.mark.parametrize(("read", "again"), [(None, False), (-HOUR, False), (HOUR, True)])
+def test_a_member_that_is_behind_again_is_taken_up_once_it_was_read_after_its_run(
+    play: Play, read: timedelta | None, again: bool
+) -> None:
+    """It was rebuilt at the old version, or answers again. What was read before tells nothing of that."""
+    first = made(profile()).run
+    assert first
+    done = ended(laid_out(first, "m"), play)
+    ended_at = done.status.members[0].status.completed_time
+    assert ended_at and done.status.status.state in (states.COMPLETED, states.SKIPPED)
+    found = made(profile(), RELEASED, done, members=[replace(M, read=ended_at + read if read else None)])
+    assert (found.run.name if found.run else "") == (f"{first.name}-2" if again else "")
+    assert again or "read the members again" in found.reasons[-1].message, "nothing failed that could be tried again"
+
+
+def test_a_run_that_was_deleted_makes_room_for_no_other_beside_the_one_under_way() -> None:
+    first, late = made(profile()).run, cluster("1.29.1", name="late")
+    assert first
+    members = [cluster("1.29.9", name="m"), late]
+    second = made(profile(), RELEASED, ended(laid_out(first, "m"), DONE), members=members).run
+    assert second and second.name == f"{first.name}-2"
+    going = ended(second, played("s{g:late}").start())
+    found = made(profile(), RELEASED, going, members=members)
+    assert (found.run, found.existing) == (None, second.name)
+    done = ended(second, played("s{g:late}").start().ends("late"))
+    third = made(profile(), RELEASED, done, members=[*members, M]).run
+    assert third and third.name == f"{first.name}-3"
 
 
 LTS = {"channel": "TargetKubernetesVersion", "targetKubernetesVersion": "1.28", "longTermSupport": True}

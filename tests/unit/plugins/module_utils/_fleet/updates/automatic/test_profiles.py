@@ -169,7 +169,9 @@ def test_why_nothing_is_due_is_told(month: Month) -> None:
     (fast, slow) = month.tick().profiles
     assert [each.code for each in fast.found.reasons] == ["UpToDate"]
     assert [each.message for each in slow.found.reasons] == ["the profile is disabled"]
-    (fast, slow) = month.tick(*profiles(slow={"disabled": False})).profiles
+    report = month.tick(*profiles(slow={"disabled": False}))
+    (fast, slow) = report.profiles
+    assert report.failures == (), "a catalogue that has no such release yet is nothing to be mended"
     assert "no patch of 1.33" in slow.found.reasons[0].message
     stored = month.records.get("AutoUpgradeProfile", "slow")
     assert stored and stored["status"]["lastTriggerStatus"] == "Failed"
@@ -314,6 +316,62 @@ def test_what_keeps_one_run_from_its_start_keeps_no_other_and_passes(month: Mont
     assert month.versions()["m2"] == "v1.35.4"
 
 
+def test_what_is_refused_again_and_again_changes_nothing(month: Month, monkeypatch: Patch) -> None:
+    def refused(*_arguments: t.Any) -> t.NoReturn:
+        raise FleetError("forbidden", "updateruns/status may not be updated")
+
+    monkeypatch.setattr(profiles_module, "started", refused)
+    assert month.tick(catalogue("1.34.8", "1.35.4"), *profiles()).changed
+    told = month.records.events("AutoUpgradeProfile", "fast")
+    for _tick in range(3):
+        month.now += timedelta(hours=1)
+        report = month.tick()
+        assert not report.changed and [each.code for each in report.failures] == ["forbidden"] * 2
+    assert month.records.events("AutoUpgradeProfile", "fast") == told
+
+
+@pytest.mark.parametrize("how", ["disabled", "deleted"])
+def test_a_profile_that_is_stopped_while_others_are_evaluated_makes_no_run(
+    month: Month, monkeypatch: Patch, how: str
+) -> None:
+    month.given(catalogue("1.34.8", "1.35.4"), *profiles())
+    remember = profiles_module._remember
+
+    def stopped(records: Records, profile: t.Any, *more: t.Any) -> None:
+        remember(records, profile, *more)
+        slow = records.get("AutoUpgradeProfile", "slow")
+        if slow and how == "deleted":
+            records.delete("AutoUpgradeProfile", "slow")
+        elif slow:
+            records.replace({**slow, "spec": {**slow["spec"], "disabled": True}})
+
+    monkeypatch.setattr(profiles_module, "_remember", stopped)
+    report = month.tick()
+    assert [(each.made, each.started) for each in report.profiles] == [(True, True), (False, False)]
+    assert report.profiles[1].found.reasons[-1].message == f"it was just {how}" and report.failures == ()
+    assert month.runs() == ["fast-1-35-4"]
+
+
+def test_of_a_run_whose_maker_was_overtaken_it_is_told_who_made_it(month: Month, monkeypatch: Patch) -> None:
+    month.given(catalogue("1.34.8", "1.35.4"), *profiles())
+    define = profiles_module.define_run
+
+    def overtaken(*arguments: t.Any) -> t.Any:
+        done = define(*arguments)
+        month.now += timedelta(seconds=130)
+        month.records.acquire(LEASE, "another", 60)
+        return done
+
+    monkeypatch.setattr(profiles_module, "define_run", overtaken)
+    report = month.tick()
+    assert report.changed and "another" in report.held
+    assert [(each.made, each.started) for each in report.profiles] == [(True, False)]
+    assert [each["spec"]["object"]["name"] for each in month.records.list("AuditEntry")] == ["fast"]
+    monkeypatch.undo()
+    month.now += timedelta(seconds=130)
+    assert [(each.made, each.started) for each in month.tick().profiles] == [(False, True), (True, True)]
+
+
 def test_a_journal_that_cannot_be_kept_stops_nothing(month: Month, monkeypatch: Patch) -> None:
     def full(*_arguments: t.Any) -> None:
         raise FleetError("forbidden", "no events for you")
@@ -326,8 +384,10 @@ def test_a_journal_that_cannot_be_kept_stops_nothing(month: Month, monkeypatch: 
 def test_a_sequence_that_is_gone_keeps_no_other_profile(month: Month) -> None:
     month.given(catalogue("1.34.8", "1.35.4"), *profiles())
     month.records.delete("UpdateStrategy", "fast")
-    (fast, slow) = month.tick().profiles
+    report = month.tick()
+    (fast, slow) = report.profiles
     assert [each.code for each in fast.found.reasons] == ["no-such-strategy"] and slow.started
+    assert [(each.code, each.where) for each in report.failures] == [("no-such-strategy", "AutoUpgradeProfile/fast")]
     stored = month.records.get("AutoUpgradeProfile", "fast")
     assert stored and stored["status"]["lastTriggerStatus"] == "Failed"
 
