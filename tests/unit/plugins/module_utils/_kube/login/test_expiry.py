@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.expiry import (
     certificate_ends,
     shown_until,
     token_ends,
+    token_life,
 )
 
 
@@ -23,6 +24,19 @@ def jwt(claims: bytes) -> str:
 
 def test_the_end_of_a_token():
     assert token_ends(jwt(json.dumps({"exp": 1767225600}).encode())) == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("claims", "life"),
+    [
+        ({"iat": 1767225600, "exp": 1767225660}, timedelta(minutes=1)),
+        ({"exp": 1767225660}, None),
+        ({"iat": 1767225600}, None),
+        ({"iat": 1767225660, "exp": 1767225600}, None),
+    ],
+)
+def test_the_life_of_a_token_is_what_was_granted(claims, life):
+    assert token_life(jwt(json.dumps(claims).encode())) == life
 
 
 @pytest.mark.parametrize(
