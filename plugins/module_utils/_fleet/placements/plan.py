@@ -57,6 +57,7 @@ from .staged.listed import runs_upset
 
 DELETED, SOURCE_GONE = "deleted", "source-gone"
 NAMED = 10
+CHANGED = "another run has changed the placement since it was planned"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,15 +200,15 @@ def plan_again(
         ending = SOURCE_GONE
     sourced = fleet.wanted.get(before.name)
     if sourced and record.placement and record.placement.spec not in _specs(planned_on.placement, sourced.placement):
-        raise _moved(before.name, "its spec was changed")
+        raise _moved(before.name, "its spec was changed since it was planned")
     wanted = _wanted(before.name, sourced, ending, record, session.hub, request) if sourced or ending else None
     now = compose(wanted, record.known, fleet.facts, request.now, request.limits) if wanted else None
     if now is None or now.digest != before.digest:
-        raise _moved(before.name, "another run has changed the placement")
+        raise _moved(before.name, CHANGED)
     stopped = next((each for each in now.brakes if each.stops), None)
     if stopped is not None:
         told = stopped.message.removeprefix(f"{before.name}: ")
-        raise _moved(before.name, f"another run has changed the placement, and a brake stops it now ({told})")
+        raise _moved(before.name, f"{CHANGED}, and now a brake stops it: {told}")
     return now, record
 
 
@@ -215,8 +216,8 @@ def _specs(*placements: ClusterResourcePlacement | None) -> list[PlacementSpec]:
     return [each.spec for each in placements if each is not None]
 
 
-def _moved(name: str, what: str) -> FleetError:
-    return FleetError("records-moved", f"{what} since it was planned", name, "run again")
+def _moved(name: str, message: str) -> FleetError:
+    return FleetError("records-moved", message, name, "run again")
 
 
 def _is_from(document: t.Mapping[str, t.Any] | None, source: Source) -> bool:

@@ -39,6 +39,8 @@ ROLLED_BACK = "gitops.fleet/rolled-back-to"
 # On a placement whose records are being rebuilt, until they are whole.
 RECOVERING = "gitops.fleet/recovering"
 CLEARING = "clearing"
+# What we note on a placement ourselves, whatever its author wrote.
+MARKS = (SOURCE, REVISION, APPROVED, APPROVED_CONTENTS, RECOVERING)
 # The number of a snapshot, as it is written.
 INDEX = re.compile("[0-9]{1,9}")
 

@@ -39,6 +39,7 @@ from .plan import Source
 from .recorded import (
     APPROVED,
     APPROVED_CONTENTS,
+    MARKS,
     REVISION,
     ROLLED_BACK,
     SOURCE,
@@ -74,7 +75,10 @@ class Writer:
         metadata: Document = {
             **self.plan.key.metadata(self.plan.key.name),
             "labels": dict(self.plan.placement.metadata.labels),
-            "annotations": dict(self.plan.placement.metadata.annotations),
+            # A placement that was read from the records bears our marks as they were then.
+            "annotations": {
+                name: each for name, each in self.plan.placement.metadata.annotations.items() if name not in MARKS
+            },
             "finalizers": [CLEANUP],
         }
         if old is not None:
