@@ -10,6 +10,7 @@ import typing as t
 
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._kube.client import KubeClient
+from ..._kube.login.credentials import connection_from_document
 from ..._kube.login.kubeconfig import kubeconfig_from_document, local_path, read_kubeconfig
 from ..._kube.login.portable import portable_kubeconfig
 from .members import connection_of, kubeconfig_in_secret
@@ -20,13 +21,15 @@ def carried_kubeconfig(
 ) -> dict[str, t.Any] | None:
     """A kubeconfig of that member alone, with all that it needs in it; None for one that is reached in its cluster.
 
-    FleetError as of ``connection_of``, which judges what a Secret on the hub may say.
+    FleetError as of ``connection_of``. What a Secret on the hub says is judged as it was read, and read once: whoever
+    may write it could change it in between.
     """
     wanted = member.spec.connection
     if wanted.in_cluster:
         return None
-    connection_of(member, hub, environ)
     if wanted.secret_ref:
         document, where = kubeconfig_in_secret(member, hub)
+        connection_from_document(document, wanted.context, where)
         return portable_kubeconfig(kubeconfig_from_document(document, where), wanted.context)
+    connection_of(member, hub, environ)
     return portable_kubeconfig(read_kubeconfig(local_path(wanted.kubeconfig, environ)), wanted.context)

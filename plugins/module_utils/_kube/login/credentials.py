@@ -257,14 +257,15 @@ def _notes(server: str, insecure: bool, foreign_name: str) -> t.Iterator[str]:
 
 
 def _identity(user: _EntryReader, cluster: _EntryReader) -> tuple[str, CredentialSource | None]:
-    """Token, or where credentials come from; in kubectl's order: token file, token, plugin, auth provider, password."""
+    """Token, or where credentials come from; in kubectl's order: token file, token, plugin, auth provider, password.
+    Other clients have other orders, so that a login by commands is judged also where it stands behind a token."""
     file, token = user.file("tokenFile"), user.text("token")
+    plugin, provider = user.command("exec"), user.command("auth-provider")
     if file:
         user.content("tokenFile", MAX_TOKEN)
         return "", TokenFile(file)
     if token:
         return token, None
-    plugin, provider = user.command("exec"), user.command("auth-provider")
     if plugin is not None:
         return "", _plugin(plugin, user, cluster)
     if provider is not None:

@@ -18,14 +18,15 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.carrie
 
 
 class Hub:
-    """A hub with one Secret."""
+    """A hub with one Secret, which holds another kubeconfig with each read until the last one is reached."""
 
-    def __init__(self, kubeconfig: dict[str, t.Any]) -> None:
-        self.kubeconfig = kubeconfig
+    def __init__(self, *kubeconfigs: dict[str, t.Any]) -> None:
+        self.kubeconfigs = list(kubeconfigs)
 
     def get(self, path: str) -> dict[str, t.Any]:
         assert path == "/api/v1/namespaces/fleet/secrets/east"
-        return {"data": {"kubeconfig": base64.b64encode(json.dumps(self.kubeconfig).encode()).decode()}}
+        found = self.kubeconfigs.pop(0) if len(self.kubeconfigs) > 1 else self.kubeconfigs[0]
+        return {"data": {"kubeconfig": base64.b64encode(json.dumps(found).encode()).decode()}}
 
 
 def document(**user: t.Any) -> dict[str, t.Any]:
@@ -55,6 +56,22 @@ def test_from_a_secret_which_must_not_name_files_of_ours(tmp_path: Path):
     assert made and made["users"][0]["user"] == {"token": "t"}
     with pytest.raises(FleetError) as refused:
         carried_kubeconfig(wanted, t.cast(t.Any, Hub(document(tokenFile=str(tmp_path / "token")))), {})
+    assert refused.value.code == "kubeconfig-invalid"
+
+
+def test_what_was_judged_is_what_is_carried_though_the_secret_changes_meanwhile(tmp_path: Path):
+    (tmp_path / "token").write_text("t0ken")
+    harmless, reaching = document(token="t"), document(tokenFile=str(tmp_path / "token"))
+    wanted = member(secretRef={"name": "east", "namespace": "fleet", "key": "kubeconfig"})
+    made = carried_kubeconfig(wanted, t.cast(t.Any, Hub(harmless, reaching)), {})
+    assert made and made["users"][0]["user"] == {"token": "t"}
+
+
+@pytest.mark.parametrize("login", [{"exec": {"command": "sh"}}, {"auth-provider": {"name": "gcp"}}], ids=str)
+def test_no_command_of_a_secret_is_carried_beside_a_token(login: dict[str, t.Any]):
+    wanted = member(secretRef={"name": "east", "namespace": "fleet", "key": "kubeconfig"})
+    with pytest.raises(FleetError) as refused:
+        carried_kubeconfig(wanted, t.cast(t.Any, Hub(document(token="t", **login))), {})
     assert refused.value.code == "kubeconfig-invalid"
 
 

@@ -250,6 +250,8 @@ def test_a_document_may_not_reach_into_this_machine():
     for user in (
         {"exec": {"command": "sh", "apiVersion": "client.authentication.k8s.io/v1"}},
         {"tokenFile": "/etc/passwd"},
+        {"token": "t", "exec": {"command": "sh", "apiVersion": "client.authentication.k8s.io/v1"}},
+        {"token": "t", "auth-provider": {"name": "gcp", "config": {"cmd-path": "/bin/sh"}}},
     ):
         error = refused(connection_from_document, document(user), "", "Secret fleet/a")
         assert error.code == "kubeconfig-invalid" and error.where.startswith("Secret fleet/a user 'u'")
