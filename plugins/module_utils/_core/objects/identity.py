@@ -17,6 +17,8 @@ ObjectKey = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
 # Ours, on the hub and on every member.
 NAMESPACE = "gitops-fleet"
+# Where upgrades run as Jobs, unless another one is named.
+JOBS_NAMESPACE = "gitops-fleet-jobs"
 
 
 @dataclass(frozen=True, order=True)

@@ -11,6 +11,7 @@ import typing as t
 from ..errors import Problem
 from .api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
 from .identity import (
+    JOBS_NAMESPACE,
     NAMESPACE,
     Manifest,
     ObjectId,
@@ -36,6 +37,10 @@ IGNORED_KINDS = {
 }
 ENVELOPES = ("ClusterResourceEnvelope", "ResourceEnvelope")
 RESERVED_PREFIXES = ("kube-", "fleet-")
+OUR_NAMESPACES = (NAMESPACE, JOBS_NAMESPACE)
+# Labels of Jobs that upgrade a member, and of the Secrets with its credentials that their pods read.
+MANAGED: t.Mapping[str, str] = {"app.kubernetes.io/managed-by": "gitops-fleet"}
+MEMBER = "gitops.fleet/member"
 TOKEN_SECRET = "kubernetes.io/service-account-token"
 SLICE_LABEL = "endpointslice.kubernetes.io/managed-by"
 FLEET_GROUPS = (FLEET_GROUP, "kubernetes-fleet.io", "kubefleet.dev")
@@ -55,8 +60,12 @@ Secrets = t.Container[tuple[str, str]]
 def is_reserved_namespace(name: str) -> bool:
     """Whether no placement may select the namespace: ``default``, ``kube-*`` and ``fleet-*`` exist on each member for
     its own ends. In ``gitops-fleet`` the hub keeps the key of its digests, leases and often the members' credentials,
-    and members keep what is placed on them."""
-    return name in ("default", NAMESPACE) or name.startswith(RESERVED_PREFIXES)
+    and members keep what is placed on them; in ``gitops-fleet-jobs`` upgrades run, with credentials of members."""
+    return name == "default" or _holds_no_placed(name)
+
+
+def _holds_no_placed(namespace: str) -> bool:
+    return namespace in OUR_NAMESPACES or namespace.startswith(RESERVED_PREFIXES)
 
 
 def kind_refusal(group: str, kind: str) -> str | None:
@@ -76,7 +85,7 @@ def refusal(
     """
     reason = (
         kind_refusal(each.group, each.kind)
-        or _own_refusal(each, credentials)
+        or _own_refusal(each, manifest, credentials)
         or _self_made(each, manifest)
         or _object_refusal(each, manifest, services)
     )
@@ -97,9 +106,12 @@ def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem
                 yield Problem("malformed-metadata", message, where, "write both in quotes")
 
 
-def _own_refusal(each: ObjectId, credentials: Secrets) -> str | None:
-    if each.namespace == NAMESPACE or each.namespace.startswith(RESERVED_PREFIXES):
+def _own_refusal(each: ObjectId, manifest: Manifest, credentials: Secrets) -> str | None:
+    if _holds_no_placed(each.namespace):
         return f"namespace {each.namespace} is reserved on every member"
+    labels = labels_of(manifest)
+    if MEMBER in labels and labels.items() >= MANAGED.items():
+        return "an upgrade of this fleet runs by it"
     match each.group, each.kind:
         case ("", "Secret") if (each.namespace, each.name) in credentials:
             return "a member is reached by the credentials in it"

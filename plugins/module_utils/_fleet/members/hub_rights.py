@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.objects.api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
+from ..._core.objects.identity import JOBS_NAMESPACE
 from ..._core.objects.kinds import KIND_OF
 from ..._core.objects.placements.key import PLACEMENT_KINDS
 from ..._core.objects.staged.key import RUN_KINDS
@@ -43,7 +44,7 @@ _OWN_ID = Grant("", ("secrets",), ("get",), (ID_SECRET,))
 _HELD = {"gitops-fleet": (Grant(LEASES, ("leases",), ALL), _OWN_ID), "default": (Grant("", ("events",), WRITE[:3]),)}
 READER, APPROVER, CONDUCTOR, SCHEDULER = "hub_reader", "hub_approver", "hub_conductor", "hub_scheduler"
 STAGED_APPROVER, MAINTAINER = "hub_staged_approver", "hub_maintainer"
-JOBS, JOBS_NAMESPACE = "jobs", "gitops-fleet-jobs"
+JOBS = "jobs"
 _OF_JOBS = (
     Grant("batch", ("jobs",), ("get", "list", "create", "delete")),
     Grant("", ("secrets",), ("create",)),

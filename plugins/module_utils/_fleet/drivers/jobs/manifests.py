@@ -10,10 +10,10 @@ import re
 import typing as t
 from dataclasses import dataclass, field
 
+from ...._core.objects.selectable import MANAGED, MEMBER
 from ..contract import Work
 
-OPERATION, RUN, MEMBER = "gitops.fleet/operation", "gitops.fleet/run", "gitops.fleet/member"
-MANAGED = {"app.kubernetes.io/managed-by": "gitops-fleet"}
+OPERATION, RUN = "gitops.fleet/operation", "gitops.fleet/run"
 INPUTS, SCRATCH = "/run/gitops-fleet/operation", "/tmp"
 CONTAINER = "upgrade"
 _LONGEST_LABEL = 63

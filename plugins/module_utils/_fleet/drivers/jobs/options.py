@@ -9,7 +9,7 @@ import re
 import typing as t
 
 from ...._core.errors import Problem
-from ...members.hub_rights import JOBS_NAMESPACE
+from ...._core.objects.identity import JOBS_NAMESPACE
 from ..option_values import wrong
 from .manifests import JobSettings
 

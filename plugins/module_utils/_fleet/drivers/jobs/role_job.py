@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ...._core.errors import FleetError
 from ...._core.objects.clusters.fleet_member import FleetMember
+from ...._core.objects.selectable import MEMBER
 from ...._core.values.parts import rows
 from ...._kube.access import version
 from ...._kube.client import KubeClient
@@ -33,7 +34,6 @@ from ..role import inventory, playbook, variables
 from ..unsafe import unsafe
 from .manifests import (
     INPUTS,
-    MEMBER,
     OPERATION,
     Document,
     JobSettings,

@@ -24,7 +24,13 @@ def manifest(api_version: str, kind: str, name: str = "x", **more: t.Any) -> dic
 
 @pytest.mark.parametrize(
     ("name", "reserved"),
-    [("default", True), ("kube-system", True), ("fleet-system", True), ("gitops-fleet", True)],
+    [
+        ("default", True),
+        ("kube-system", True),
+        ("fleet-system", True),
+        ("gitops-fleet", True),
+        ("gitops-fleet-jobs", True),
+    ],
 )
 def test_reserved_namespaces_d4_10(name: str, reserved: bool) -> None:
     assert is_reserved_namespace(name) is reserved
@@ -76,7 +82,7 @@ def test_their_neighbours_are_placed(placed: dict[str, t.Any]) -> None:
     assert refusal(identify(placed), placed, services={("web", "shop")}) is None
 
 
-@pytest.mark.parametrize("namespace", ["gitops-fleet", "kube-system", "fleet-system"])
+@pytest.mark.parametrize("namespace", ["gitops-fleet", "gitops-fleet-jobs", "kube-system", "fleet-system"])
 def test_nothing_is_placed_in_a_reserved_namespace_F20(namespace: str) -> None:
     inside = manifest("v1", "ConfigMap", metadata={"namespace": namespace})
     problem = refusal(identify(inside), inside)

@@ -9,6 +9,8 @@ import json
 import re
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identity import identify
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.selectable import refusal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.jobs.manifests import (
     JobSettings,
@@ -62,3 +64,14 @@ def test_inputs_are_owned_by_the_job_and_are_not_in_it():
         {"apiVersion": "batch/v1", "kind": "Job", "name": job_name(WORK.operation), "uid": "u-1"}
     ]
     assert "s3cret" in json.dumps(secret) and "s3cret" not in json.dumps(made)
+
+
+def test_what_an_upgrade_runs_by_is_never_placed_whatever_its_namespace():
+    """The Secret holds a member's credentials: no other member gets them."""
+    job = job_manifest(WORK, SETTINGS, ("true",))
+    secret = inputs_manifest({"metadata": {**job["metadata"], "uid": "u-1"}}, {"vars.yml": "s3cret"})
+    for each in (job, secret):
+        problem = refusal(identify(each), each)
+        assert problem is not None and "an upgrade of this fleet runs by it" in problem.message
+    metadata = {**secret["metadata"], "labels": {"app.kubernetes.io/managed-by": "gitops-fleet"}}
+    assert refusal(identify(secret), {**secret, "metadata": metadata}) is None
