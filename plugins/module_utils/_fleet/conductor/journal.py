@@ -56,10 +56,10 @@ class Journal(t.Generic[S]):
         self.load()
 
     def load(self) -> None:
-        """Reads the record again, and makes what was noted anew on it. FleetError of ``gone`` if it was deleted, and as
-        of ``read``."""
+        """Reads the record again, and makes what was noted anew on it. FleetError of ``gone`` if it was deleted, also
+        where another has its name by now, and as of ``read``."""
         document = self._records.get(self._book.kind, self._book.name)
-        if document is None or document["metadata"].get("deletionTimestamp"):
+        if document is None or document["metadata"].get("deletionTimestamp") or self._is_another(document):
             raise self._book.gone()
         if document != self._document:  # else it is what was read or stored last, which costs less to see
             self._stored = self._book.read(document)
@@ -97,3 +97,8 @@ class Journal(t.Generic[S]):
         self._book.kept()
         self._noted, self._stored, self.state = [], state, state
         return True
+
+    def _is_another(self, document: Record) -> bool:
+        """Whether it was made after the one that is known was deleted."""
+        known = self._document or document
+        return bool(known["metadata"].get("uid") != document["metadata"].get("uid"))

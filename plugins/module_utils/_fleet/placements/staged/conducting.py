@@ -128,12 +128,11 @@ def carry_on(
 ) -> StagedReport:
     """Carries a recorded run on until it ends, waits for longer than allowed, or is out of time.
 
-    FleetError: ``lease-held`` where another run, or an apply, works on the placement; brakes; ``digest-mismatch``; and
-    as of ``planned``.
+    FleetError: ``lease-held`` where another run, or an apply, works on the placement; ``run-deleted``; brakes;
+    ``digest-mismatch``; and as of ``planned``.
     """
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
-        lease = keeper.take(f"placement/{run.placement_key}")
-        journal = HeldJournal(session.records, StagedBook(str(run.key), lease.epoch), lease, keeper.check_leases)
+        journal = _held(session, run, keeper)
         laid = _laid_out(session, journal.state.run, given, wish, members, sends=True)
         before = journal.state.run
         if laid.plan is None or is_over(before):
@@ -143,18 +142,17 @@ def carry_on(
         fleet = {each.cluster: members[each.cluster].fleet for each in laid.plan.clusters if each.cluster in members}
         timeouts = Timeouts.connecting(wish.timeout)
         with open_clients(session, fleet, timeout=timeouts, strict=True) as clients:
-            work = _Conducted(session, clients, keeper, lease, laid, laid.plan, wish, told)
+            work = _Conducted(session, clients, keeper, journal.lease, laid, laid.plan, wish, told)
             return work.conducted(journal, given, before)
 
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
     """Records the stages of a run that has none yet, and who is in each; one that has is only rehearsed. No member is
-    asked. FleetError ``lease-held``, ``digest-mismatch``, and as of ``run_ground`` and ``planned``."""
+    asked. FleetError ``lease-held``, ``run-deleted``, ``digest-mismatch``, and as of ``run_ground`` and ``planned``."""
     if find_condition(run.status.conditions, "Initialized") is not None:
         return rehearse(session, run, given, wish, changed=False)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
-        lease = keeper.take(f"placement/{run.placement_key}")
-        journal = HeldJournal(session.records, StagedBook(str(run.key), lease.epoch), lease, keeper.check_leases)
+        journal = _held(session, run, keeper)
         before = journal.state.run
         idle = replace(before, spec=replace(before.spec, state=INITIALIZE))
         laid = _laid_out(session, idle, given, wish, recorded_members(session.records), sends=False)
@@ -162,6 +160,17 @@ def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifest
         told_to = replace(laid.run, spec=before.spec)
         journal.store(StagedState(run=told_to), in_flight=False)
         return replace(_ended(laid, given, changed=told_to != before), run=told_to)
+
+
+def _held(session: Session, run: ClusterStagedUpdateRun, keeper: Keeper) -> HeldJournal:
+    """The journal of this very run, under the lease of its placement. FleetError ``lease-held``; ``run-deleted``, also
+    where another has its name by now."""
+    lease = keeper.take(f"placement/{run.placement_key}")
+    book = StagedBook(str(run.key), lease.epoch)
+    journal = HeldJournal(session.records, book, lease, keeper.check_leases)
+    if journal.state.run.metadata.uid != run.metadata.uid:
+        raise book.gone()
+    return journal
 
 
 def _laid_out(

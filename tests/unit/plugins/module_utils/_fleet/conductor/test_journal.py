@@ -9,6 +9,8 @@ import copy
 import typing as t
 from types import SimpleNamespace
 
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Journal
 
 Document = dict[str, t.Any]
@@ -50,6 +52,9 @@ class CountingBook:
     def epoch(self) -> int:
         return 1
 
+    def gone(self) -> FleetError:
+        return FleetError("run-deleted", "it was deleted", self.name)
+
 
 def test_what_was_read_or_stored_is_not_read_again() -> None:
     records, book = OneRecord(), CountingBook()
@@ -64,3 +69,15 @@ def test_what_was_read_or_stored_is_not_read_again() -> None:
     journal.note(lambda done: max(done, 2))
     journal.load()
     assert (journal.state, book.read_so_far) == (7, 2)
+
+
+def test_one_that_was_deleted_and_made_again_under_its_name_is_another():
+    records = OneRecord()
+    records.document["metadata"]["uid"] = "first"
+    lease = t.cast(t.Any, SimpleNamespace(epoch=1))
+    journal = Journal[int](t.cast(t.Any, records), t.cast(t.Any, CountingBook()), lease)
+    journal.load()
+    records.document["metadata"] |= {"uid": "second", "resourceVersion": "7"}
+    with pytest.raises(FleetError) as refused:
+        journal.load()
+    assert refused.value.code == "run-deleted" and journal.state == 0

@@ -21,7 +21,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     NodeRotationSpec,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Journal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import (
+    RotationBook,
     ask_to_stop,
     delete_rotation,
     is_waiting,
@@ -124,3 +126,13 @@ def test_a_rotation_of_more_nodes_than_a_record_holds_to_its_end_is_not_begun(re
     assert (refused.value.code, refused.value.where) == ("rotation-too-large", "NodeRotation/blue")
     assert refused.value.message.startswith("4000 nodes are too many") and records.get("NodeRotation", "blue") is None
     record_begun(records, BLUE, replace(many, nodes=many.nodes[:2000]), "one", None)
+
+
+def test_a_conductor_leaves_a_rotation_that_was_made_again_under_its_name(records: SqliteRecords) -> None:
+    record_begun(records, BLUE, state("m1/first"), "one", None)
+    journal = Journal(records, RotationBook("blue"), records.acquire("rotation/blue", "me", 60))
+    delete_rotation(records, "blue", force=True, write=True)
+    record_begun(records, OTHER, state("m1/second"), "two", None)
+    with pytest.raises(FleetError) as error:
+        journal.load()
+    assert error.value.code == "rotation-deleted"
