@@ -47,7 +47,7 @@ options:
     type: bool
     default: false
   days:
-    description: How many days the calendar reaches ahead.
+    description: How many days the calendar reaches ahead, 1 to 366.
     type: int
     default: 30
   waiting:

@@ -11,6 +11,7 @@ would be felt by what runs on it.
 from __future__ import annotations
 
 import re
+import shlex
 import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +21,7 @@ from ..objects.clusters.fleet_member import NodePoolStatus
 from ..values.instants import SECONDS, write_time
 from ..values.kube_version import KubeVersion
 from ..values.listed import listed
+from ..values.update_states import MEMBER_GONE
 from .releases.versions import is_version, skewed, step_refused, view_at_version
 from .run import MemberView
 
@@ -48,10 +50,10 @@ class ProtectedNode:
 
     @property
     def freed_by(self) -> str:
-        """The command that takes the annotation away."""
+        """The command that takes the annotation away, with what others have named quoted for a shell."""
         namespace, _slash, pod = self.pod.partition("/")
-        what = f"pod -n {namespace} {pod}" if self.pod else f"node {self.node}"
-        return f"kubectl annotate {what} {DO_NOT_DISRUPT}-"
+        what = ["pod", "-n", namespace, pod] if self.pod else ["node", self.node]
+        return shlex.join(["kubectl", "annotate", *what, f"{DO_NOT_DISRUPT}-"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +81,8 @@ class MemberLook:
 class PreflightFinding:
     """``blocks``: the member cannot be upgraded as things are. ``code`` is ``unreachable``, ``version-unreadable``,
     ``minor-skipped``, ``kubelet-skew``, ``precondition-failed``, ``never-opens``, ``busy``, ``removed-api-used``,
-    ``nodes-not-ready``, ``budget-allows-none``, ``do-not-disrupt``, ``not-looked-at``, one of its driver's, or the
-    reason of an obstacle."""
+    ``nodes-not-ready``, ``budget-allows-none``, ``do-not-disrupt``, ``not-looked-at``, ``MemberGone``, one of its
+    driver's, or the reason of an obstacle."""
 
     member: str
     code: str
@@ -107,6 +109,12 @@ def findings(
         PreflightFinding(member=look.name, code=code, message=message, blocks=blocks)
         for code, message, blocks in _found(look, seen, target, now, whole is not None, chain)
     )
+
+
+def left(member: str) -> PreflightFinding:
+    """What is told of a member of the run that is in the fleet no more."""
+    words = "it has left the fleet, and will be left out: the run ends as partial"
+    return PreflightFinding(member=member, code=MEMBER_GONE, message=words, blocks=False)
 
 
 def deprecated_apis(metrics: str) -> tuple[tuple[str, str], ...]:

@@ -117,7 +117,8 @@ def _staged(records: Records) -> tuple[list[HistoryRow], list[Problem]]:
         for document in records.list(kinds.approval):
             name = record_name(document)
             namespace = name.rpartition("/")[0]
-            run = str((document.get("spec") or {}).get("parentStageRollout") or "")
+            spec = document.get("spec")
+            run = str(spec.get("parentStageRollout") or "") if isinstance(spec, dict) else ""
             key = RunKey.of(f"{namespace}/{run}" if namespace else run)
             try:
                 request = recorded_request(key, document)

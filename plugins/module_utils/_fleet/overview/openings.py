@@ -33,10 +33,10 @@ from ..nodes.sources import NodeManifests, with_recorded
 from ..session import Session
 from ..updates.claims import operations_in_flight
 from ..updates.constraints import StartConstraints
-from ..updates.forecasting import busy
+from ..updates.forecasting import busy, refuse_days
 from ..updates.sources import UpdateManifests
 
-MOST_DAYS, CLUSTER, MAINTENANCE = 366, "MemberCluster", "FleetMaintenance"
+CLUSTER, MAINTENANCE = "MemberCluster", "FleetMaintenance"
 _Times = dict[str, dict[str, MemberTimes]]
 
 
@@ -69,8 +69,7 @@ class OpeningsReport:
 def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport:
     """When the members may be touched; nobody is asked. FleetError ``bad-option``, ``no-members``, ``no-such-member``,
     ``no-maintenance-given``, ``record-damaged``, and those of ``nodes_file``."""
-    if not 1 <= asked.days <= MOST_DAYS:
-        raise FleetError("bad-option", f"{asked.days} is not a number of days from 1 to {MOST_DAYS}", "days")
+    refuse_days(asked.days)
     supposed = asked.supposed
     if supposed is not None and not (supposed.maintenance or supposed.gone):
         raise nothing_given()

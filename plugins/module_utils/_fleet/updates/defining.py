@@ -116,10 +116,16 @@ def retried(
     before = read_run(records, name)
     wanted = follow_up(before, retry_name(before))
     taken = records.get(KIND, wanted.name)
-    if taken is not None and recorded(UpdateRun, taken).spec.retry_of != before.name:
+    if taken is not None and not _repeats(recorded(UpdateRun, taken), before):
         hint = f"delete {wanted.name}, or make the run by hand with spec.retryOf and spec.members"
         raise FleetError("name-taken", f"there is another run {wanted.name}", f"{KIND}/{name}", hint)
     return define_run(records, wanted.name, UpdateManifests(runs={wanted.name: wanted}), write, approved, who, now)
+
+
+def _repeats(run: UpdateRun, before: UpdateRun) -> bool:
+    """Whether that is the other one's retry, and not that of an earlier run of its name, which was deleted."""
+    made, first = run.metadata.creation_timestamp, before.metadata.creation_timestamp
+    return run.spec.retry_of == before.name and not (made and first and made < first)
 
 
 def candidates(records: Records) -> tuple[Candidate, ...]:

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from ..._core.errors import FleetError
 from ..._core.forecast.appointments import Appointment, appointments
 from ..._core.forecast.durations import Durations, learned
 from ..._core.forecast.forecast import Assumptions, Forecast, forecast
@@ -26,6 +27,8 @@ from .claims import operations_in_flight
 from .constraints import StartConstraints
 from .sources import UpdateManifests
 from .update_run import recorded_runs
+
+MOST_DAYS = 366
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,12 +120,19 @@ def outlooks(
 ) -> dict[str, Outlook]:
     """The outlook, by name, of those runs that have not ended; all recorded ones are learned from. An open gate of a
     run ``with_answers`` that is approved is passed at ``now``. ``given`` are windows and releases that may not be
-    recorded yet. FleetError as of ``outlook``, ``no-such-maintenance``."""
+    recorded yet. FleetError as of ``outlook`` and ``refuse_days``, ``no-such-maintenance``."""
+    refuse_days(days)
     going = [each for each in runs if each.status.status.state not in TERMINAL]
     if not going:
         return {}
     sight = FleetSight.of(records, recorded_runs(records, ())[0], given)
     return {each.name: outlook(sight, each, now, days) for each in going}
+
+
+def refuse_days(days: int) -> None:
+    """FleetError ``bad-option`` for what is no number of days to look ahead."""
+    if not 1 <= days <= MOST_DAYS:
+        raise FleetError("bad-option", f"{days} is not a number of days from 1 to {MOST_DAYS}", "days")
 
 
 def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outlook:

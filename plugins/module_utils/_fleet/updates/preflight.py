@@ -21,15 +21,18 @@ from ..._core.cluster.pod_reading import read_pod
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.updates.commands import STARTABLE, start
 from ..._core.updates.preflight import (
     MemberLook,
     PreflightFinding,
     ProtectedNode,
     deprecated_apis,
     findings,
+    left,
 )
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.releases.targets import target_of
+from ..._core.updates.status import derive
 from ..._core.values.parts import mapping, text
 from ..._kube.access import version
 from ..._kube.client import KubeClient, Timeouts
@@ -64,17 +67,18 @@ class PreflightReport:
 
 
 def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> PreflightReport:
-    """Everything that speaks against upgrading the members that have not ended. Each driver is asked to look at its
-    member, by the options in ``wish``; one that would need options and has none is a remark.
+    """Everything that speaks against upgrading the members that have not ended, or would be tried again by a start.
+    Each driver is asked to look at its member, by the options in ``wish``; one that would need options and has none is
+    a remark, and so is a member that has left.
 
     FleetError ``record-damaged``, ``no-such-maintenance``, ``bad-option``.
     """
-    names = run_of(run).unfinished
+    state, now = run_of(run), session.clock()
+    names = (start(state, now) if derive(state).state in STARTABLE else state).unfinished
     documents = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in names]
     there = names & {each["metadata"]["name"] for each in documents}
     members = {name: each.fleet for name, each in recorded_members(session.records).items() if name in there}
-    kind, now = run.spec.managed_cluster_update.upgrade.type, session.clock()
-    permits = StartConstraints(session.records, kind, run.target, given)
+    permits = StartConstraints(session.records, run.spec.managed_cluster_update.upgrade.type, run.target, given)
     views = permits.views(documents, now)
     whole = WholeJudge(target=target_of(run), known=permits.releases, member=members.get)
     judge = whole if by_steps(run) else None
@@ -85,7 +89,7 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
         held = partial(_protected, now=now) if _held_by_pods(run) else None
         work = {name: partial(_look, clients, each, wish, place, held) for name, each in members.items()}
         looks = in_parallel(work, threads=wish.threads)
-    found: list[PreflightFinding] = []
+    found = [left(name) for name in sorted(names - there)]
     present: dict[str, FleetMember] = {}
     for name, look in looks.items():
         seen = MemberLook(name=name, unreachable=str(look)) if isinstance(look, FleetError) else look

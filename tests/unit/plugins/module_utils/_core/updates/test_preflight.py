@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import timedelta
 
@@ -133,3 +134,11 @@ def test_who_holds_a_node_pool_is_named_with_what_lets_it_go() -> None:
     )
     (found,) = findings(replace(look, protected=look.protected[1:]), MemberView(name="m"), TARGET, T0)
     assert "let go by `kubectl annotate node n-2 karpenter.sh/do-not-disrupt-`, or" in found.message
+
+
+@pytest.mark.parametrize("name", ["$(touch x)", "x;id #", "`id`", "x\ny"])
+def test_a_command_to_type_runs_nothing_that_a_member_has_named(name: str) -> None:
+    for node in (ProtectedNode(node=name), ProtectedNode(node="n", pod=f"{name}/{name}")):
+        kubectl, annotate, *_what, last = shlex.split(node.freed_by)
+        assert (kubectl, annotate, last) == ("kubectl", "annotate", "karpenter.sh/do-not-disrupt-")
+        assert name in shlex.split(node.freed_by) and shlex.quote(name) in node.freed_by

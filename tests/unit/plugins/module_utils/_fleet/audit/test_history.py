@@ -153,9 +153,12 @@ def test_a_damaged_record_is_named_and_hides_no_other(session: Session) -> None:
     for kind, name in (("AuditEntry", "damaged-entry"), ("Gate", "damaged-gate")):
         document = {"apiVersion": "gitops.fleet/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": {"at": 5}}
         session.records.create(document)
+    asked = {"apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterApprovalRequest"}
+    session.records.create({**asked, "metadata": {"name": "damaged-request"}, "spec": ["web"]})
     found = fleet_history(session, HistoryRequest())
     assert [each.action for each in found.rows] == ["Joined"]
-    assert all(any(name in str(each) for each in found.problems) for name in ("damaged-entry", "damaged-gate"))
+    for name in ("damaged-entry", "damaged-gate", "damaged-request"):
+        assert any(name in str(each) for each in found.problems)
 
 
 @pytest.mark.parametrize("session", [Closed], indirect=True)

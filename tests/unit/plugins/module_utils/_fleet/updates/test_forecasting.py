@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import typing as t
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durations import UPGRADE, Duration
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import FleetSight
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import FleetSight, outlooks
 
 MINUTE = timedelta(minutes=1)
 
@@ -44,3 +45,10 @@ def test_a_run_teaches_its_own_forecast(mine: int | None, other: int | None, usu
     listed = (run("now", 59), run("before", other))
     sight = FleetSight(records=t.cast(t.Any, None), documents={}, fleet={}, in_flight={}, runs=listed)
     assert sight.durations(asked).others == usual
+
+
+@pytest.mark.parametrize("days", [-5, 0, 367, 4_000_000])
+def test_nobody_looks_further_ahead_than_a_year(days: int) -> None:
+    with pytest.raises(FleetError) as refused:
+        outlooks(t.cast(t.Any, None), [], datetime(2026, 8, 17, tzinfo=UTC), days)
+    assert (refused.value.code, refused.value.where) == ("bad-option", "days")

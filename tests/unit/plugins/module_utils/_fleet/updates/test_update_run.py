@@ -7,14 +7,14 @@ file."""
 from __future__ import annotations
 
 import typing as t
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run, retried
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
     UpdateManifests,
@@ -141,3 +141,29 @@ def test_a_restart_is_of_a_run_that_was_started_alone(records: Records) -> None:
     assert not restarted(session, run, write=True).changed, "it is on its way"
     again = restarted(session, stopped(session, "r", write=True).run, write=True)
     assert again.changed and not again.run.status.stop_requested
+
+
+def test_a_retry_of_an_earlier_run_of_the_name_is_no_retry_of_this_one(tmp_path: Path) -> None:
+    """It has ended long ago, and would be given as the one that was asked for."""
+    at = now()
+    records = SqliteRecords(tmp_path / "later.db", lambda: at)
+    records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": "a"}, "spec": {}})
+    records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "a"}, "spec": {}})
+
+    def left_behind() -> None:
+        define_run(records, "r", given(control_planes("r")), write=True)
+        stored = records.get("UpdateRun", "r")
+        assert stored
+        (member,) = stored["status"]["stages"][0]["groups"][0]["members"]
+        member["status"]["state"] = "Skipped"
+        records.replace({**stored, "status": {**stored["status"], "phase": "active"}})
+
+    left_behind()
+    assert retried(records, "r", write=True).changed and not retried(records, "r", write=True).changed
+    assert absent(session(records), "r", force=False, write=True)
+    at += timedelta(minutes=1)
+    left_behind()
+    with pytest.raises(FleetError) as taken:
+        retried(records, "r", write=True)
+    assert taken.value.code == "name-taken" and "delete r-retry" in taken.value.hint
+    records.close()

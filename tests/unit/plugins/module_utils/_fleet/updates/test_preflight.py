@@ -1,0 +1,77 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which members of a run are looked at before it begins, or begins again."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.preflight import MemberLook
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import preflight as module
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conducting import ConductOptions
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
+    UpdateManifests,
+    update_manifests,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+NOW = datetime(2026, 8, 17, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> t.Iterator[Records]:
+    """A run over two members, not started."""
+    opened = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    for name in ("a", "b"):
+        opened.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": name}, "spec": {}})
+        opened.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}, "spec": {}})
+    update = {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": "1.36.3"}}
+    run = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "r"},
+           "spec": {"managedClusterUpdate": update}}  # fmt: skip
+    define_run(opened, "r", update_manifests([], [run], strict=False), write=True)
+    yield opened
+    opened.close()
+
+
+def found(records: Records, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, bool]]:
+    """Member, code and whether it blocks, where each that is looked at does not answer."""
+
+    def silent(_clients: t.Any, member: t.Any, *_more: t.Any) -> MemberLook:
+        return MemberLook(name=member.name, unreachable="no answer")
+
+    monkeypatch.setattr(module, "_look", silent)
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+    run = recorded(UpdateRun, records.get("UpdateRun", "r") or {})
+    report = module.preflight(session, run, UpdateManifests(), ConductOptions())
+    return [(each.member, each.code, each.blocks) for each in report.findings]
+
+
+def test_a_member_that_has_left_is_told(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    records.delete("FleetMember", "b")
+    records.delete("MemberCluster", "b")
+    assert found(records, monkeypatch) == [("b", "MemberGone", False), ("a", "unreachable", True)]
+
+
+@pytest.mark.parametrize(("goes_on", "looked_at"), [(False, ["a", "b"]), (True, ["b"])])
+def test_who_failed_is_looked_at_where_a_start_would_try_it_again(
+    records: Records, monkeypatch: pytest.MonkeyPatch, goes_on: bool, looked_at: list[str]
+) -> None:
+    stored = records.get("UpdateRun", "r")
+    assert stored
+    (stage,) = stored["status"]["stages"]
+    (group,) = stage["groups"]
+    group["members"][0]["status"]["state"] = "Failed"
+    if goes_on:
+        stage["maxAllowedFailures"] = group["maxAllowedFailures"] = 1
+    records.replace({**stored, "status": {**stored["status"], "phase": "active"}})
+    assert [member for member, *_why in found(records, monkeypatch)] == looked_at
