@@ -29,6 +29,26 @@ SOURCE_ANNOTATION = "gitops.fleet/secret-source"
 PREFIX = "hmac-sha256:"
 # What else stands in a Secret holds its values, or came there in the place of another field: no server would take it.
 _OPEN = frozenset({"apiVersion", "kind", "metadata"})
+# Fields of ObjectMeta. What else stands in metadata is of the Secret itself, under the wrong indentation.
+_METADATA = frozenset(
+    {
+        "name",
+        "generateName",
+        "namespace",
+        "labels",
+        "annotations",
+        "finalizers",
+        "ownerReferences",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "managedFields",
+        "selfLink",
+    }
+)
 LEFT_OUT = "left out"
 Hidden = t.Callable[[tuple[str, ...], t.Any], str]
 """What stands in place of a value, by the names of its object and field."""
@@ -38,7 +58,8 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values.
 
     ``key`` is kept apart from the records; ValueError without one. ``source`` says where the content is, such as
-    ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in them.
+    ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in them. So does what is
+    no field of ``metadata`` and stands there.
     Other objects come back as they are.
     """
     if not key:
@@ -106,6 +127,8 @@ def _sealed_secret(secret: dict[str, t.Any], hidden: Hidden, source: str) -> dic
         if values and not _says_nothing(part, values):
             named = values if isinstance(values, t.Mapping) else {"": values}
             secret[part] = {name: hidden((*owner, str(name)), value) for name, value in named.items()}
+    for part in metadata.keys() - _METADATA:
+        metadata[part] = hidden((*owner, "metadata", str(part)), metadata[part])
     annotations = {
         name: hidden((*owner, "annotations", str(name)), value) for name, value in annotations_of(secret).items()
     }

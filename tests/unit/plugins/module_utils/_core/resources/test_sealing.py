@@ -18,6 +18,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.seali
 
 KEY = b"kept elsewhere"
 SOURCE = "git:0123abc:apps/web.yaml"
+# Of ``secret(pw="YQ==")`` under that key.
+RECORDED = "51bf4cfd6c9bf68591bbd18ad34aebfead87098c4f4f66067c2295eb95c8a8fa"
 
 
 def secret(name: str = "keys", **data: str) -> dict[str, t.Any]:
@@ -81,6 +83,31 @@ def test_values_in_the_place_of_other_fields_are_values() -> None:
     good = secret() | {"immutable": True, "type": "kubernetes.io/tls"}
     out = sealed(good, KEY, SOURCE)
     assert (out["immutable"], out["type"]) == (True, "kubernetes.io/tls")
+
+
+def test_values_that_came_into_metadata_by_their_indentation_are_values() -> None:
+    odd = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "a", "stringData": {"pw": "c2VjcmV0"}, "pin": 1234},
+    }
+    for out in (sealed(odd, KEY, SOURCE), without_values(odd)):
+        assert "c2VjcmV0" not in str(out) and out["metadata"]["pin"] != 1234 and out["metadata"]["name"] == "a"
+    assert object_hash(sealed(odd, KEY, SOURCE)) != object_hash(sealed(odd, b"another key", SOURCE))
+
+
+def test_fields_of_metadata_are_recorded_as_they_are() -> None:
+    """Hashes that are recorded already stay what they are."""
+    metadata = {
+        "name": "keys",
+        "namespace": "web",
+        "labels": {"a": "b"},
+        "finalizers": ["example.com/keep"],
+        "ownerReferences": [{"kind": "Job", "name": "j"}],
+    }
+    out = sealed({**secret(pw="YQ=="), "metadata": metadata}, KEY, SOURCE)
+    assert out["metadata"] == {**metadata, "annotations": {"gitops.fleet/secret-source": SOURCE}}
+    assert object_hash(sealed(secret(pw="YQ=="), KEY, SOURCE)) == RECORDED
 
 
 def test_copies_that_tools_keep_in_annotations_are_sealed_as_well() -> None:
