@@ -148,6 +148,7 @@ def test_a_cluster_that_another_run_is_making_is_waited_for_and_left_to_it(kind:
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(KindClusterProvider().create, wanted)
         with slow.open("w"):  # it is being made now
+            slow.unlink()
             second = pool.submit(KindClusterProvider().create, wanted)
             assert waits.wait(60)
         assert first.result().outs is not None
