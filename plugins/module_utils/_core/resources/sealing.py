@@ -24,6 +24,7 @@ from ..objects.identity import (
 )
 from ..objects.selectable import ENVELOPES
 from ..values.canonical import canonical_json, digest_of
+from .comparison.fields import says_nothing
 
 SOURCE_ANNOTATION = "gitops.fleet/secret-source"
 PREFIX = "hmac-sha256:"
@@ -58,9 +59,8 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values.
 
     ``key`` is kept apart from the records; ValueError without one. ``source`` says where the content is, such as
-    ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in them. So does what is
-    no field of ``metadata`` and stands there.
-    Other objects come back as they are.
+    ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in them.
+    So does what stands in ``metadata`` and is no field of it. Other objects come back as they are.
     """
     if not key:
         raise ValueError("sealing needs a key")
@@ -124,7 +124,7 @@ def _sealed_secret(secret: dict[str, t.Any], hidden: Hidden, source: str) -> dic
     owner = (str(metadata.get("namespace", "")), str(metadata.get("name", "")))
     for part in secret.keys() - _OPEN:
         values = secret[part]
-        if values and not _says_nothing(part, values):
+        if values and not says_nothing(part, values):
             named = values if isinstance(values, t.Mapping) else {"": values}
             secret[part] = {name: hidden((*owner, str(name)), value) for name, value in named.items()}
     for part in metadata.keys() - _METADATA:
@@ -135,10 +135,6 @@ def _sealed_secret(secret: dict[str, t.Any], hidden: Hidden, source: str) -> dic
     metadata["annotations"] = {**annotations, SOURCE_ANNOTATION: source}
     secret["metadata"] = metadata
     return secret
-
-
-def _says_nothing(part: str, value: t.Any) -> bool:
-    return part == "type" and isinstance(value, str) or part == "immutable" and isinstance(value, bool)
 
 
 def _digest(key: bytes, place: tuple[str, ...], value: t.Any) -> str:

@@ -20,9 +20,9 @@ from ...objects.identity import Manifest, metadata_of
 from ...values.quantity import read_quantity
 from .fields import (
     ABSENT,
-    SECRET_FIELDS,
     Absent,
     field_path,
+    is_masked,
     is_secret,
     item_path,
     same_json,
@@ -175,14 +175,13 @@ def _all(desired: Manifest, live: Manifest, full: bool) -> t.Iterator[_Pair]:
     nodes, names = tuple(one.fields for one in everybody), tuple(one.name for one in everybody)
     quantities = str(desired.get("kind")) not in TEXT_KINDS
     root = _Pair("", "", "", desired, live, nodes, names, quantities=quantities, full=full)
-    secret = is_secret(desired)
     for key in desired:
         if key not in UNOWNABLE:
-            yield from _differ(replace(root.field(key), masked=secret and key in SECRET_FIELDS))
+            yield from _differ(replace(root.field(key), masked=is_masked(key, desired, live)))
     yield from _differ_in_metadata(root)
     for key in _unnamed(root):
         if key not in UNOWNABLE:
-            yield replace(root.extra(key), masked=secret and key in SECRET_FIELDS)
+            yield replace(root.extra(key), masked=is_masked(key, desired, live))
 
 
 def _differ_in_metadata(root: _Pair) -> t.Iterator[_Pair]:

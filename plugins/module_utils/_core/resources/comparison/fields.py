@@ -27,7 +27,7 @@ ABSENT = Absent()
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _DEEPEST, _MOST_VALUES, _LONGEST = 32, 5_000, 1 << 16
-SECRET_FIELDS = ("data", "stringData")
+_SAYS_NOTHING: t.Mapping[str, type] = {"type": str, "immutable": bool}
 
 
 def field_path(parent: str, key: str) -> str:
@@ -48,6 +48,19 @@ def value_path(parent: str, value: t.Any) -> str:
 def is_secret(manifest: Manifest) -> bool:
     """Whether the manifest is a Secret of the core group, whose values are never shown."""
     return manifest.get("kind") == "Secret" and group_version(str(manifest.get("apiVersion", "")))[0] == ""
+
+
+def says_nothing(key: str, value: t.Any) -> bool:
+    """Whether the value of that field of a Secret may be shown: a ``type`` that is a text, an ``immutable`` that is
+    true or false. What else stands there holds values, or came there in the place of another field."""
+    return key in _SAYS_NOTHING and isinstance(value, _SAYS_NOTHING[key])
+
+
+def is_masked(key: str, desired: Manifest, live: Manifest) -> bool:
+    """Whether a field beside ``metadata`` is shown by the lengths of its values alone: in a Secret, whatever the field
+    is called, unless it ``says_nothing`` in both; ``desired`` tells the kind."""
+    found = [each[key] for each in (desired, live) if each.get(key) is not None]
+    return is_secret(desired) and not all(says_nothing(key, each) for each in found)
 
 
 def shown(value: t.Any, masked: bool) -> t.Any:

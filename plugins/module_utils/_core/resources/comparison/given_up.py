@@ -14,7 +14,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ...objects.identity import Manifest, ObjectId
-from .fields import ABSENT, SECRET_FIELDS, Absent, field_path, is_secret, item_path, shown, value_path
+from .fields import ABSENT, Absent, field_path, is_masked, is_secret, item_path, shown, value_path
 from .managed_fields import (
     SET,
     LiveItems,
@@ -86,7 +86,7 @@ def given_up(desired: Manifest, live: Manifest, manager: str) -> tuple[GivenUp, 
     for name in ours:
         key = name.removeprefix("f:")
         if name.startswith("f:") and key not in UNOWNABLE:
-            found += _gone(replace(root.field(name), masked=secret and key in SECRET_FIELDS))
+            found += _gone(replace(root.field(name), masked=is_masked(key, desired, live)))
     metadata = root.field("f:metadata") if "f:metadata" in ours else None
     for key in OWNABLE_METADATA if metadata else ():
         if metadata and f"f:{key}" in metadata.ours:

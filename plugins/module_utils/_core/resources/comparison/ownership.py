@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from ...objects.identity import Manifest, metadata_of
 from .fields import (
     ABSENT,
-    SECRET_FIELDS,
     Absent,
     field_path,
+    is_masked,
     is_secret,
     item_path,
     shown,
@@ -115,7 +115,7 @@ def drift(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, 
     found: list[FieldDrift] = []
     for key in desired:
         if key not in UNOWNABLE:
-            found += _unowned(replace(root.field(key), masked=is_secret(desired) and key in SECRET_FIELDS))
+            found += _unowned(replace(root.field(key), masked=is_masked(key, desired, live)))
     if metadata_of(desired):
         metadata = root.field("metadata")
         for key in metadata.desired:

@@ -86,6 +86,17 @@ def test_values_of_secrets_show_as_lengths() -> None:
     assert differences(wanted, live) == (FieldDiff(".data.pw", "<masked, 6 bytes>", "<masked, 5 bytes>"),)
 
 
+def test_a_value_of_a_secret_in_a_field_that_is_spelt_wrong_is_not_shown() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
+    hidden = {"pw": "<masked, 7 bytes>"}
+    wanted, live = {**secret, "stringdata": {"pw": "hunter2"}}, {**secret, "type": "kubernetes.io/tls"}
+    assert differences(wanted, live) == (
+        FieldDiff(".type", "Opaque", "kubernetes.io/tls"),
+        FieldDiff(".stringdata", hidden, None),
+    )
+    assert differences(secret, wanted, full=True) == (FieldDiff(".stringdata", None, hidden),)
+
+
 def test_the_list_of_differences_is_limited() -> None:
     wanted = {"data": {f"key{number}": "a" for number in range(150)}}
     assert len(differences(wanted, {"data": dict.fromkeys(wanted["data"], "b")})) == MAX_DIFFS == 100

@@ -8,7 +8,11 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.fields import ABSENT, shown
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.comparison.fields import (
+    ABSENT,
+    is_masked,
+    shown,
+)
 
 
 def test_a_value_is_shown_as_it_is() -> None:
@@ -34,3 +38,11 @@ def test_what_nobody_reads_is_left_out() -> None:
     for value in (deep, wide, "x" * 10**7, [["x" * 10**6] * 3]):
         assert len(json.dumps(shown(value, masked=False))) < 300_000
     assert shown("x" * 10**7, masked=False).endswith(" more characters)")
+
+
+def test_of_a_secret_only_its_type_and_whether_it_is_immutable_are_shown() -> None:
+    secret: dict[str, t.Any] = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": True}
+    assert not is_masked("type", secret, secret) and not is_masked("immutable", secret, {"kind": "Secret"})
+    assert is_masked("stringdata", {**secret, "stringdata": {"pw": "hunter2"}}, secret)
+    assert is_masked("type", secret, {**secret, "type": ["hunter2"]})
+    assert not is_masked("data", {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}, {})

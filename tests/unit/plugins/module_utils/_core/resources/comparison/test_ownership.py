@@ -247,3 +247,12 @@ def test_values_of_secrets_show_as_lengths() -> None:
     )
     gone = drift(desired, live({"type": "Opaque"}, entry(OURS, "Apply", {"f:type": {}})), OURS)
     assert "c2VjcmV0" not in repr(gone)
+
+
+def test_values_of_a_secret_in_other_fields_are_not_shown() -> None:
+    """Spelt wrong, or in the place of a field that says nothing."""
+    desired = {"apiVersion": "v1", "kind": "Secret", "stringdata": {"pw": "hunter2"}, "type": {"pw": "hunter2"}}
+    desired |= {"immutable": True}
+    found = drift(desired, live({}), OURS)
+    assert [one.path for one in found] == [".stringdata", ".type", ".immutable"] and "hunter2" not in repr(found)
+    assert found[2].desired is True
