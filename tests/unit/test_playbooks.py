@@ -48,6 +48,16 @@ def test_the_line_of_a_play_or_a_task_fits_a_terminal(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_manifests_that_a_verb_finds_on_the_hub_need_not_be_given(file: Path) -> None:
+    """The tick alone gives members nothing without ``placements``."""
+    for verb, arguments in playbooks.calls(playbooks.play(file)):
+        for option in {"src", "resources"} & arguments.keys():
+            free = "is not defined" in arguments[option] or "default(" in arguments[option]
+            needed = playbooks.options(verb)[option].get("required") or (file.stem, verb) == ("tick", "placement")
+            assert free or needed or file.stem == "lint", f"{verb} {option}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_variable_is_on_the_page_with_its_meaning(file: Path) -> None:
     rows = playbooks.section(file).splitlines()
     for name in known(str(file)) - {OURS_TO_LIST}:
