@@ -120,7 +120,7 @@ def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding |
         return cluster
     if not scene.holds(cluster.conditions, STARTED):
         return _start(flight, cluster, held)
-    if scene.has_content(held, cluster) and scene.is_bound(held) and _is_started(held):
+    if _is_given(scene, cluster, held):
         return _judge(flight, cluster, held)
     if _owed(flight, cluster, held):
         return _act(flight, cluster, held)
@@ -133,13 +133,16 @@ def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding |
 
 
 def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
-    """Bind the cluster; one that holds the content already is judged straight away.
+    """Bind the cluster; one that holds the content already is judged straight away. It starts later than what was begun
+    on its binding before, by whatever clock.
 
     Upstream keeps such a cluster's place until the next look, and never marks it started if it has failed.
     """
     scene = flight.scene
-    started = flight.marks.on_cluster(cluster, STARTED, CLUSTER_STARTED)
-    if not (scene.has_content(held, cluster) and scene.is_bound(held) and _is_started(held)):
+    last = None if scene.upstream else _begun_at(held)
+    at = scene.now if last is None else max(scene.now, shifted(last, timedelta(seconds=1)))
+    started = Marks(scene.generation, at).on_cluster(cluster, STARTED, CLUSTER_STARTED)
+    if not _is_given(scene, cluster, held):
         _act(flight, started, held)
     elif scene.upstream:
         result = _result(flight, held)
@@ -174,12 +177,10 @@ def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -
 def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> bool:
     """Whether the cluster is recorded as started by somebody who did not live to give it its content: nobody, neither
     we nor another run, has begun anything on its binding since. Upstream acts before it records."""
-    if flight.scene.upstream:
+    if flight.scene.upstream or _is_given(flight.scene, cluster, held):
         return False
     recorded = find_condition(cluster.conditions, STARTED)
-    begun = find_condition(held.binding.status.conditions, ROLLOUT_STARTED)
-    since = recorded.last_transition_time if recorded else None
-    last = begun.last_transition_time if begun else None
+    since, last = recorded.last_transition_time if recorded else None, _begun_at(held)
     return since is not None and (last is None or last < since)
 
 
@@ -220,9 +221,16 @@ def _result(flight: Flight, held: RolloutBinding) -> str:
     return GOING_ON
 
 
-def _is_started(held: RolloutBinding) -> bool:
+def _is_given(scene: RunContext, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> bool:
+    """Whether the binding says by now what the cluster is to hold, and that this has begun."""
     binding = held.binding
-    return status_is(binding.status.conditions, ROLLOUT_STARTED, binding.metadata.generation, TRUE)
+    begun = status_is(binding.status.conditions, ROLLOUT_STARTED, binding.metadata.generation, TRUE)
+    return scene.has_content(held, cluster) and scene.is_bound(held) and begun
+
+
+def _begun_at(held: RolloutBinding) -> datetime | None:
+    found = find_condition(held.binding.status.conditions, ROLLOUT_STARTED)
+    return found.last_transition_time if found else None
 
 
 def _without_binding(cluster: ClusterUpdatingStatus) -> str:

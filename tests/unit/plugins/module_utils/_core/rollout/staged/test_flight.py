@@ -1,0 +1,41 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs that are carried on elsewhere, where the clock says something else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling import after
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import BindCluster
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import Play, run, world
+
+
+def test_a_cluster_that_was_given_its_content_is_not_given_it_again_by_a_clock_that_is_behind() -> None:
+    """It was recorded as started ten minutes ahead, by a run that was killed before it bound the cluster."""
+    game = Play(world("a"), run())
+    unbound = game.world
+    game.after(minutes=10).step()
+    game.world = unbound
+    assert [type(each) for each in game.after(minutes=-10).step().acts] == [BindCluster]
+    game.ask("Stop")
+    assert game.after(seconds=5).step().acts == ()
+    game.report("a").step()
+    assert (game.progress, game.states()) == ("Stopped", {"a": "done"})
+
+
+def test_a_run_that_was_killed_goes_on_after_another_whose_clock_was_ahead() -> None:
+    """Its cluster was begun four minutes ahead by the run before it, and nothing has begun there since."""
+    game = Play(world("a"), run())
+    game.world = replace(
+        game.world, bindings=tuple(after.started(each, NOW + timedelta(minutes=4)) for each in game.world.bindings)
+    )
+    unbound = game.world
+    game.step()
+    game.world = unbound
+    out = game.after(seconds=20).step()
+    assert ([type(each) for each in out.acts], out.state.failure) == ([BindCluster], None)
+    assert game.after(seconds=5).step().acts == ()
