@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import replace
 
 from ...._core.errors import FleetError
-from ...._core.foreign import in_data
+from ...._core.foreign import in_data, in_line
 from ...._core.objects.identity import ObjectId
 from ...._core.plan.outcome import MemberOutcome
 from ...._core.resources.availability import NOT_YET
@@ -18,7 +18,7 @@ from ...._core.values.parts import mapping
 from ...._kube.client import KubeClient
 from ...._kube.lists import list_pages
 
-MOST, PODS = 3, 50
+MOST, PODS, LENGTH = 3, 50, 500
 
 
 def diagnosed(client: KubeClient, outcome: MemberOutcome) -> MemberOutcome:
@@ -33,7 +33,7 @@ def diagnosed(client: KubeClient, outcome: MemberOutcome) -> MemberOutcome:
     for each, manifest in late[:MOST]:
         found = _trouble(client, each, manifest or {})
         if found:
-            lacks[each] = f"{lacks.get(each, 'is not available yet')} ({in_data(found, client.hide)})"
+            lacks[each] = f"{lacks.get(each, 'is not available yet')} ({in_line(found, LENGTH)})"
     return replace(outcome, lacks=lacks)
 
 
@@ -46,4 +46,5 @@ def _trouble(client: KubeClient, each: ObjectId, manifest: t.Mapping[str, t.Any]
         pods = next(list_pages(client, f"/api/v1/namespaces/{each.namespace}/pods", selector, limit=PODS), [])
     except (FleetError, ValueError):
         return ""
-    return pod_trouble(pods)
+    # Hidden before any of it is cut: the beginning of a token would not be found.
+    return pod_trouble(in_data(pods, client.hide))

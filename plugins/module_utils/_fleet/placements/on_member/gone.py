@@ -9,15 +9,18 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ...._core.foreign import in_line
 from ...._core.objects.identity import ObjectId
 from ...._core.plan.member import NOT_GONE
 from ...._core.plan.outcome import ObjectFailure
+from ...._core.values.listed import listed
 from ...._kube.client import KubeClient
 from ...._kube.discovery import resource_of
 from ...._kube.documents import read_object
 from ...._kube.errors import ApiError
 
 GONE = ("not-found", "unknown-kind")
+FINALIZERS, FINALIZER_LENGTH = 5, 100
 FIRST_PAUSE, LONGEST_PAUSE, TELL_EVERY = 0.1, 2.0, 15.0
 
 
@@ -41,7 +44,7 @@ def wait_until_gone(
             if live is None or live["metadata"].get("uid") != deleted[each]:
                 del left[each]
             else:
-                left[each] = _holds(live)
+                left[each] = _holds(live, client.hide)
         if not left or time.monotonic() >= end:
             return tuple(
                 ObjectFailure(id=each, reason=NOT_GONE, message=f"is being deleted and not gone yet: {why}")
@@ -67,12 +70,14 @@ def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
         raise
 
 
-def _holds(live: t.Mapping[str, t.Any]) -> str:
+def _holds(live: t.Mapping[str, t.Any], hide: t.Callable[[str], str]) -> str:
+    """For people, and for the records: a member may write anything into its finalizers."""
     metadata = live["metadata"]
     named = [*_finalizers(metadata), *_finalizers(live.get("spec"))]
     if not metadata.get("deletionTimestamp"):
         return "its deletion has not begun"
-    return f"finalizers {', '.join(map(str, named))}" if named else "the server is still at it"
+    shown = [in_line(hide(str(each)), FINALIZER_LENGTH) for each in named]
+    return f"finalizers {listed(shown, FINALIZERS)}" if shown else "the server is still at it"
 
 
 def _finalizers(part: t.Any) -> list[t.Any]:

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...._core.errors import FleetError
+from ...._core.foreign import in_line
 from ...._core.objects.identity import NAMESPACE, ObjectId, ObjectKey
 from ...._core.plan.document import Rendered
 from ...._core.resources.applyset import (
@@ -56,7 +57,7 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
     if recorded and recorded.uid != uid:
         raise FleetError(
             "foreign-applyset",
-            f"placement {placement} of other records than these (uid {recorded.uid}) holds this member",
+            f"placement {placement} of other records than these (uid {in_line(recorded.uid, 100)}) holds this member",
             client.server_name,
             FOREIGN,
         )
@@ -126,7 +127,7 @@ def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet
     except ValueError as error:
         raise FleetError(
             "applyset-invalid",
-            client.hide(str(error)),
+            in_line(client.hide(str(error))),
             client.server_name,
             "delete the ConfigMap; the next apply writes it again and takes over",
         ) from None

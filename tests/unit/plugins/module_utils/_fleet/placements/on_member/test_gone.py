@@ -10,6 +10,7 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.gone import wait_until_gone
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import SHOWN
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import (
     CUSTOM,
     GROUP,
@@ -45,3 +46,14 @@ def test_an_answer_that_is_no_object_is_damaged(document: t.Any) -> None:
     with pytest.raises(FleetError) as caught:
         told(document)
     assert caught.value.code == "bad-answer"
+
+
+def test_finalizers_put_neither_our_token_nor_anything_unseen_or_endless_into_the_records() -> None:
+    token = "a-token-that-was-shown-to-this-member"
+    SHOWN.add(token)
+    found = live(CUSTOM, spec={})
+    named = [f"\x1b[2J{token}", "a" * 1_000_000, *(f"example.org/{number}" for number in range(100))]
+    found["metadata"] |= {"deletionTimestamp": "2026-01-16T00:00:00Z", "finalizers": named}
+    message = told(found)[0]
+    assert message.startswith("is being deleted and not gone yet: finalizers \\x1b[2J(hidden), aaaa")
+    assert message.endswith("example.org/0, example.org/1, example.org/2 and 97 more") and len(message) < 400
