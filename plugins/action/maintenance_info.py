@@ -45,7 +45,7 @@ class ActionModule(Verb):
                 "table": lines,
             },
         )
-        given_src = list(run.given.get("src") or ())
+        given_src = list(options["src"] or ())
         variables = {"maintenance": given_src[0] if len(given_src) == 1 else given_src}
         steps = [NextStep(to="make it so", playbook="maintenance", variables=variables)] if given_src else []
         return run.with_next(answer, steps if found.unrecorded else [], fails=False)

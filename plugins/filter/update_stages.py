@@ -90,11 +90,12 @@ _value:
 
 def update_stages(strategy: t.Any, members: t.Any) -> list[dict[str, t.Any]]:
     """The rows; members in no group, and groups without members, are warned of."""
+    from ..module_utils._fleet.showing import said
     from ..module_utils._fleet.templates.stages import update_stages as stages_of
 
     rows, warnings = stages_of(strategy, members)
     for each in warnings:
-        Display().warning(f"gitops.fleet.update_stages: {each.message}")
+        Display().warning(said(f"gitops.fleet.update_stages: {each.message}"))
     return rows
 
 

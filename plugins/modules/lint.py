@@ -112,7 +112,7 @@ silenced:
   returned: success, and failure because of findings
   type: int
 table:
-  description: The findings as lines of text of at most 80 columns.
+  description: The findings as lines of text, as wide as the terminal, and 80 columns without one. A long word stays whole.
   returned: success, and failure because of findings
   type: list
   elements: str

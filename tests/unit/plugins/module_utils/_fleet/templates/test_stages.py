@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import pytest
+from ansible.utils.display import Display
+from ansible_collections.gitops.fleet.plugins.filter.update_stages import FilterModule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.templates.stages import update_stages
 
@@ -13,6 +15,8 @@ STAGES = [
     {"name": "canary", "groups": [{"name": "c"}], "afterStageWaitInSeconds": 600},
     {"name": "rest", "groups": [{"name": "gold", "memberSelector": {"byLabel": "tier=gold"}, "maxConcurrency": "50%"}]},
 ]
+
+FILTERS = FilterModule().filters()
 
 
 def objects(name, group="", **labels):
@@ -79,3 +83,11 @@ def test_bad_input_is_named(strategy, members, words):
     with pytest.raises(FleetError) as caught:
         update_stages(strategy, members)
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
+
+
+def test_a_warning_shows_no_characters_that_steer_a_terminal(monkeypatch: pytest.MonkeyPatch):
+    heard: list[str] = []
+    monkeypatch.setattr(Display, "warning", lambda _self, text: heard.append(text))
+    strategy = {"stages": [{"name": "a", "groups": [{"name": "b"}]}]}
+    FILTERS["update_stages"](strategy, [{"name": "x\x1b[2J\n::error::x", "group": "q"}])
+    assert heard and not any("\x1b" in each or "\n::" in each for each in heard)
