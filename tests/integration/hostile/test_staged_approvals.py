@@ -204,12 +204,18 @@ def test_an_approver_cannot_write_it(asked: Asked, anna: HubUser, how: str) -> N
 
 
 def test_an_approval_is_written_once_and_verified(asked: Asked, anna: HubUser) -> None:
-    """Neither changed nor taken away, nor by another approver; then it is told whose it was."""
+    """Neither changed, made fresh nor taken away, nor by another approver; then it is told whose it was."""
     asked.waits(FOUR_EYES)
     given = anna.approves(asked.fleet, str(asked.key))
     assert (given.by, given.verified, given.own) == ("anna", True, False)
     bert = HubUser(asked.fleet, "bert", PATCHES)
+    (approved,) = anna.client.get(asked.path)["status"]["conditions"]
     for who, body in (
+        *(
+            (who, {"status": {"conditions": [{**approved, **other}]}})
+            for who in (anna, bert)
+            for other in ({"lastTransitionTime": "2100-01-01T00:00:00Z"}, {"observedGeneration": 7}, {"reason": "No"})
+        ),
         (bert, asked.approval(f"by bert for {asked.digest}")),
         (anna, asked.approval(f"by anna for {asked.digest}: another reason")),
         (anna, asked.approval("no", status="False")),
