@@ -294,10 +294,10 @@ class _Builder:
         return value
 
     def _check_tag(self, event: t.Any, line: int) -> None:
+        """A tag that is unknown is not shown: it may be a password that begins with ``!``."""
         if event.tag not in _TAGS:
-            self.found.append(
-                self._problem("unknown-tag", f"the tag {event.tag!r} means nothing in a Kubernetes manifest", line)
-            )
+            message, hint = "this tag means nothing in a Kubernetes manifest", "quote the value if it begins with !"
+            self.found.append(self._problem("unknown-tag", message, line, hint))
 
 
 def _measured(value: t.Any) -> _Anchored:

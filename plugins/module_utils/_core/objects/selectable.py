@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import Problem
+from ..values.parts import type_words
 from .api_groups import CLUSTER_GROUP, FLEET_GROUP, PLACEMENT_GROUP
 from .identity import (
     JOBS_NAMESPACE,
@@ -102,7 +103,7 @@ def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem
             yield Problem("malformed-metadata", message, where)
         for name, value in found.items():
             if not isinstance(name, str) or not (value is None or isinstance(value, str)):
-                message = f"{key} map keys to texts, and {name!r:.80} is mapped to {value!r:.60}"
+                message = f"{key} map keys to texts, and {name!r:.80} is mapped to {type_words(value)}"
                 yield Problem("malformed-metadata", message, where, "write both in quotes")
 
 

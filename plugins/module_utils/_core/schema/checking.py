@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from ..values.field_path import below
 from ..values.instants import parse_time
 from ..values.int_or_percent import INT64, decodes
+from ..values.parts import type_words
 from ..values.quantity import read_quantity
 from ..values.selector import LabelSelectorRequirement
 from .fields import (
@@ -366,7 +367,8 @@ def _check_length(check: Check, prop: Prop, length: int, path: str) -> None:
 def _wrong_type(check: Check, form: str, value: t.Any, path: str, prop: Prop) -> t.Any:
     if value == PLACEHOLDER:
         return _placeholder(check, path)
-    message = f"{_WORDS[form]} is wanted here, not {value!r:.60}"
+    # What is raw holds manifests, which may be Secrets.
+    message = f"{_WORDS[form]} is wanted here, not {type_words(value) if prop.raw else f'{value!r:.60}'}"
     if form != TEXT or not isinstance(value, (int, float)):
         return check.problem("wrong-type", path, message, prop.doc)
     # A float may have lost digits (1.10), and true may be yes, so that neither is repeated where the text is not known.

@@ -16,6 +16,15 @@ Part = t.Mapping[str, t.Any]
 
 # Almost every map is a dict, and to ask that first is faster by far.
 _MAP = (dict, Mapping)
+_WORDS: t.Mapping[type, str] = {  # true is an int, too
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    Mapping: "a map",
+    type(None): "null",
+}
 
 
 def text(of: Part, key: str) -> str:
@@ -64,6 +73,14 @@ def rows(of: Part, key: str) -> list[Part]:
         if not isinstance(each, _MAP):
             raise ValueError(f"{key} is no list of maps")
     return found
+
+
+def type_words(value: t.Any) -> str:
+    """Of which type a value of a document is, in words, where the value itself may be a secret."""
+    for kind, words in _WORDS.items():
+        if isinstance(value, kind):
+            return words
+    return "no JSON"
 
 
 def _typed(of: Part, key: str, kind: type, word: str, absent: t.Any) -> t.Any:

@@ -130,6 +130,17 @@ def test_merged_keys_stand_in_the_order_of_what_they_come_from(
     assert list(found.document["two"]) == ["own", *names]
 
 
+@pytest.mark.parametrize("password", ["!hunter2", "!!hunter2"])
+def test_a_password_that_yaml_takes_for_a_tag_is_not_shown(
+    read: t.Callable[..., tuple[Manifest, ...]], password: str
+) -> None:
+    with pytest.raises(FleetError) as wrong:
+        read(MAP + f"stringData:\n  pw: {password}\n")
+    (problem,) = wrong.value.problems
+    assert problem.code == "unknown-tag" and problem.hint == "quote the value if it begins with !"
+    assert "hunter2" not in str(wrong.value) + problem.message
+
+
 BOMB = (
     MAP + "a0: &a0 [xxxxxxxxxx]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
 )

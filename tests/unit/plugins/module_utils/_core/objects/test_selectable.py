@@ -176,6 +176,13 @@ def test_metadata_that_maps_to_no_texts_is_told_and_ends_nothing(key: str, value
     assert len(found) == 2
 
 
+def test_a_value_in_malformed_metadata_is_not_shown() -> None:
+    """Tools keep copies of Secrets in annotations."""
+    odd = manifest("v1", "Secret", metadata={"annotations": {"password": 73519046}})
+    (found,) = malformed_metadata(identify(odd), odd)
+    assert found.message == "annotations map keys to texts, and 'password' is mapped to a whole number"
+
+
 def test_metadata_that_maps_to_texts_is_well_formed() -> None:
     good = scopeless(RBAC, "ClusterRole", "good", labels={"a": "1"}, annotations={"b": None})
     assert list(malformed_metadata(identify(good), good)) == []

@@ -68,6 +68,13 @@ def test_the_problems_of_all_envelopes_come_at_once() -> None:
     ]
 
 
+def test_the_content_of_a_secret_that_is_written_as_a_text_is_not_shown() -> None:
+    text = "kind: Secret\nstringData: {pw: hunter2}"
+    for envelope in (inside(x=text), {**inside(), "data": text}):
+        (problem,) = unpacked([envelope]).problems
+        assert problem.code == "wrong-type" and problem.message.endswith("is wanted here, not a text")
+
+
 def test_one_object_from_two_places_is_a_problem() -> None:
     (problem,) = unpacked([ROLE, clusterwide(a=ROLE)]).problems
     assert (problem.code, problem.where) == ("placed-twice", "ClusterResourceEnvelope/rights data[a]")

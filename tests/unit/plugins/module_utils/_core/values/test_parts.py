@@ -33,3 +33,20 @@ def test_another_type_is_told_without_its_value(kind: str, value: object) -> Non
     with pytest.raises(ValueError, match="^canary is ") as caught:
         READERS[kind]({"canary": value}, "canary")
     assert "[" not in str(caught.value) and "{" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (True, "true or false"),
+        (1, "a whole number"),
+        (1.5, "a number"),
+        ("canary", "a text"),
+        (["canary"], "a list"),
+        ({"canary": 1}, "a map"),
+        (None, "null"),
+        (object(), "no JSON"),
+    ],
+)
+def test_a_type_is_told_in_words(value: object, words: str) -> None:
+    assert parts.type_words(value) == words
