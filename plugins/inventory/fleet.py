@@ -9,7 +9,7 @@ short_description: The fleet as an inventory, from its records or from a Pulumi 
 version_added: 0.1.0
 description:
   - Each cluster is a host, in the group C(fleet_hub) or C(fleet_members), a member of an update group also in
-    C(fleet_group_<name>).
+    C(fleet_group_<name>), with C(_) for what Ansible takes in no name of a group, such as C(fleet_group_eu_west).
   - Its variables are C(fleet_role), C(fleet_group), C(fleet_region), C(fleet_version), C(fleet_environment),
     C(fleet_labels), C(fleet_driver), C(fleet_provider), and how it is reached, C(fleet_kubeconfig), C(fleet_context),
     C(fleet_secret) or C(fleet_in_cluster). These are references; no credential is among them.

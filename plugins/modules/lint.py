@@ -112,7 +112,7 @@ silenced:
   returned: success, and failure because of findings
   type: int
 table:
-  description: The findings as lines of text, as wide as the terminal, and 80 columns without one. A long word stays whole.
+  description: The findings as lines of text, as wide as the terminal, 80 columns without one; long words stay whole.
   returned: success, and failure because of findings
   type: list
   elements: str
