@@ -11,8 +11,8 @@ options:
     description:
       - File to write what the task returns to, as JSON, for the next step of a pipeline; refusals and failures too.
       - C(fleet.outcome) and C(fleet.code) in it say what the exit code of C(ansible-playbook) cannot. What an earlier
-        run wrote there is taken away first, so that a run that is killed leaves none. Any other file that stands there is
-        left, and refused (C(unwritable-file)).
+        run wrote there is taken away first, so that a run that is killed leaves none. Any other file that stands there
+        is left, and refused (C(unwritable-file)).
     type: path
 """
 
