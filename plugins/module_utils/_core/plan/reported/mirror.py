@@ -13,8 +13,8 @@ from ...objects.placements.cluster_resource_placement import ClusterResourcePlac
 from ...objects.placements.policy import PICK_FIXED, PICK_N
 from ..document import PlacementPlan
 
-# An API server acts on the status of these by itself: that of a member would close namespaces of the hub, or serve none
-# of its kinds.
+# A hub acts on the status of these by itself: that of a member would close its namespaces, serve none of its kinds, or
+# give its pods devices and volumes that they do not have.
 HUBS_OWN = frozenset(
     (
         ("", "Namespace"),
@@ -24,7 +24,10 @@ HUBS_OWN = frozenset(
         ("certificates.k8s.io", "CertificateSigningRequest"),
         ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
         ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+        ("networking.k8s.io", "ServiceCIDR"),
         ("policy", "PodDisruptionBudget"),
+        ("resource.k8s.io", "ResourceClaim"),
+        ("storage.k8s.io", "VolumeAttachment"),
     )
 )
 WORK_API = "there is no Work object here to which a status could be mirrored"

@@ -20,6 +20,9 @@ HUBS = (
     ObjectId("", "v1", "ResourceQuota", "shop", "all"),
     ObjectId("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "", "a.example"),
     ObjectId("policy", "v1", "PodDisruptionBudget", "shop", "web"),
+    ObjectId("networking.k8s.io", "v1", "ServiceCIDR", "", "more"),
+    ObjectId("resource.k8s.io", "v1", "ResourceClaim", "shop", "gpu"),
+    ObjectId("storage.k8s.io", "v1", "VolumeAttachment", "", "disk"),
 )
 
 
