@@ -7,7 +7,7 @@ import json
 import typing as t
 from datetime import timedelta
 
-from ..module_utils._core.errors import FleetError
+from ..module_utils._core.errors import FleetError, Problem
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.placements.checks import in_reach
 from ..module_utils._fleet.placements.history.going_back import ways_after
@@ -132,11 +132,14 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at:
     for line in lines:
         run_of.say(line)
     document = report.plan.as_dict()
-    if options["write_plan"]:
-        write_file(options["write_plan"], json.dumps(document, indent=1, sort_keys=True) + "\n")
-    if options["write_markdown"]:
-        text = plans_markdown(report.plan.plans, report.plan.digest, report.plan.facts_digest, report.plan.findings)
-        write_file(options["write_markdown"], text)
+    unwritten = _unwritten(
+        {
+            options["write_plan"]: lambda: json.dumps(document, indent=1, sort_keys=True) + "\n",
+            options["write_markdown"]: lambda: plans_markdown(
+                report.plan.plans, report.plan.digest, report.plan.facts_digest, report.plan.findings
+            ),
+        }
+    )
     data = {
         "plan": document,
         "digest": report.plan.digest,
@@ -155,11 +158,11 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at:
         "due": _steps(report, lambda outcome: outcome.changes),
         "waves": report.waves,
         "rollouts": {name: each.as_dict() for name, each in report.waits.items()},
-        "problems": [each.as_dict() for each in report.problems],
+        "problems": [each.as_dict() for each in (*report.problems, *unwritten)],
         "validated_by": "server" if options["validate"] == "server" else "recorded hashes and field ownership",
     }
     short, lacks = report.short
-    fails = list(report.problems) if options["unreachable"] == "fail" else in_reach(report.problems)
+    fails = [*(report.problems if options["unreachable"] == "fail" else in_reach(report.problems)), *unwritten]
     outcome = short or ("planned" if run_of.check_mode or options["state"] == "planned" else "done")
     if fails:
         message = report.looked.message(fails) if report.looked else "\n".join(str(each) for each in fails)
@@ -181,6 +184,19 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at:
         data=data,
         diff=[each for plan in report.plan.plans for each in plan_diff(plan, report.of(plan.name))],
     )
+
+
+def _unwritten(texts: t.Mapping[str | None, t.Callable[[], str]]) -> tuple[Problem, ...]:
+    """Writes each text to its path, if there is one; why some could not be, for what was done on members is to be told
+    all the same."""
+    found: list[Problem] = []
+    for path, text in texts.items():
+        try:
+            if path:
+                write_file(path, text())
+        except FleetError as error:
+            found += error.problems
+    return tuple(found)
 
 
 def _waiting_code(report: Report) -> str:
