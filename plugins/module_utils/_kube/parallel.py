@@ -18,6 +18,11 @@ T = t.TypeVar("T")
 GRACE, LOOK = 1.5, 0.2
 
 
+def no_threads(why: RuntimeError) -> FleetError:
+    """The error ``no-workers``, to be raised: this machine starts no thread."""
+    return FleetError("no-workers", f"no thread can be started: {why}", "workers", "run again, where more may run")
+
+
 def in_parallel(
     work: t.Mapping[str, t.Callable[[], T]],
     threads: int = 16,
@@ -67,6 +72,9 @@ class WorkPool:
         ``timeout``; its thread is left to itself. Any other exception becomes FleetError ``member-fault``, with its
         type and its place in our code: what one member makes us fall over stops no other. An interrupt starts nothing
         new of this work and is raised at once.
+
+        Where the machine starts no thread more, those that run do the work. Without any, nothing of it is left to be
+        done later: FleetError ``no-workers`` is raised.
         """
         batch = _Batch(len(work))
         with self._changed:
@@ -78,14 +86,33 @@ class WorkPool:
                     self._ready.append((name, function, batch))
             starting = min(self._threads - self._running, len(self._ready))
             self._running += starting
-        for _thread in range(starting):
-            threading.Thread(target=self._work, daemon=True).start()
+        self._start(starting)
         self._wait(batch, deadline)
         if batch.ends:
             raise batch.ends[0]
         told = self._told()
         code, why = ("interrupted", told) if told else ("timeout", f"no answer within {deadline or 0:g} s")
         return {name: batch.done.get(name, FleetError(code, why, name)) for name in work}
+
+    def _start(self, threads: int) -> None:
+        for left in range(threads, 0, -1):
+            try:
+                threading.Thread(target=self._work, daemon=True).start()
+            except RuntimeError as error:
+                with self._changed:
+                    self._running -= left
+                    if not self._running:
+                        self._give_up(error)
+                return
+
+    def _give_up(self, why: RuntimeError) -> None:
+        """Ends whatever was asked for, by whomever, and is not done: nobody is there to do it."""
+        behind = (each for waiting in self._behind.values() for each in waiting)
+        for batch in (*(batch for _name, _function, batch in self._ready), *(batch for _function, batch in behind)):
+            batch.ends.append(no_threads(why))
+        self._ready.clear()
+        self._behind.clear()
+        self._changed.notify_all()
 
     def _work(self) -> None:
         while True:

@@ -10,6 +10,8 @@ import typing as t
 from dataclasses import dataclass
 from queue import SimpleQueue
 
+from ..._kube.parallel import no_threads
+
 # So many times the threads are the members that are asked for at once; two placements, however many they have.
 DEPTH, FEWEST = 4, 2
 
@@ -28,20 +30,28 @@ def abreast(
     """Runs the courses, each in a thread, until all have ended; gives the places of those that were not begun.
 
     With ``ordered`` a course begins when every earlier one that shares a member with it has ended. As many run at once
-    as give ``threads`` threads enough to do. Once ``stops``, or one of them raises, none begins any more; what was
-    raised first is raised again when the others have ended.
+    as give ``threads`` threads enough to do, or as the machine starts threads for: FleetError ``no-workers`` where it
+    starts none. Once ``stops``, or one of them raises, none begins any more; what was raised first is raised again when
+    the others have ended.
     """
     waiting = dict(enumerate(_masks(courses, ordered)))
     running: dict[int, int] = {}
+    begun: dict[int, threading.Thread] = {}
     ended: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
     raised: list[BaseException] = []
     while True:
         for place in _next(waiting, running, courses, threads) if not (raised or stops()) else ():
-            running[place] = waiting.pop(place)
-            threading.Thread(target=_run, args=(place, courses[place], ended), daemon=True).start()
+            thread = threading.Thread(target=_run, args=(place, courses[place], ended), daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as why:
+                raised += [] if running else [no_threads(why)]
+                break
+            running[place], begun[place] = waiting.pop(place), thread
         if not running:
             break
         place, error = ended.get()
+        begun.pop(place).join()  # until then the machine counts it
         del running[place]
         raised += [error] if error else []
     if raised:

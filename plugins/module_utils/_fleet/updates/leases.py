@@ -105,7 +105,10 @@ class UpgradeLeases:
         recent = {name for name, tried in self._tried.items() if not is_over(tried, AGAIN, now)}
         due = [name for name in members if name not in recent and self._is_due(name)]
         self._tried |= dict.fromkeys(due, now)
-        in_parallel({name: self._renewal(name) for name in due}, deadline=DEADLINE)
+        try:
+            in_parallel({name: self._renewal(name) for name in due}, deadline=DEADLINE)
+        except FleetError as error:
+            self.say(f"leases of members in flight are not renewed: {error}")
 
     def inherit(self, member: str) -> None:
         """Takes what an earlier conductor of the run may have left there. Where that cannot be had now, it is asked for

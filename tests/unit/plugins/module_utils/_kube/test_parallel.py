@@ -158,3 +158,38 @@ def test_what_was_asked_for_in_vain_holds_up_nobody_who_comes_later() -> None:
     assert pool.run({"c2": lambda: 2}) == {"c2": 2}
     never.set()
     assert pool.run({"c1": lambda: 1}) == {"c1": 1}
+
+
+@pytest.fixture
+def startable(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many threads this machine starts from now on."""
+    start, left = threading.Thread.start, [0]
+
+    def limited(thread: threading.Thread) -> None:
+        if not left[0]:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    return left
+
+
+def test_where_the_machine_starts_no_thread_more_those_that_run_do_the_work(startable: list[int]) -> None:
+    startable[0] = 1
+    pool = WorkPool(16)
+    assert pool.run({str(each): (lambda each=each: each) for each in range(5)}) == {
+        str(each): each for each in range(5)
+    }
+    startable[0] = 1
+    assert pool.run({"later": lambda: 1}) == {"later": 1}
+
+
+def test_without_any_thread_all_that_was_asked_for_is_refused_and_none_of_it_done_later(startable: list[int]) -> None:
+    pool, done = WorkPool(1), list[str]()
+    for _attempt in range(2):
+        with pytest.raises(FleetError) as refused:
+            pool.run({name: (lambda name=name: done.append(name)) for name in ("a", "b")})
+        assert refused.value.code == "no-workers"
+    startable[0] = 1
+    assert pool.run({"a": lambda: 1}) == {"a": 1} and done == []

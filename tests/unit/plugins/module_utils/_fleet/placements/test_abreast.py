@@ -8,8 +8,10 @@ from __future__ import annotations
 import random
 import threading
 import typing as t
+from contextlib import nullcontext
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.abreast import (
     PlacementWork,
     _next,
@@ -100,3 +102,22 @@ def test_what_is_raised_comes_out_when_the_others_have_ended() -> None:
 def test_nothing_to_do() -> None:
     none: t.Sequence[PlacementWork] = ()
     assert abreast(none, threads=16) == []
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_with_fewer_threads_they_go_one_after_another_and_without_any_none_does(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    start, started, done = threading.Thread.start, list[threading.Thread](), list[int]()
+
+    def limited(thread: threading.Thread) -> None:
+        if sum(each.is_alive() for each in started) >= threads:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    courses = [PlacementWork([f"m{place}"], lambda place=place: done.append(place)) for place in range(3)]
+    with nullcontext() if threads else pytest.raises(FleetError, match="no-workers"):
+        assert abreast(courses, threads=16) == []
+    assert done == list(range(3 * threads))

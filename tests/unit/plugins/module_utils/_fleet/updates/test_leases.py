@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 import typing as t
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -170,6 +171,20 @@ def test_a_clock_that_is_set_back_delays_no_renewal(member: Member) -> None:
     member.error = None
     found.renew(["east"], NOW - timedelta(hours=1))
     assert not member.kept[0].due
+
+
+def test_a_machine_that_starts_no_thread_more_is_told_of(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    said: list[str] = []
+    found = leases(member, said)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    found.renew(["east"], NOW)
+    assert len(said) == 1 and "no-workers" in said[0]
+    monkeypatch.undo()
+    found.renew(["east"], NOW + timedelta(seconds=60))
+    assert member.asked and len(said) == 1
 
 
 def test_one_that_left_in_flight_keeps_its_lease_until_that_is_over(member: Member) -> None:
