@@ -96,7 +96,7 @@ def test_a_deletion_that_no_preview_has_shown_ends_the_engine(asked, tmp_path):
     ended = "trap 'exit 0' INT; while :; do sleep 0.05; done"
     (tmp_path / "engine" / "up").write_text(f'echo \'{event}\' > "$2"; {ended}; echo > "$here/went-on"')
     with pytest.raises(FleetError) as refused:
-        asked(known=True)
+        asked(known=True, timeout=60)
     assert refused.value.code == "deletions" and "theirs (a:b:C)" in refused.value.message
     assert not (tmp_path / "engine" / "went-on").exists()
 
