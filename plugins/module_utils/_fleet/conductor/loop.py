@@ -196,9 +196,11 @@ class Conductor(t.Generic[S, X, A]):
         self._clock = clock
         self._telling = telling
         self._limits = limits
-        self._began = self._loaded = self._renewed = self._busy = clock()
+        self._read = self._loaded = self._renewed = clock()
+        # How long it has been running by now, and had been when it was busy last, and when records failed first.
+        self._ran = self._busy = timedelta(0)
+        self._failing_since: timedelta | None = None
         self._begun: set[str] = set()
-        self._failing_since: datetime | None = None
         self._changed = False
         self._told = False
         self._wait_failed = False
@@ -214,7 +216,7 @@ class Conductor(t.Generic[S, X, A]):
     def step(self) -> Ending[S] | None:
         """One turn: what has happened is recorded, and what may begin begins. The ending, or None while it goes on.
         FleetError as of ``conduct``."""
-        now = self._clock()
+        now = self._now()
         if not self._told:
             self._telling.begin(self.journal.state, now)
             self._told = True
@@ -239,7 +241,7 @@ class Conductor(t.Generic[S, X, A]):
             self._wait_failed = False
         except FleetError as error:
             self._wait_failed = True
-            self._tolerate_outage(error, self._clock())
+            self._tolerate_outage(error, self._now())
             wait_unless(self._limits.interrupted, POLL)
 
     def through(self, step: t.Callable[[bool], T]) -> T:
@@ -252,9 +254,16 @@ class Conductor(t.Generic[S, X, A]):
             except FleetError as error:
                 if self._limits.interrupted():
                     raise
-                self._tolerate_outage(error, self._clock())
+                self._tolerate_outage(error, self._now())
                 wait_unless(self._limits.interrupted, POLL)
                 again = True
+
+    def _now(self) -> datetime:
+        """The time by the clock. What has gone by since it was read last is counted, unless it was set back."""
+        now = self._clock()
+        self._ran += max(now - self._read, timedelta(0))
+        self._read = now
+        return now
 
     def _flush(self, now: datetime) -> None:
         """What has ended is recorded, if the records answer; else the next conductor looks for it."""
@@ -271,8 +280,7 @@ class Conductor(t.Generic[S, X, A]):
         if is_over(self._loaded, RELOAD, now):
             self.journal.load()
             self._loaded = now
-        out_of_time = self._limits.time_limit is not None and now >= self._began + self._limits.time_limit
-        if out_of_time:
+        if self._limits.time_limit is not None and self._ran >= self._limits.time_limit:
             return self._ending("time-limit", now) if self._store(self.journal.state) else None
         decision = self._decide(now)
         if not self._store(decision.state):
@@ -338,16 +346,16 @@ class Conductor(t.Generic[S, X, A]):
         if error.code not in PASSING:
             raise error
         if self._failing_since is None:
-            self._failing_since = now
+            self._failing_since = self._ran
             self._telling.say(f"the records cannot be reached, trying again: {error.message}")
-        if now >= self._failing_since + timedelta(seconds=LEASE_SECONDS):
+        if self._ran >= self._failing_since + timedelta(seconds=LEASE_SECONDS):
             raise error
         self._loaded = now - RELOAD
 
     def _at_rest(self, decision: Decision[S, A], now: datetime) -> Ending[S] | None:
         """The ending, if nothing is in flight and nothing will be soon."""
         if self._steering.acts_in_flight(decision.state):
-            self._busy = now
+            self._busy = self._ran
             return None
         if self._steering.settled(decision.state):
             return self._ending("settled", now)
@@ -355,7 +363,7 @@ class Conductor(t.Generic[S, X, A]):
         if wake is not None and wake - now <= self._limits.max_idle:
             self._telling.waiting(decision.state, wake, now)
             return None
-        if wake is None and look is None or now >= self._busy + self._limits.max_idle:
+        if wake is None and look is None or self._ran >= self._busy + self._limits.max_idle:
             return self._ending("waiting", now, wake or look)
         if wake is not None and look is None:
             return self._ending("waiting", now, wake)

@@ -34,6 +34,7 @@ from ..._core.rollout.rolling.waiting import (
     NOT_READY,
     BindingWait,
 )
+from ..._core.values.clock_skew import is_over
 from ..._core.values.listed import listed
 from ..._store.records import Lease
 from ..conductor.interrupts import wait_unless
@@ -116,8 +117,8 @@ class RolloutSteering:
         self._retries: set[str] = set()
         self._looks: set[str] = set()
         self._news: list[_News] = []
-        self._now = self._last_all = self._last_try = self._called_at = now
-        self._next_call = now + TRY_AGAIN
+        self._now = self._last_all = self._last_try = self._called_at = self._answered_at = now
+        self._call_after = TRY_AGAIN
         self._look_at: datetime | None = None
         self._waves = 0
         # Told already, and not begun since the records could not be reached.
@@ -231,20 +232,20 @@ class RolloutSteering:
         if not self._waits_for_members(state):
             self._look_at = None
             return
-        if self._look_at is not None and now < self._look_at:
+        if self._look_at is not None and not is_over(self._look_at - LOOK_AGAIN, LOOK_AGAIN, now):
             return
         self._look_at = now + LOOK_AGAIN
         late = {each.cluster for each in self.waits if each.reason in (NOT_READY, FAILED)}
-        if now >= self._last_all + LOOK_AT_ALL:
+        if is_over(self._last_all, LOOK_AT_ALL, now):
             self._last_all = now
             late |= {each.cluster for each in state.bindings if each.state == BOUND}
         failed = {name for name in late if self._failed(name)}
-        if now >= self._last_try + TRY_AGAIN:
+        if is_over(self._last_try, TRY_AGAIN, now):
             self._last_try = now
             wanted = {each.cluster for each in state.bindings if self._holds_wanted(each)}
             self._retries |= (failed & wanted) - self._queue.keys()
         self._looks |= late - failed - self._queue.keys() - self._out_of_reach.keys()
-        if now >= self._next_call:
+        if is_over(self._answered_at, self._call_after, now):
             self._called_at = now
             self._looks |= self._awaited_silent(state)
 
@@ -326,7 +327,7 @@ class RolloutSteering:
         """Keeps what a cluster tells that did not answer before. One that does now is in reach again, and brought up to
         date if it is meant to hold what is wanted; one that does not is looked at again later, counted from here."""
         name = outcome.cluster
-        self._next_call = now + max(TRY_AGAIN, (now - self._called_at) * CALL_SHARE)
+        self._answered_at, self._call_after = now, max(TRY_AGAIN, (now - self._called_at) * CALL_SHARE)
         if outcome.error is not None and outcome.error.code in STOPS:
             return
         self.outcomes[name] = outcome

@@ -20,6 +20,7 @@ from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide,
 from ...._core.rollout.staged.digest import staged_digest
 from ...._core.rollout.staged.world import ObservedState, RequestApproval
 from ...._core.schema.meta import find_condition
+from ...._core.values import clock_skew
 from ...._core.values.approved_digest import refuse_another
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
@@ -286,12 +287,12 @@ class _Conducted:
         """What the run is decided on now. Labels of clusters and answers to requests are read anew now and then,
         answers at once where one was due. A request that counts for nothing is deleted, and that is told."""
         records, ground = self.session.records, self.laid.ground
-        if self._looked is None or now >= self._looked + RELOAD:
+        if self._looked is None or clock_skew.is_over(self._looked, RELOAD, now):
             self._looked = now
             digest = self._digest(state.run)
             judge = judge_of(self.session, state.run, digest, self.wish.terms)
             self._requests = seen_requests(records, state.run, digest, judge, self._refused, write=True)
-            if now >= self._members_read + MEMBERS_AGAIN:
+            if clock_skew.is_over(self._members_read, MEMBERS_AGAIN, now):
                 self._members_read = now
                 members = ground.roll.of(records, {each.cluster for each in bindings})
                 self.laid = replace(self.laid, ground=replace(ground, members=members))

@@ -32,6 +32,7 @@ from ...._core.rollout.staged.world import (
     ObservedState,
     RequestApproval,
 )
+from ...._core.values.clock_skew import is_over
 from ...._store.records import Lease
 from ...conductor.interrupts import wait_unless
 from ...conductor.journal import Change
@@ -217,10 +218,10 @@ class StagedSteering:
         if not waited:
             self._look_at = None
             return
-        if self._look_at is not None and now < self._look_at:
+        if self._look_at is not None and not is_over(self._look_at - LOOK_AGAIN, LOOK_AGAIN, now):
             return
         first, self._look_at = self._look_at is None, now + LOOK_AGAIN
-        if now >= self._last_try + TRY_AGAIN:
+        if is_over(self._last_try, TRY_AGAIN, now):
             self._last_try = now
             failed = {name for name in waited if self._failed(name)}
             self._queue |= {name: REMOVE if waited[name] == DELETE_STAGE else WRITE for name in failed}

@@ -6,9 +6,15 @@
 from __future__ import annotations
 
 import re
+import typing as t
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.machine import Decision
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import loop
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import Conductor, RunLimits
 from ansible_collections.gitops.fleet.tests.arrows import imports
 
 ROOT = Path(__file__).resolve().parents[6]
@@ -40,3 +46,72 @@ def test_it_says_nothing_of_members():
 def test_the_loop_knows_no_drivers_either():
     text = Path(loop.__file__).read_text(encoding="utf-8")
     assert not any(word in text for word in ("driver", "member", "stage", "gate", "node", "placement"))
+
+
+NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+class Waiting:
+    """A machine that waits for what is looked at every now and then; with ``busy`` something is in flight."""
+
+    def __init__(self, busy: bool) -> None:
+        self._flying = ("act",) if busy else ()
+
+    def __getattr__(self, _name: str) -> t.Any:
+        return lambda *_arguments: None
+
+    def decide(self, *_arguments: t.Any) -> Decision[int, t.Any]:
+        return Decision(state=0)
+
+    def acts_in_flight(self, _state: int) -> tuple[t.Any, ...]:
+        return tuple(SimpleNamespace(operation=each) for each in self._flying)
+
+    def record(self, *_arguments: t.Any) -> tuple[t.Any, ...]:
+        return ()
+
+    def next_look(self) -> datetime:
+        return NOW + timedelta(seconds=2)
+
+
+class Stored:
+    """The state of that machine; ``fails`` is what the records say instead of keeping it."""
+
+    state, lease = 0, None
+    fails: FleetError | None = None
+
+    def __getattr__(self, _name: str) -> t.Any:
+        return lambda *_arguments: None
+
+    def store(self, _state: int, _in_flight: bool) -> bool:
+        if self.fails:
+            raise self.fails
+        return True
+
+
+def minutes(busy: bool = False, fails: FleetError | None = None) -> tuple[int, str]:
+    """After how many minutes of turns it ends, and why, with a clock that is set back an hour after the first."""
+    now, journal = [NOW], Stored()
+    limits = RunLimits(holder="me", max_idle=timedelta(minutes=2), time_limit=timedelta(minutes=10))
+    silent: t.Any = SimpleNamespace(**dict.fromkeys(("say", "begin", "stored", "waiting", "end"), lambda *_said: None))
+    steering = t.cast(t.Any, Waiting(busy))
+    conductor: Conductor[int, t.Any, t.Any] = Conductor(
+        t.cast(t.Any, journal), steering, lambda: now[0], silent, limits
+    )
+    assert conductor.step() is None
+    journal.fails = fails
+    now[0] -= timedelta(hours=1)
+    for passed in range(60):
+        try:
+            ending = conductor.step()
+        except FleetError as error:
+            return passed, error.code
+        if ending is not None:
+            return passed, ending.why
+        now[0] += timedelta(minutes=1)
+    return 60, ""
+
+
+def test_a_clock_that_is_set_back_lengthens_no_limit() -> None:
+    assert minutes() == (2, "waiting")
+    assert minutes(busy=True) == (10, "time-limit")
+    assert minutes(fails=FleetError("unreachable", "no route", "hub")) == (1, "unreachable")
