@@ -22,6 +22,8 @@ from ..._core.rollout.conditions import FALSE, set_condition
 from ..._core.rollout.content import RolloutBinding
 from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
 from ..._core.rollout.rolling.decide import RolloutState
+from ..._core.schema.meta import Condition
+from ..._core.values.clock_skew import CLOCK_SKEW
 
 # What a binding becomes; None where it goes.
 BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa: UP045  # pylint, see rollout.py
@@ -60,14 +62,22 @@ def after_write(
 
 def after_look(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome, now: datetime) -> RolloutBinding:
     """The binding with what was seen of the content that its cluster holds. A look that failed tells nothing new, but
-    of a cluster of which nothing was known."""
+    of a cluster of which nothing was known. A period that was to begin later than clocks may differ begins now."""
     binding = each.binding
     known = any(one.type in (APPLIED, AVAILABLE, DIFF_REPORTED) for one in binding.status.conditions)
     if outcome.error and known:
         return each
     refused = outcome.failures if holds_wanted(plan, each) else ()
     status = binding_status(plan, each, replace(outcome, failures=refused, done=True), now, anew=False)
-    return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=status.conditions)))
+    conditions = tuple(
+        replace(one, last_transition_time=now) if one.type in (APPLIED, AVAILABLE) and _is_ahead(one, now) else one
+        for one in status.conditions
+    )
+    return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
+
+
+def _is_ahead(one: Condition, now: datetime) -> bool:
+    return one.last_transition_time is not None and one.last_transition_time - now > CLOCK_SKEW
 
 
 def marked(each: RolloutBinding, before: str) -> RolloutBinding:
