@@ -99,6 +99,10 @@ class Journal(t.Generic[S]):
         return True
 
     def _is_another(self, document: Record) -> bool:
-        """Whether it was made after the one that is known was deleted."""
         known = self._document or document
-        return bool(known["metadata"].get("uid") != document["metadata"].get("uid"))
+        return is_another(document, known["metadata"].get("uid", ""))
+
+
+def is_another(document: Record, uid: str) -> bool:
+    """Whether it was made after the one with this uid was deleted; no other is known where that is empty."""
+    return bool(uid) and document["metadata"].get("uid") != uid

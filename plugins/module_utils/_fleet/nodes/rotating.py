@@ -132,7 +132,7 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
                 holder=session.holder, time_limit=wish.time_limit, max_idle=wish.max_idle, interrupted=told
             )
             heard = replace(session, say=folding(session.say, f"{name}:"))
-            ending, steering = carried(heard, asked.ground, members, clients, wish, limits)
+            ending, steering = carried(heard, asked.ground, members, clients, wish, limits, asked.uid)
     return RotationReport(
         rotation=steering.book.rotation,
         state=ending.state,
@@ -165,8 +165,10 @@ def carried(
     clients: Clients,
     wish: RotationWish,
     limits: RunLimits,
+    uid: str = "",
 ) -> tuple[Ending[RotationState], RotationSteering]:
-    """Conducts a rotation that is recorded. FleetError as of ``conductor.loop.conduct``."""
+    """Conducts a rotation that is recorded, by this ``uid`` if it is known. FleetError as of
+    ``conductor.loop.conduct``."""
     name = ground.rotation.name
     lease = f"rotation/{name}"
 
@@ -176,7 +178,7 @@ def carried(
             return read_members(wanted, clients, wish.reading, now)
 
     workers = NodeWorkers(MemberHolds(clients, lease), session.clock, session.say)
-    book, replacer = RotationBook(name), NodeReplacer(rotation=ground.rotation, wish=wish.replacement)
+    book, replacer = RotationBook(name, uid), NodeReplacer(rotation=ground.rotation, wish=wish.replacement)
     others = OtherRotations(session.records, name, limits.holder)
     steering = RotationSteering(book, ground, look, workers, replacer, others, wish.interval)
     telling = RotationTelling(name, session.say, partial(session.journal, KIND, name), lambda: steering.waits)
@@ -195,6 +197,11 @@ class _AskedRotation:
     before: NodeRotation
     document: Record | None
     given: NodeManifests
+
+    @property
+    def uid(self) -> str:
+        """Of the record; empty without one."""
+        return str(self.document["metadata"].get("uid", "")) if self.document else ""
 
     @cached_property
     def state(self) -> RotationState:

@@ -17,6 +17,7 @@ from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationSt
 from ..._core.schema.codec import decode, encode
 from ..._core.schema.record_size import LIMIT, size_of
 from ..._store.records import Record, Records, replaced
+from ..conductor.journal import is_another
 from ..recorded import DAMAGED, recorded
 from .sources import KIND
 
@@ -28,16 +29,19 @@ _ATTEMPTS = 10
 
 
 class RotationBook:
-    """How a rotation stands in the records while it is conducted; ``rotation`` is the one read or written last."""
+    """How a rotation stands in the records while it is conducted; ``rotation`` is the one read or written last, ``uid``
+    that of the one that is meant, empty for whichever has the name."""
 
     kind = KIND
     rotation: NodeRotation
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, uid: str = "") -> None:
+        self.name, self._uid = name, uid
 
     def read(self, document: Record) -> RotationState:
-        """The state in the document, whose rotation is remembered. FleetError ``record-damaged``."""
+        """The state in the document, whose rotation is remembered. FleetError ``record-damaged``, and of ``gone``."""
+        if is_another(document, self._uid):
+            raise self.gone()
         self.rotation = recorded(NodeRotation, document)
         return rotation_state(self.rotation)
 

@@ -15,6 +15,7 @@ from ..._core.updates.record.trimming import trimmed
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._store.records import Record, Records
+from ..conductor.journal import is_another
 from ..recorded import recorded
 from .claims import KIND
 
@@ -22,17 +23,20 @@ from .claims import KIND
 class RunBook:
     """How a run stands in the records while it is conducted.
 
-    ``run`` is there once it was read: the one that was read or written last.
+    ``run`` is there once it was read: the one that was read or written last. ``uid`` is that of the run that is meant;
+    empty: whichever has the name.
     """
 
     kind = KIND
     run: UpdateRun
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, uid: str = "") -> None:
+        self.name, self._uid = name, uid
 
     def read(self, document: Record) -> RunState:
-        """The state in the document, whose run is remembered. FleetError as of ``proven``."""
+        """The state in the document, whose run is remembered. FleetError as of ``proven``, and of ``gone``."""
+        if is_another(document, self._uid):
+            raise self.gone()
         self.run = proven(document)
         return run_of(self.run)
 

@@ -122,9 +122,10 @@ def conduct_run(
     ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be. ``telling``
     is what tells of it, where that is more than ``progress``.
 
-    FleetError ``run-deleted``, and those of ``conduct``.
+    FleetError ``run-deleted``, also where another than that of ``progress`` has its name by now, and those of
+    ``conduct``.
     """
-    book, records = RunBook(name), session.records
+    book, records = RunBook(name, progress.run.metadata.uid), session.records
     gates = GateKeeper(records, rules.since, rules.terms, progress.warned)
     steering = UpdateSteering(book, sight, works, gates, progress, here, TakingTurns(limits.max_idle))
     told = limits.interrupted

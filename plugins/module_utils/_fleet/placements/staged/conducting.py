@@ -167,11 +167,8 @@ def _held(session: Session, run: ClusterStagedUpdateRun, keeper: Keeper) -> Held
     """The journal of this very run, under the lease of its placement. FleetError ``lease-held``; ``run-deleted``, also
     where another has its name by now."""
     lease = keeper.take(f"placement/{run.placement_key}")
-    book = StagedBook(str(run.key), lease.epoch)
-    journal = HeldJournal(session.records, book, lease, keeper.check_leases)
-    if journal.state.run.metadata.uid != run.metadata.uid:
-        raise book.gone()
-    return journal
+    book = StagedBook(str(run.key), lease.epoch, run.metadata.uid)
+    return HeldJournal(session.records, book, lease, keeper.check_leases)
 
 
 def _laid_out(

@@ -136,3 +136,13 @@ def test_a_conductor_leaves_a_rotation_that_was_made_again_under_its_name(record
     with pytest.raises(FleetError) as error:
         journal.load()
     assert error.value.code == "rotation-deleted"
+
+
+def test_nor_begins_it_with_one_that_was_made_again_before_it_held_the_lease(records: SqliteRecords) -> None:
+    record_begun(records, BLUE, state("m1/first"), "one", None)
+    meant = rotation_document(records, "blue")["metadata"]["uid"]
+    delete_rotation(records, "blue", force=True, write=True)
+    record_begun(records, OTHER, state("m1/second"), "two", None)
+    with pytest.raises(FleetError) as error:
+        Journal(records, RotationBook("blue", meant), records.acquire("rotation/blue", "me", 60))
+    assert error.value.code == "rotation-deleted"

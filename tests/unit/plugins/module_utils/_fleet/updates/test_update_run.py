@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Journal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run, retried
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import RunBook
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
     UpdateManifests,
     update_manifests,
@@ -141,6 +143,17 @@ def test_a_restart_is_of_a_run_that_was_started_alone(records: Records) -> None:
     assert not restarted(session, run, write=True).changed, "it is on its way"
     again = restarted(session, stopped(session, "r", write=True).run, write=True)
     assert again.changed and not again.run.status.stop_requested
+
+
+def test_a_run_that_was_made_again_before_the_lease_was_taken_is_another(records: Records) -> None:
+    """What was prepared for the first is not carried out on the second."""
+    meant = define_run(records, "cp", given(control_planes("cp")), write=True).run.metadata.uid
+    absent(session(records), "cp", force=False, write=True)
+    define_run(records, "cp", given(control_planes("cp")), write=True)
+    lease = records.acquire("run/cp", "me", 60)
+    with pytest.raises(FleetError) as refused:
+        Journal(records, RunBook("cp", meant), lease)
+    assert refused.value.code == "run-deleted" and Journal(records, RunBook("cp"), lease).state.name == "cp"
 
 
 def test_a_retry_of_an_earlier_run_of_the_name_is_no_retry_of_this_one(tmp_path: Path) -> None:
