@@ -109,7 +109,7 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
             shared = seen.owner == worker.owner and bool(seen.holder)
             if not shared:
                 _refuse_if_held(client, f"{namespace}/{name}", seen, now)
-            workers = {**seen.workers, **mine} if shared else mine
+            workers = {**seen.workers, **mine} if shared and _is_alive(seen, now) else mine
             longest = _longest(workers, seen.seconds)
             new = _document(namespace, name, worker, workers, longest, seen.epoch + (not shared))
             since = seen.since if shared and seen.since else now
@@ -212,9 +212,9 @@ def _seen(current: Document) -> _Seen:
 def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -> None:
     if not seen.holder or seen.renewed is None:
         return
-    left = timedelta(seconds=seen.seconds) + SKEW - (now - seen.renewed)
-    if left < timedelta(0):
+    if not _is_alive(seen, now):
         return
+    left = timedelta(seconds=seen.seconds) + SKEW - (now - seen.renewed)
     since = f" since {span_words(now - seen.since)}" if seen.since else ""
     holder = client.hide(seen.holder)
     message = (
@@ -223,6 +223,11 @@ def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -
     )
     hint = f"wait for it, or end it; the Lease {name} on the cluster says so, and becomes free if its holder died"
     raise OthersHold(message, client.server_name, hint, holder=holder, since=seen.since, seconds=seen.seconds)
+
+
+def _is_alive(seen: _Seen, now: datetime) -> bool:
+    """Whether it was renewed in time: whoever worked under one that was not has lost it."""
+    return seen.renewed is not None and now - seen.renewed <= timedelta(seconds=seen.seconds) + SKEW
 
 
 def _is_ours(seen: _Seen, lease: SharedLease) -> bool:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import typing as t
+from datetime import UTC, datetime
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from playing import Played, Player
 
 YESTERDAY = json.dumps({"fleet": {"outcome": "done", "code": "", "resume_at": ""}, "tasks": []})
@@ -48,9 +51,17 @@ def test_a_tick_with_nothing_to_do_is_done_and_makes_the_folder_of_its_file(play
     assert told["fleet"] == {"outcome": "done", "code": "", "resume_at": ""}
 
 
-@pytest.mark.parametrize("name", ["plan.json", "."])
+@pytest.mark.parametrize("name", ["plan.json", ".", "history.db", "told.txt"])
 def test_what_is_no_result_is_left_there_and_nothing_is_done(play: Player, name: str):
-    (play.folder / "plan.json").write_text('{"digest": "x"}')
+    """In records there are outcomes, too: the history has one in each entry."""
+    (play.folder / "plan.json").write_text('{"digest": "x", "about": {"outcome": "done"}}')
+    (play.folder / "told.txt").write_text(f"once more\n{YESTERDAY}")
+    records = SqliteRecords(play.folder / "history.db", lambda: datetime.now(UTC))
+    said = json.dumps({"fleet": {"code": "", "outcome": "done"}})
+    metadata = {"name": "one", "annotations": {"said": said}}
+    records.create({"apiVersion": FLEET_API, "kind": "AuditEntry", "metadata": metadata, "spec": {"outcome": "done"}})
+    records.close()
+    before = {each: each.read_bytes() for each in play.folder.iterdir() if each.is_file()}
     refused = tick(play, read_members=False, result_file=str(play.folder / name))
     assert refused.code == 2 and "unwritable-file" in refused.output and "no profile" not in refused.output
-    assert (play.folder / "plan.json").read_text() == '{"digest": "x"}'
+    assert {each: each.read_bytes() for each in before} == before

@@ -97,7 +97,7 @@ class WantedPlacement:
     ``prune_kinds`` are kinds that are deleted although they may hold more than ours. ``respecified`` says that another
     spec is recorded. ``overrides`` are those attached to the placement, in their order; what they make is sealed by
     ``sealing``, as the objects are. ``rolled_back`` says that the objects are those of an earlier snapshot.
-    ``empty_first`` as of ``PlacementPlan``.
+    ``empty_first`` as of ``PlacementPlan``. ``kinds`` are scopes that are sure besides those that its objects define.
     """
 
     placement: ClusterResourcePlacement
@@ -111,11 +111,12 @@ class WantedPlacement:
     overrides: tuple[Override, ...] = ()
     sealing: Sealing = Sealing()
     empty_first: bool = False
+    kinds: Scopes = field(default_factory=dict)
 
     @cached_property
     def scopes(self) -> Scopes:
-        """What is surely known of kinds: those of Kubernetes, and those that its objects define."""
-        return sure_scopes(each.manifest for each in self.objects)
+        """What is surely known of kinds: those of Kubernetes, of its objects, and ``kinds``."""
+        return {**self.kinds, **sure_scopes(each.manifest for each in self.objects)}
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 
-from ..objects.identity import NAMESPACE, Manifest, ObjectId, ObjectKey
+from ..objects.identity import Manifest, ObjectId, ObjectKey
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.rollout_strategy import ApplyStrategy
+from ..objects.selectable import OUR_NAMESPACES
 from ..resources.applyset import (
     MANAGER,
     PART_OF_LABEL,
@@ -107,9 +108,10 @@ def stays(each: ObjectId, prune_kinds: t.Container[str], abandon: bool) -> bool:
 
 
 def _in_our_namespace(each: ObjectId) -> bool:
-    """A hub that is a member too keeps its records there, and every member our parents and leases: nothing is placed
-    there, and what an earlier release did place is never deleted."""
-    return NAMESPACE in (each.namespace, each.name if (each.group, each.kind) == ("", "Namespace") else "")
+    """A hub that is a member too keeps its records and the Jobs of upgrades there, and every member our parents and
+    leases: nothing is placed there, and what an earlier release did place is never deleted."""
+    namespace = each.name if (each.group, each.kind) == ("", "Namespace") else each.namespace
+    return namespace in OUR_NAMESPACES
 
 
 def abandons(placement: ClusterResourcePlacement, deleting: bool) -> bool:

@@ -7,7 +7,7 @@ no namespace, whatever its manifest says."""
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..errors import FleetError, Problem
 from ..objects.identity import (
@@ -28,6 +28,7 @@ class Catalog:
     """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace) in the same order; ``scopes`` as
     of ``scopes.known_scopes``. ``repeated`` stand there more than once. ``services`` are namespace and name of each,
     ``terminating`` the names of Namespaces that are being deleted. ``problems`` are those of manifests without a name.
+    ``sure`` are scopes that nobody has guessed, as of ``scopes.sure_scopes``.
     """
 
     manifests: t.Mapping[ObjectId, Manifest]
@@ -38,9 +39,10 @@ class Catalog:
     within: t.Mapping[str, t.Sequence[ObjectId]]
     services: frozenset[tuple[str, str]]
     terminating: frozenset[str]
+    sure: Scopes = field(default_factory=dict)
 
 
-def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes) -> Catalog:
+def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | None = None) -> Catalog:
     """The catalog of all ``objects``; manifests that describe no object are in its problems."""
     manifests: dict[ObjectId, Manifest] = {}
     of_kind: dict[VersionKind, list[ObjectId]] = {}
@@ -72,6 +74,7 @@ def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes) -> Catalog:
         terminating=frozenset(
             each.name for each, one in manifests.items() if is_namespace(each) and is_being_deleted(one)
         ),
+        sure=sure or {},
     )
 
 

@@ -107,11 +107,10 @@ def _beside(names: t.Collection[str], limits: t.Iterable[FleetLimit]) -> tuple[s
 def _of(
     names: t.Collection[str], answers: tuple[PoolAnswer, ...], snapshot: NodesSnapshot
 ) -> tuple[tuple[PoolAnswer, ...], NodesSnapshot]:
-    """What is told of these members alone."""
+    """What is told of these members alone, but that others could not be read: what is disrupted there is not known."""
     only = replace(
         snapshot,
         members=tuple(each for each in snapshot.members if each.name in names),
-        failed={name: each for name, each in snapshot.failed.items() if name in names},
         documents={name: each for name, each in snapshot.documents.items() if name in names},
     )
     return tuple(each for each in answers if each.pool.member in names), only

@@ -232,9 +232,14 @@ class _Emptying:
         for each in sorted(found.removals, key=lambda one: one.action != DELETE):
             if each.action == DELETE:
                 self._delete(client, by_key[each.pod], uids[each.pod], each.grace_seconds)
-            elif each.action == EVICT and now >= self._again.get(each.pod, now):
+            elif each.action == EVICT and self._may_ask(each.pod, now):
                 self._evict(client, by_key[each.pod], uids[each.pod], now)
         return found
+
+    def _may_ask(self, pod: str, now: datetime) -> bool:
+        """Whether the time is over that was to be waited; also where it ends later than it can, by a clock set back."""
+        left = self._again.get(pod, now) - now
+        return not timedelta(0) < left <= timedelta(seconds=LONGEST_WAIT)
 
     def _look_again(self, pods: t.Iterable[Pod], now: datetime) -> None:
         """No pod comes to the node any more: what is on it now is what is disrupted."""

@@ -23,6 +23,7 @@ from ..._core.disruption.rotation.state import RETURNING, RotationState, limit_e
 from ..._core.disruption.rotation.wake import shut
 from ..._core.errors import FleetError
 from ..._core.machine import Blocker, Decision, HeldBack
+from ..._core.values.clock_skew import is_over
 from ..._store.records import Lease
 from ..conductor.journal import Change
 from ..recorded import DAMAGED
@@ -101,7 +102,7 @@ class RotationSteering:
 
     def see(self, state: RotationState, now: datetime) -> RotationInput:
         """Members as they were read last: all of them anew after ``interval``, else those where work has ended."""
-        self._fresh = self._looked is None or now >= self._looked + self._interval
+        self._fresh = self._looked is None or is_over(self._looked, self._interval, now)
         if self._fresh:
             self._read(now)
         elif self._ended:
@@ -191,7 +192,7 @@ class RotationSteering:
         self._workers.holds.keep()
         for act in machine.acts_in_flight(state):
             stuck = self._stuck.get(act.operation)
-            if stuck is not None and now >= stuck.at + RELEASE_AGAIN:
+            if stuck is not None and is_over(stuck.at, RELEASE_AGAIN, now):
                 self._stuck[act.operation] = replace(stuck, at=now)
                 self.carry_out(act, state, resumed=True)
 

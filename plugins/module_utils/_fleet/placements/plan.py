@@ -288,6 +288,7 @@ def _wanted(
         older_source=_older(name, record, request),
         prune_kinds=request.prune_kinds,
         empty_first=request.evacuation.empty_first,
+        kinds=request.resources.sure if request.resources else {},
         respecified=old is not None and old.spec != sourced.placement.spec,
     )
 
@@ -317,6 +318,7 @@ def _rolled_back(
         findings=(*sourced.findings, *_limits(sourced.placement, hub, request)),
         prune_kinds=request.prune_kinds,
         empty_first=request.evacuation.empty_first,
+        kinds=request.resources.sure if request.resources else {},
         rolled_back=earlier.of,
     )
 

@@ -157,7 +157,7 @@ class MemberMonitor:
     def renew(self, now: datetime) -> None:
         """Keeps the leases of claimed members. A lost one does no harm: the mark on the member stands."""
         for member, (operation, lease) in list(self._claims.items()):
-            if now >= lease.renewed + RENEW_AFTER:
+            if is_over(lease.renewed, RENEW_AFTER, now):
                 try:
                     self._claims[member] = (operation, self.records.renew(lease))
                 except FleetError as error:

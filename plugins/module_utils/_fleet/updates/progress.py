@@ -19,6 +19,7 @@ from ..._core.updates.run import (
     StageRow,
 )
 from ..._core.updates.status import RunStatus, derive
+from ..._core.values.clock_skew import is_over
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
     COMPLETED,
@@ -102,7 +103,7 @@ class RunProgress:
 
     def waiting(self, run: RunState, until: datetime | None, now: datetime) -> None:
         """Tells people, at most once a minute, that it still waits."""
-        if self._reminded is None or now >= self._reminded + REMIND:
+        if self._reminded is None or is_over(self._reminded, REMIND, now):
             self._reminded = now
             till = f" until {write_time(until)}" if until else ""
             self.say(f"  still waiting{till}: {self._status.message or self._status.state}; {counted(run)}")

@@ -82,7 +82,10 @@ def _check_scope(manifest: Manifest, namespace: str, clusterwide: bool, scopes: 
     namespaced = bool(given) or scopes.get(group_kind, False)
     where = f"{path}.metadata.namespace"
     if clusterwide:
-        if namespaced:
+        if given and scopes.get(group_kind) is False:
+            message = f"{group_kind[1]} is cluster-scoped, and names a namespace"
+            yield Found("enveloped-scope", where, message, "leave metadata.namespace out")
+        elif namespaced:
             message = f"{group_kind[1] or 'it'} lives in a namespace, and this envelope is for cluster-scoped objects"
             yield Found("enveloped-scope", where, message, "put it into a ResourceEnvelope in its namespace")
         elif group_kind == ("", "Namespace") and is_reserved_namespace(str(metadata_of(manifest).get("name", ""))):

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from ...errors import Problem
 from ...objects.staged.update_run import ClusterUpdatingStatus, StageUpdatingStatus
 from ...schema.meta import find_condition
+from ...values.clock_skew import CLOCK_SKEW
 from ...windows.clocks import shifted
 from ..conditions import FALSE, TRUE, status_is
 from ..content import RolloutBinding
@@ -139,7 +140,7 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
     Upstream keeps such a cluster's place until the next look, and never marks it started if it has failed.
     """
     scene = flight.scene
-    last = None if scene.upstream else _begun_at(held)
+    last = None if scene.upstream else _begun_at(held, scene.now)
     at = scene.now if last is None else max(scene.now, shifted(last, timedelta(seconds=1)))
     started = Marks(scene.generation, at).on_cluster(cluster, STARTED, CLUSTER_STARTED)
     if not _is_given(scene, cluster, held):
@@ -180,7 +181,7 @@ def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) 
     if flight.scene.upstream or _is_given(flight.scene, cluster, held):
         return False
     recorded = find_condition(cluster.conditions, STARTED)
-    since, last = recorded.last_transition_time if recorded else None, _begun_at(held)
+    since, last = recorded.last_transition_time if recorded else None, _begun_at(held, flight.scene.now)
     return since is not None and (last is None or last < since)
 
 
@@ -199,7 +200,8 @@ def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
 def _time(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
     """Whether the cluster has been in flight for too long, or else from when on it will be."""
     scene, condition = flight.scene, find_condition(cluster.conditions, STARTED)
-    due = shifted((condition.last_transition_time if condition else None) or scene.now, STUCK_AFTER)
+    started = (condition.last_transition_time if condition else None) or scene.now
+    due = shifted(started if scene.upstream else min(started, scene.now), STUCK_AFTER)
     if scene.now > due or (scene.now == due and not scene.upstream):
         flight.stuck.append(cluster.cluster_name)
     else:
@@ -228,9 +230,11 @@ def _is_given(scene: RunContext, cluster: ClusterUpdatingStatus, held: RolloutBi
     return scene.has_content(held, cluster) and scene.is_bound(held) and begun
 
 
-def _begun_at(held: RolloutBinding) -> datetime | None:
+def _begun_at(held: RolloutBinding, now: datetime) -> datetime | None:
+    """Also None for an instant that is later than clocks may differ: it tells nothing."""
     found = find_condition(held.binding.status.conditions, ROLLOUT_STARTED)
-    return found.last_transition_time if found else None
+    at = found.last_transition_time if found else None
+    return None if at is not None and at - now > CLOCK_SKEW else at
 
 
 def _without_binding(cluster: ClusterUpdatingStatus) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -54,6 +55,7 @@ from ..record.run_state import run_of
 from ..releases.node_images import Cluster
 from ..releases.releases import Releases
 from ..releases.targets import UpgradeTarget, UpgradeWork, upgrade_work
+from ..releases.versions import is_version, reached
 from ..status import derive
 from .channels import goal
 
@@ -61,14 +63,14 @@ DISABLED, UP_TO_DATE, RUN_EXISTS, NO_RELEASE = "Disabled", "UpToDate", "RunExist
 UNKNOWN_VERSION = "VersionUnknown"
 # A run that left a member out for one of these has not taken it up: the next evaluation judges anew.
 LEFT_OUT_FOR = (MINOR_GAP, OUT_OF_SUPPORT)
-# So it does with one that was out of reach, or at the target, once it was read again: it may have been rebuilt since.
-UNTIL_READ = (UNREACHABLE, MEMBER_GONE, ALREADY_AT_TARGET)
+# So it does with one that was out of reach, once it was read again.
+UNTIL_READ = (UNREACHABLE, MEMBER_GONE)
 DIGEST_LENGTH = 6
 TO_START = "gitops.fleet/to-be-started"
 """The annotation of a run that its profile starts: until that was done, the next evaluation does it."""
 _NOT_FAILED = (DISABLED, UP_TO_DATE, RUN_EXISTS, UNKNOWN_VERSION, MINOR_GAP, OUT_OF_SUPPORT)
 # What passes by itself: a catalogue that has no such release yet, and other runners.
-_PASSES = (NO_RELEASE, "lease-held", "lease-lost", "member-busy")
+_PASSES = (NO_RELEASE, "lease-held", "lease-lost", "member-busy", "conflict")
 _TOLD, _LONGEST = 10, 300
 _NUMBER = re.compile(r"-([1-9][0-9]*)$")
 
@@ -189,8 +191,8 @@ def _evaluated(
     if going:
         words = f"run {going[-1].name} is {states[going[-1].name]}"
         return replace(base, existing=going[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
-    read = {each.name: each.read for each in members}
-    taken_up = {row.name: row.status.state for run in made for row in run.status.members if _taken_up(row, read)}
+    rows = [row for run in made for row in run.status.members]
+    taken_up = _taken_up(rows, members, target)
     left = tuple(each for each in behind if each not in taken_up)
     if not left:
         failed = FAILED in (taken_up[each] for each in behind)
@@ -256,14 +258,32 @@ def _as_made(run: UpdateRun) -> UpdateRun:
     return UpdateRun(metadata=ObjectMeta(name=run.name, annotations=annotations), spec=run.spec)
 
 
-def _taken_up(row: MemberUpdateStatus, read: t.Mapping[str, datetime | None]) -> bool:
-    """Whether that is the run for the member: it has it still, or let it end for a reason that holds."""
+def _taken_up(
+    rows: t.Sequence[MemberUpdateStatus], members: t.Iterable[Cluster], target: UpgradeTarget
+) -> dict[str, str]:
+    """How those members ended for which one of the runs was theirs: that has them still, or let them end for a reason
+    that holds. One that was brought to the target and is behind it now, as one that was rebuilt, is judged anew once:
+    where its run and what is read of it tell different versions that would have no end."""
+    read = {each.name: each.read for each in members}
+    asked = [each for each in members if target.version and is_version(each.version)]
+    behind = {each.name for each in asked if not reached(each.version, target.version)}
+    passed = Counter(row.name for row in rows if _at_target(row))
+    again = {name for name, times in passed.items() if name in behind and times == 1}
+    return {row.name: row.status.state for row in rows if _is_theirs(row, read.get(row.name), row.name in again)}
+
+
+def _is_theirs(row: MemberUpdateStatus, seen: datetime | None, again: bool) -> bool:
     left_out = row.status.state == SKIPPED and row.skipped_by == SYSTEM
     if left_out and row.reason in LEFT_OUT_FOR:
         return False
-    seen, ended = read.get(row.name), row.status.completed_time
-    anew = row.status.state == COMPLETED or (left_out and row.reason in UNTIL_READ)
+    anew = (left_out and row.reason in UNTIL_READ) or (again and _at_target(row))
+    ended = row.status.completed_time
     return not (anew and seen and ended and seen > ended)
+
+
+def _at_target(row: MemberUpdateStatus) -> bool:
+    left_out = row.status.state == SKIPPED and row.skipped_by == SYSTEM
+    return row.status.state == COMPLETED or (left_out and row.reason == ALREADY_AT_TARGET)
 
 
 def _run(profile: AutoUpgradeProfile, target: UpgradeTarget, name: str) -> UpdateRun:

@@ -27,7 +27,7 @@ from ...._core.scheduling.picking.bindings import binding_name
 from ...._core.schema.codec import encode
 from ...._kube.client import KubeClient
 from ...._kube.parallel import in_parallel
-from ...._store.records import Lease, Records
+from ...._store.records import Lease, Record, Records
 from ...audit.evidence import Deed, attested
 from ...conductor.interrupts import Interrupts
 from ...keeping import Keeper
@@ -36,7 +36,7 @@ from ...members.members import Clients
 from ...session import Session
 from ..on_member.member_parent import Parent
 from ..on_member.observe import applysets_on, observe
-from ..recorded import delete_record, is_clearing, is_recovering, recovering, refuse_strange
+from ..recorded import MARKS, delete_record, is_clearing, is_recovering, recovering, refuse_strange
 from ..sources import LoadedPlacement
 from .former_records import (
     Ours,
@@ -154,12 +154,13 @@ class _Lease:
         self.permit()
         return self.records.replace(record, self.lease)
 
-    def clear(self, placement: PlacementKey, but: t.Collection[str] = ()) -> None:
-        """Takes away what belongs to the placement, but not itself, nor what has one of these names."""
+    def clear(self, placement: PlacementKey, but: t.Mapping[tuple[str, str], str] | None = None) -> None:
+        """Takes away what belongs to the placement, but not itself, nor what says the same (``_says``) as this, by kind
+        and name."""
         kinds = placement.kinds
         for kind in (kinds.binding, kinds.resource_snapshot, kinds.policy_snapshot):
             for each in self.records.list(kind, placement.labels, placement.namespace):
-                if each["metadata"]["name"] not in but:
+                if (but or {}).get((kind, each["metadata"]["name"])) != _says(each):
                     self.permit()
                     delete_record(self.records, each, self.lease)
 
@@ -180,8 +181,13 @@ def _rebuild(
         snapshot: _contents(snapshot, adopted.values(), described.objects)
         for snapshot in sorted({each.resource_snapshot for each in adopted.values()})
     }
-    # What a recovery that was killed has made of other answers of the members.
-    records.clear(key, but={policy, *contents, *bindings.values()})
+    kinds = key.kinds
+    ours = {
+        (kinds.policy_snapshot, policy): newest.policy_hash,
+        **{(kinds.resource_snapshot, each.resource_snapshot): each.resource_hash for each in adopted.values()},
+        **{(kinds.binding, bindings[cluster]): each.resource_snapshot for cluster, each in adopted.items()},
+    }
+    records.clear(key, but=ours)  # what a recovery that was killed has made of other answers of the members
     _policy_record(records, placement, newest)
     for snapshot, held_there in contents.items():
         of_it = next(each for each in adopted.values() if each.resource_snapshot == snapshot)
@@ -203,7 +209,7 @@ def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> s
         metadata = {
             **placement.key.metadata(placement.name),
             "labels": dict(placement.metadata.labels),
-            "annotations": dict(placement.metadata.annotations),
+            "annotations": {name: each for name, each in placement.metadata.annotations.items() if name not in MARKS},
             "finalizers": [CLEANUP],
         }
         spec = encode(placement)["spec"]
@@ -215,6 +221,13 @@ def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> s
         records.clear(placement.key)
         found = records.replace(recovering(found, begun=True))
     return str(found["metadata"]["uid"])
+
+
+def _says(record: Record) -> str:
+    """The content or policy that a snapshot is of, by its hash; of a binding, the snapshot that its cluster holds."""
+    spec, annotations = record["spec"], record["metadata"].get("annotations") or {}
+    found = spec.get("policyHash") or spec.get("resourceSnapshotName") or annotations.get(RESOURCE_HASH)
+    return str(found or "")
 
 
 def _whole(records: _Lease, key: PlacementKey) -> None:

@@ -201,7 +201,7 @@ def _each(
         one = _with_words(records, given, found, fleet, known, others, now)
         if found.run is not None:
             one = _made(session, given, one, found.run, who, turn)
-        if turn and not one.made:
+        if turn and not (one.made or one.started):
             turn.keep()
         done.append(one)
         yield one

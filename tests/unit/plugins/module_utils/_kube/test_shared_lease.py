@@ -22,6 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._kube.shared_lease im
     release,
     renew,
     take,
+    working,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,6 +131,21 @@ def test_time_is_the_servers_and_the_epoch_rises_when_it_is_taken_over(server: S
     assert server.workers == {"placement/web"} and renew(server, new).epoch == 2
     release(server, new)
     assert server.lease is None
+
+
+def test_who_died_long_ago_works_here_no_more(server: Server) -> None:
+    """Else it would be renewed with those that come, and its namespace be in use for ever."""
+    dead, late = taken(server, "a", "placement/dead"), timedelta(seconds=80)
+    server.now += late
+    assert taken(server, "a", "placement/web") and server.workers == {"placement/dead", "placement/web"}
+    server.now += 2 * late
+    last = taken(server, "a", "placement/last")
+    assert server.workers == {"placement/last"} and working(server, "gitops-fleet", "member") == 1
+    with pytest.raises(FleetError) as lost:
+        renew(server, dead)
+    assert lost.value.code == "member-lost"
+    release(server, last)
+    assert server.lease is None and working(server, "gitops-fleet", "member") == 0
 
 
 def test_a_renewed_lease_lasts(server: Server) -> None:

@@ -384,3 +384,10 @@ def test_a_cluster_scoped_object_is_one_whether_a_namespace_is_recorded_of_it_or
     assert made.clusters[0].leaving == ()
     gone = plan(wanted(objects=(*OBJECTS, definition)), fleet, known)
     assert gone.clusters[0].prune == (replace(each, namespace=before),)
+
+
+def test_so_it_is_where_the_definition_is_placed_by_another_placement() -> None:
+    fleet = facts("a")
+    known = placed(None, fleet, (*OBJECTS, rendered(replace(WIDGET, namespace="test"))))
+    again = wanted(objects=(*OBJECTS, rendered(WIDGET)), kinds={("example.com", "Widget"): False})
+    assert plan(again, fleet, known).clusters[0].leaving == ()

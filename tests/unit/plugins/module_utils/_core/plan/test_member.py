@@ -261,9 +261,10 @@ def test_what_is_being_deleted_is_not_taken_for_placed() -> None:
 
 OURS = ObjectId("", "v1", "Secret", "gitops-fleet", "gitops-fleet-digest-key")
 HOME = ObjectId("", "v1", "Namespace", "", "gitops-fleet")
+JOBS = ObjectId("", "v1", "ServiceAccount", "gitops-fleet-jobs", "upgrades")
 
 
-@pytest.mark.parametrize("each", [OURS, HOME], ids=lambda each: each.kind)
+@pytest.mark.parametrize("each", [OURS, HOME, JOBS], ids=lambda each: each.kind)
 def test_where_the_fleet_keeps_its_own_nothing_is_placed_and_nothing_deleted(each: ObjectId) -> None:
     """Whatever an older release, or a forged ApplySet, says."""
     (found,) = decide_member([wanted(each)], None, {}, US, ApplyStrategy())

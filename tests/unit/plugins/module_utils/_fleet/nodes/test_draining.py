@@ -72,6 +72,15 @@ def test_who_is_refused_is_asked_again_when_the_server_says(monkeypatch: pytest.
     assert member.asked == 2
 
 
+def test_who_is_refused_waits_no_longer_where_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    member = Member(Answer(429, "application/json", b"{}", retry_after=7.0), Answer(201, "application/json", b"{}"))
+    found = emptying(monkeypatch, member)
+    found.step()
+    member.time = NOW - timedelta(hours=1)
+    found.step()
+    assert member.asked == 2
+
+
 def test_a_pod_of_a_namespace_that_goes_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server lets nobody make an eviction there: the pod goes by itself, and the node is not given up for it."""
     member = Member(ApiError("namespace-terminating", "it goes"), Answer(404, "application/json", b"{}"))

@@ -121,7 +121,8 @@ def test_a_member_asked_for_alone_is_held_by_a_budget_that_it_shares(session: Se
     whole = {"metadata": {"name": "n", "uid": "u"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     documents = {"a": {"Node": [whole]}, "b": {"Node": [broken]}}
     members = tuple(MemberNodes(name=each) for each in documents)
-    found = NodesSnapshot(captured_at=NOW, members=members, failed={}, documents=documents)
+    failed = {"c": Problem("timeout", "slow", "c")}
+    found = NodesSnapshot(captured_at=NOW, members=members, failed=failed, documents=documents)
     path = tmp_path / "nodes.json"
     path.write_text(json.dumps(write_nodes(found)))
     objects = maintenance(budgets=[{"name": "one", "members": 1}]), rotation({"nodes": "1"})
@@ -130,6 +131,7 @@ def test_a_member_asked_for_alone_is_held_by_a_budget_that_it_shares(session: Se
     report = budget_report(session, BudgetQuestion(given=given, reading=wish, snapshot=str(path)))
     assert {each.pool.member for each in report.answers} == {"a"} == {each.name for each in report.snapshot.members}
     assert "nodes of b are disrupted" in report.answers[0].held[0]
+    assert [each.where for each in report.snapshot.problems] == ["c"], "what is disrupted there is not known"
 
 
 @pytest.mark.parametrize("nodes", ["abc", "-5", "200%", "20 %", ""])

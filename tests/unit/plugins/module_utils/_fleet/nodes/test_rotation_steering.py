@@ -155,6 +155,16 @@ def test_rotations_of_one_fleet_keep_to_its_budget_together(records: SqliteRecor
     assert [each.phase for each in two.state.nodes] == ["Waiting"]
 
 
+def test_a_clock_that_is_set_back_stops_no_look_at_the_members(records: SqliteRecords) -> None:
+    fleet = Fleet(m1="a")
+    one = Conducted(records, fleet, named("one"))
+    one.steering.book.read(rotation_document(records, "one"))
+    fleet.reads.clear()
+    for minutes in (60, 0, 1):
+        one.steering.see(one.state, START + timedelta(minutes=minutes))
+    assert fleet.reads == [None, None, None]
+
+
 def test_nothing_begins_while_another_rotation_has_the_turn(
     records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
 ) -> None:

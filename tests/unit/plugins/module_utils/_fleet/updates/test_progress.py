@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
+from datetime import timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
@@ -66,3 +67,13 @@ def test_a_word_from_an_upgrade_is_said_by_its_member() -> None:
         told.said(row.operation, "a: pool blue: n1 draining")
     told.said("elsewhere", "etcd is slow")
     assert said[1:] == ["  a pool blue: n1 draining", "    elsewhere: etcd is slow"]
+
+
+def test_people_are_reminded_though_the_clock_is_set_back() -> None:
+    told, said, _events = telling()
+    play = played("s{g:a}").start()
+    told.begin(play.run, T0)
+    said.clear()
+    for minutes in (60, 0, 0.5):
+        told.waiting(play.run, None, T0 + timedelta(minutes=minutes))
+    assert len(said) == 2 and all("still waiting" in line for line in said)

@@ -49,6 +49,11 @@ def test_the_wrong_scope_is_refused_d4_68() -> None:
     assert broken(ClusterResourceEnvelope, {"b": nowhere}) == {"data[b].metadata.namespace": "enveloped-scope"}
 
 
+def test_what_has_no_namespace_names_none_in_an_envelope() -> None:
+    hook = {**WEBHOOK, "metadata": {**WEBHOOK["metadata"], "namespace": "shop"}}
+    assert broken(ClusterResourceEnvelope, {"w": hook}) == {"data[w].metadata.namespace": "enveloped-scope"}
+
+
 def test_one_to_fifty_entries_d4_68() -> None:
     fifty = {f"k{number}": {**WEBHOOK, "metadata": {"name": f"w{number}"}} for number in range(50)}
     assert broken(ClusterResourceEnvelope, fifty) == {}

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling import after
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import BindCluster
-from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW, held
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import Play, run, world
 
 
@@ -39,3 +39,22 @@ def test_a_run_that_was_killed_goes_on_after_another_whose_clock_was_ahead() -> 
     out = game.after(seconds=20).step()
     assert ([type(each) for each in out.acts], out.state.failure) == ([BindCluster], None)
     assert game.after(seconds=5).step().acts == ()
+
+
+def test_a_clock_that_was_far_ahead_hides_neither_another_run_nor_a_cluster_that_is_stuck() -> None:
+    """The binding was begun by a runner whose clock was a day ahead."""
+
+    def begun(game: Play, **later: float) -> None:
+        at = game.now + timedelta(**later)
+        game.world = replace(game.world, bindings=tuple(after.started(each, at) for each in game.world.bindings))
+
+    game = Play(world("a"), run())
+    begun(game, days=1)
+    game.step()
+    out = game.after(seconds=5).step()
+    assert out.wake_at is not None and out.wake_at - game.now <= timedelta(minutes=5)
+    unlike = tuple(held(each.cluster) for each in game.world.bindings)  # what another run has bound since
+    game.world = replace(game.world, bindings=unlike)
+    begun(game, seconds=55)
+    out = game.after(minutes=2).step()
+    assert out.acts == () and out.state.failure is not None and out.state.failure.code == "pre-empted"

@@ -363,6 +363,23 @@ def test_a_member_that_is_behind_again_is_taken_up_once_it_was_read_after_its_ru
     assert again or "read the members again" in found.reasons[-1].message, "nothing failed that could be tried again"
 
 
+def test_a_member_of_which_facts_and_runs_tell_different_versions_is_judged_anew_once() -> None:
+    """Every tick reads it again, and would upgrade it again without end."""
+    runs: list[UpdateRun] = []
+    for number in ("", "-2"):
+        found = made(profile(), RELEASED, *runs, members=[read_after(runs)]).run
+        assert found and found.name.endswith(number)
+        runs.append(ended(laid_out(found, "m"), DONE))
+    settled = made(profile(), RELEASED, *runs, members=[read_after(runs)])
+    assert (settled.run, settled.existing) == (None, runs[-1].name)
+
+
+def read_after(runs: list[UpdateRun]) -> Cluster:
+    """The member, read an hour after the last of its runs, and behind all the same."""
+    ends = [row.status.completed_time for each in runs for row in each.status.members if row.status.completed_time]
+    return replace(M, read=max(ends) + HOUR if ends else None)
+
+
 def test_a_run_that_was_deleted_makes_room_for_no_other_beside_the_one_under_way() -> None:
     first, late = made(profile()).run, cluster("1.29.1", name="late")
     assert first

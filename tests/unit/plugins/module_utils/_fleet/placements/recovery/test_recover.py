@@ -24,6 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import 
 
 API = "placement.kubernetes-fleet.io/v1beta1"
 BINDING, POLICY = "ClusterResourceBinding", "ClusterSchedulingPolicySnapshot"
+RESOURCES = "ClusterResourceSnapshot"
 LATEST = "kubernetes-fleet.io/is-latest-snapshot"
 
 
@@ -161,3 +162,20 @@ def test_what_another_run_has_bound_since_the_members_were_read_is_not_taken_awa
         run(records, replace(on, before_rebuilt=others), monkeypatch, "api", "web")
     assert (refused.value.code, refused.value.where) == ("conflict", "web")
     assert {each["spec"]["targetCluster"] for each in records.list(BINDING)} == {"m1", "m2", "m3"}
+
+
+@pytest.mark.parametrize("of_m2", [held(resources="another"), held(policy="another")], ids=["content", "policy"])
+def test_names_mean_what_the_members_hold_where_one_has_left_since_it_was_killed(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch, of_m2: ApplySet
+) -> None:
+    """What is left has the name then that stood for the other's, in the records and in its binding."""
+    on = OnMembers({"m1": {"web": held()}, "m2": {"web": of_m2}})
+    killed(records, on, 1, monkeypatch)
+    del on.sets["m1"]
+    on.sets["m2"]["web"] = of_m2
+    run(records, on, monkeypatch)
+    ((binding,), (content,), (policy,)) = (records.list(kind) for kind in (BINDING, RESOURCES, POLICY))
+    named = (binding["spec"]["resourceSnapshotName"], binding["spec"]["schedulingPolicySnapshotName"])
+    assert named == (content["metadata"]["name"], policy["metadata"]["name"])
+    assert content["metadata"]["annotations"]["kubernetes-fleet.io/resource-hash"] == of_m2.resource_hash
+    assert policy["spec"]["policyHash"] == of_m2.policy_hash
