@@ -13,21 +13,11 @@ import typing as t
 from datetime import datetime
 
 from .._core.errors import FleetError
+from .._core.objects.identity import SET_BY_SERVERS
 from .._core.values.instants import SECONDS, write_time
 from .kinds import namespace_and_name, record_name, stored_version
 from .records import Record, conflict
 
-# Set by the store alone.
-_OWN = (
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "managedFields",
-    "selfLink",
-)
 _ELIDED = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
@@ -70,7 +60,7 @@ def replaced(stored: Record, record: Record, version: str, place: str) -> Record
         )
     if claimed["resourceVersion"] != old["resourceVersion"] or claimed.get("uid", old["uid"]) != old["uid"]:
         raise conflict(fresh["kind"], record_name(stored), place)
-    own = {key: old[key] for key in _OWN if key in old}
+    own = {key: old[key] for key in SET_BY_SERVERS if key in old}
     fresh["metadata"] = _given(fresh) | own
     added = set(finalizers(fresh)) - set(finalizers(stored))
     if "deletionTimestamp" in old and added:
@@ -129,7 +119,7 @@ def _copy(record: Record) -> Record:
 
 def _given(record: Record) -> dict[str, t.Any]:
     """Metadata that the writer decides; empty collections are left out, as the API server does."""
-    return {k: v for k, v in record["metadata"].items() if k not in _OWN and (v or k not in _ELIDED)}
+    return {k: v for k, v in record["metadata"].items() if k not in SET_BY_SERVERS and (v or k not in _ELIDED)}
 
 
 def _content(record: Record) -> Record:

@@ -19,6 +19,18 @@ ObjectKey = tuple[str, str, str, str]
 NAMESPACE = "gitops-fleet"
 # Where upgrades run as Jobs, unless another one is named.
 JOBS_NAMESPACE = "gitops-fleet-jobs"
+# Fields of ObjectMeta that a server, or what stands in for it, sets alone; and all others.
+SET_BY_SERVERS = (
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "selfLink",
+)
+GIVEN = ("name", "generateName", "namespace", "labels", "annotations", "finalizers", "ownerReferences")
 
 
 @dataclass(frozen=True, order=True)

@@ -15,6 +15,7 @@ import json
 import typing as t
 
 from ..objects.identity import Manifest, group_version
+from ..values.canonical import is_unicode
 
 SERVER_METADATA = (
     "resourceVersion",
@@ -132,7 +133,7 @@ def _clean_job(spec: _Object) -> None:
 def _fold_string_data(secret: _Object) -> None:
     """What the API server does on writing; what is no text, or no map, is left where it is, to be refused."""
     strings = _child(secret, "stringData")
-    texts = {key: value for key, value in strings.items() if isinstance(value, str) and _is_unicode(value)}
+    texts = {key: value for key, value in strings.items() if isinstance(value, str) and is_unicode(value)}
     held = secret.get("data") or {}
     if texts and isinstance(held, dict):
         data = dict(held)
@@ -141,12 +142,3 @@ def _fold_string_data(secret: _Object) -> None:
         for key in texts:
             del strings[key]
     _drop_if_empty(secret, "stringData")
-
-
-def _is_unicode(value: str) -> bool:
-    """Whether there is no half of a surrogate pair in it: it can be read from YAML, and is no text."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

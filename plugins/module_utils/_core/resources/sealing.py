@@ -17,6 +17,8 @@ import typing as t
 
 from ..objects.api_groups import PLACEMENT_GROUP
 from ..objects.identity import (
+    GIVEN,
+    SET_BY_SERVERS,
     Manifest,
     annotations_of,
     group_version,
@@ -31,25 +33,7 @@ PREFIX = "hmac-sha256:"
 # What else stands in a Secret holds its values, or came there in the place of another field: no server would take it.
 _OPEN = frozenset({"apiVersion", "kind", "metadata"})
 # Fields of ObjectMeta. What else stands in metadata is of the Secret itself, under the wrong indentation.
-_METADATA = frozenset(
-    {
-        "name",
-        "generateName",
-        "namespace",
-        "labels",
-        "annotations",
-        "finalizers",
-        "ownerReferences",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "managedFields",
-        "selfLink",
-    }
-)
+_METADATA = frozenset({*GIVEN, *SET_BY_SERVERS})
 LEFT_OUT = "left out"
 Hidden = t.Callable[[tuple[str, ...], t.Any], str]
 """What stands in place of a value, by the names of its object and field."""

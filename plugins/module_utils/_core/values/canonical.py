@@ -34,6 +34,15 @@ def strict_json(text: str | bytes, pairs: t.Callable[[list[tuple[str, t.Any]]], 
     return json.loads(text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=pairs)
 
 
+def is_unicode(text: str) -> bool:
+    """Whether there is no half of a surrogate pair in it: readers of JSON and YAML give such, and it is no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _no_number(name: str) -> t.NoReturn:
     raise ValueError(f"there is no number {name:.20}")
 

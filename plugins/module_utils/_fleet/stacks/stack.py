@@ -12,6 +12,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.errors import FleetError, Problem
+from ..._core.values.canonical import is_unicode
 from ..._core.values.listed import listed
 from ..._local.pulumi_engine import find_engine
 from .command import UNREADABLE, Commands, Say
@@ -173,18 +174,10 @@ def _settled(where: StackPlace, options: Options, commands: Commands) -> Command
     for name, value in (options.get("secret_config") or {}).items():
         full = name if ":" in name else f"{project_name(where)}:{name}"
         text = value if isinstance(value, str) else as_json(value, f"secret_config.{name}").decode()
-        if _is_half(text):
+        if not is_unicode(text):
             raise FleetError("bad-config", "it holds the half of a character", f"secret_config.{name}")
         commands.told("config", "set", "--secret", full, given=f"{text}\n")  # the engine takes the last line break away
     return commands
-
-
-def _is_half(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _chosen(options: Options) -> list[str]:
