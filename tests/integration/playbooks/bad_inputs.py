@@ -364,7 +364,7 @@ RECORDS = (
         "fleet_facts",
         {"records": {"path": "{folder}/none.db"}},
         "no-members",
-        ("none.db", "member_cluster"),
+        ("none.db", "gitops.fleet.join"),
     ),
 )
 
