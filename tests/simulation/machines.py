@@ -48,7 +48,7 @@ def seconds(number: float) -> timedelta:
 class StateBook(t.Generic[S]):
     """A state as it is, in the status of one record."""
 
-    kind, name = KIND, NAME
+    kind, name, uid = KIND, NAME, ""
 
     def __init__(self, to_data: t.Callable[[S], t.Any], of_data: t.Callable[[t.Any], S]) -> None:
         self.to_data, self._of_data = to_data, of_data

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
-from ..disruption.budgets.budgets import Allowed, budget_limit_or_none, decide, rule_of
+from ..disruption.budgets.budgets import budget_limit_or_none
 from ..disruption.budgets.lint import Lint
-from ..disruption.budgets.timeline import Active, activity
+from ..disruption.budgets.timeline import answers_over
 from ..disruption.lint_pool import lint_node_pool
 from ..objects.karpenter.node_pool import REASONS, Budget
 from ..objects.karpenter.reading import examine
@@ -170,20 +170,10 @@ def sentence(budget: Budget) -> str:
 
 def _changes(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> list[PoolChange]:
     """As ``timeline`` tells them, each with the budgets that close."""
-    rules = tuple([rule_of(each) for each in budgets])
-    begin, until = (each.astimezone(UTC).replace(tzinfo=None) for each in (start, end))
-    decided: dict[Active, Allowed] = {}
-    changes: list[PoolChange] = []
-    last: Allowed | None = None
-    for at, active in activity(rules, begin, until):
-        answer = decided.get(active)
-        if answer is None:
-            answer = decided[active] = decide(rules, active, nodes, reason)
-        if last is None or (answer.limit, answer.error) != (last.limit, last.error):
-            closing = () if answer.limit > 0 else answer.binding
-            changes.append(PoolChange(at.replace(tzinfo=UTC), budget_limit_or_none(answer.limit), closing))
-        last = answer
-    return changes
+    return [
+        PoolChange(at, budget_limit_or_none(answer.limit), () if answer.limit > 0 else answer.binding)
+        for at, answer in answers_over(budgets, start, end, nodes, reason)
+    ]
 
 
 def _row(change: PoolChange, start: datetime) -> list[t.Any]:

@@ -13,7 +13,7 @@ from ..errors import FleetError, Problem
 from ..foreign import in_line, written
 from ..objects.placements.key import PlacementKey
 from ..schema.metadata_rules import name_problem
-from ..values.clock_skew import CLOCK_SKEW
+from ..values.clock_skew import is_ahead
 from ..values.instants import parse_time
 from ..values.parts import name, rows, text
 from .drift import DriftLook, DriftRow, Place
@@ -87,7 +87,7 @@ def _instant(document: t.Mapping[str, t.Any], now: datetime, wrong: t.Callable[.
         at = None
     if at is None:
         wrong(f"observed_at is no instant, but {written(told)}", f"look again: {HINT}")
-    elif at > now + CLOCK_SKEW:
+    elif is_ahead(at, now):
         ahead = int((at - now).total_seconds())
         wrong(f"observed_at is {ahead} s ahead of this machine's clock", "set the clocks right, then look again")
     return at

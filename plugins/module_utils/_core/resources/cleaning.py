@@ -14,20 +14,10 @@ import base64
 import json
 import typing as t
 
-from ..objects.identity import Manifest, group_version
+from ..objects.identity import SET_BY_SERVERS, Manifest, group_version
 from ..values.canonical import is_unicode
 
-SERVER_METADATA = (
-    "resourceVersion",
-    "generation",
-    "uid",
-    "selfLink",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "managedFields",
-    "ownerReferences",
-    "creationTimestamp",
-)
+SERVER_METADATA = (*SET_BY_SERVERS, "ownerReferences")
 SERVER_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
 JOB_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"

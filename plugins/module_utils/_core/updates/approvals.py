@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from ..foreign import in_line
 from ..objects.updates.gate import Gate, UpdateRunGateTarget
 from ..objects.updates.update_run import UpdateRun
-from ..values.clock_skew import CLOCK_SKEW
+from ..values.clock_skew import CLOCK_SKEW, is_ahead
 from ..values.instants import write_time
 from ..values.update_states import COMPLETED, NOT_STARTED, PENDING
 from .gates import with_gates
@@ -81,7 +81,7 @@ def expiry_words(at: datetime | None, expires: timedelta | None, now: datetime) 
     given = f"given at {write_time(at)}" if at else "given at an unknown time"
     if at is None or now - at > expires:
         return f"it was {given}, and expires after {expires.total_seconds():.0f} s"
-    return f"it was {given}, which is yet to come, and approvals expire here" if at - now > CLOCK_SKEW else ""
+    return f"it was {given}, which is yet to come, and approvals expire here" if is_ahead(at, now) else ""
 
 
 def named_makers(run: UpdateRun) -> tuple[str, str]:

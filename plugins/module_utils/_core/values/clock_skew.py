@@ -11,6 +11,11 @@ from datetime import datetime, timedelta
 CLOCK_SKEW = timedelta(minutes=5)
 
 
+def is_ahead(at: datetime, now: datetime) -> bool:
+    """Whether the instant, which was to be past, is later than the clocks of two machines may differ."""
+    return at - now > CLOCK_SKEW
+
+
 def is_over(since: datetime, span: timedelta, now: datetime) -> bool:
     """Whether so much time has gone by, so that what is done every ``span`` is due; also where the clock was set back
     meanwhile, which is to delay nothing."""

@@ -22,6 +22,8 @@ class Book(t.Protocol[S]):
         """The kind of the record."""
 
     name: str
+    uid: str
+    """Of the record that is meant; empty for whichever has the name."""
 
     def read(self, document: Record) -> S:
         """The state in the document, which is remembered. FleetError if the record is damaged, or cannot have come of
@@ -99,10 +101,6 @@ class Journal(t.Generic[S]):
         return True
 
     def _is_another(self, document: Record) -> bool:
-        known = self._document or document
-        return is_another(document, known["metadata"].get("uid", ""))
-
-
-def is_another(document: Record, uid: str) -> bool:
-    """Whether it was made after the one with this uid was deleted; no other is known where that is empty."""
-    return bool(uid) and document["metadata"].get("uid") != uid
+        """Whether it was made after the one that is meant, or was read before, was deleted."""
+        known = self._document["metadata"].get("uid") if self._document else self._book.uid
+        return bool(known) and document["metadata"].get("uid") != known

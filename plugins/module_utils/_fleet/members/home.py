@@ -21,8 +21,8 @@ HOME = ObjectId("", "v1", "Namespace", "", NAMESPACE)
 PATH = f"/api/v1/namespaces/{NAMESPACE}"
 # Set by whoever creates the namespace, and never on one that is there already.
 MADE_BY_US = {"gitops.fleet/made-for": "placements"}
-# What every namespace has without anybody's doing, and the lease under which we work on the member at this moment.
 MEMBER_LEASE = "member"
+# What every namespace has without anybody's doing, and the lease under which we work on the member at this moment.
 NOBODYS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"), ("Lease", MEMBER_LEASE)}
 
 T = t.TypeVar("T")

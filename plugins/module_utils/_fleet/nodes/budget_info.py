@@ -81,7 +81,7 @@ def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
         members_in_file(snapshot, names)
         fleet = {name: labels for name, labels in fleet.items() if name in snapshot.failed}
     else:
-        beside = _beside(names, fleet_limits(objects, (), fleet))
+        beside = _beside(names, fleet_limits(objects, (), fleet)) if names else ()
         snapshot = read_all(session, replace(asked.reading, names=(*names, *beside)))
         if names and snapshot.failed.keys() >= set(names):
             raise FleetError.of(snapshot.failed[each] for each in names)

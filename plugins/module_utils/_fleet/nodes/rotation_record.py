@@ -17,7 +17,6 @@ from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationSt
 from ..._core.schema.codec import decode, encode
 from ..._core.schema.record_size import LIMIT, size_of
 from ..._store.records import Record, Records, replaced
-from ..conductor.journal import is_another
 from ..recorded import DAMAGED, recorded
 from .sources import KIND
 
@@ -36,12 +35,10 @@ class RotationBook:
     rotation: NodeRotation
 
     def __init__(self, name: str, uid: str = "") -> None:
-        self.name, self._uid = name, uid
+        self.name, self.uid = name, uid
 
     def read(self, document: Record) -> RotationState:
-        """The state in the document, whose rotation is remembered. FleetError ``record-damaged``, and of ``gone``."""
-        if is_another(document, self._uid):
-            raise self.gone()
+        """The state in the document, whose rotation is remembered. FleetError ``record-damaged``."""
         self.rotation = recorded(NodeRotation, document)
         return rotation_state(self.rotation)
 

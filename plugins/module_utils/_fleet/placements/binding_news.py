@@ -23,7 +23,7 @@ from ..._core.rollout.content import RolloutBinding
 from ..._core.rollout.readiness import APPLIED, AVAILABLE, DIFF_REPORTED
 from ..._core.rollout.rolling.decide import RolloutState
 from ..._core.schema.meta import Condition
-from ..._core.values.clock_skew import CLOCK_SKEW
+from ..._core.values.clock_skew import is_ahead
 
 # What a binding becomes; None where it goes.
 BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa: UP045  # pylint, see rollout.py
@@ -77,7 +77,7 @@ def after_look(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome
 
 
 def _is_ahead(one: Condition, now: datetime) -> bool:
-    return one.last_transition_time is not None and one.last_transition_time - now > CLOCK_SKEW
+    return one.last_transition_time is not None and is_ahead(one.last_transition_time, now)
 
 
 def marked(each: RolloutBinding, before: str) -> RolloutBinding:

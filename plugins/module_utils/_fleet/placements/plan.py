@@ -18,6 +18,7 @@ from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement, PlacementSpec
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.objects.reading import check_update
+from ..._core.objects.scopes import Scopes
 from ..._core.plan.brakes import Brake, BrakeLimits, older_source
 from ..._core.plan.compose import Facts, WantedPlacement, compose
 from ..._core.plan.digest import plans_digest
@@ -98,6 +99,11 @@ class PlanRequest:
     approved: str = ""
     overrides: LoadedOverrides = LoadedOverrides()
     evacuation: Evacuation = Evacuation()
+
+    @property
+    def kinds(self) -> Scopes:
+        """What files say for sure of kinds; nothing where resources are selected on the hub."""
+        return self.resources.sure if self.resources else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +294,7 @@ def _wanted(
         older_source=_older(name, record, request),
         prune_kinds=request.prune_kinds,
         empty_first=request.evacuation.empty_first,
-        kinds=request.resources.sure if request.resources else {},
+        kinds=request.kinds,
         respecified=old is not None and old.spec != sourced.placement.spec,
     )
 
@@ -318,7 +324,7 @@ def _rolled_back(
         findings=(*sourced.findings, *_limits(sourced.placement, hub, request)),
         prune_kinds=request.prune_kinds,
         empty_first=request.evacuation.empty_first,
-        kinds=request.resources.sure if request.resources else {},
+        kinds=request.kinds,
         rolled_back=earlier.of,
     )
 

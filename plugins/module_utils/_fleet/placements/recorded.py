@@ -40,11 +40,16 @@ ROLLED_BACK = "gitops.fleet/rolled-back-to"
 RECOVERING = "gitops.fleet/recovering"
 CLEARING = "clearing"
 # What we note on a placement ourselves, whatever its author wrote.
-MARKS = (SOURCE, REVISION, APPROVED, APPROVED_CONTENTS, RECOVERING)
+_MARKS = (SOURCE, REVISION, APPROVED, APPROVED_CONTENTS, RECOVERING)
 # The number of a snapshot, as it is written.
 INDEX = re.compile("[0-9]{1,9}")
 
 Document = dict[str, t.Any]
+
+
+def unmarked(annotations: t.Mapping[str, str]) -> dict[str, str]:
+    """The annotations of a placement that are its author's."""
+    return {name: each for name, each in annotations.items() if name not in _MARKS}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,7 +39,6 @@ from .plan import Source
 from .recorded import (
     APPROVED,
     APPROVED_CONTENTS,
-    MARKS,
     REVISION,
     ROLLED_BACK,
     SOURCE,
@@ -48,6 +47,7 @@ from .recorded import (
     delete_record,
     placement_of,
     refuse_strange,
+    unmarked,
 )
 
 
@@ -76,9 +76,7 @@ class Writer:
             **self.plan.key.metadata(self.plan.key.name),
             "labels": dict(self.plan.placement.metadata.labels),
             # A placement that was read from the records bears our marks as they were then.
-            "annotations": {
-                name: each for name, each in self.plan.placement.metadata.annotations.items() if name not in MARKS
-            },
+            "annotations": unmarked(self.plan.placement.metadata.annotations),
             "finalizers": [CLEANUP],
         }
         if old is not None:

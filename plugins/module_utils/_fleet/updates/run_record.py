@@ -15,7 +15,6 @@ from ..._core.updates.record.trimming import trimmed
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._store.records import Record, Records
-from ..conductor.journal import is_another
 from ..recorded import recorded
 from .claims import KIND
 
@@ -31,12 +30,10 @@ class RunBook:
     run: UpdateRun
 
     def __init__(self, name: str, uid: str = "") -> None:
-        self.name, self._uid = name, uid
+        self.name, self.uid = name, uid
 
     def read(self, document: Record) -> RunState:
-        """The state in the document, whose run is remembered. FleetError as of ``proven``, and of ``gone``."""
-        if is_another(document, self._uid):
-            raise self.gone()
+        """The state in the document, whose run is remembered. FleetError as of ``proven``."""
         self.run = proven(document)
         return run_of(self.run)
 

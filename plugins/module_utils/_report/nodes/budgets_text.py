@@ -94,8 +94,9 @@ def _row(each: PoolAnswer, reason: str, zone: tzinfo) -> tuple[str, str, str, st
         return reason, "closed", then, each.allowance.text
     now = "no limit" if each.allowed is None else str(each.allowed)
     change = each.change
-    until = f"{write_local(change.at, zone)}, then {_limit(change.limit)}" if change else ""
-    until = until or f"no change in {ahead_words(each.pool.budgets)}"
+    until = f"no change in {ahead_words(each.pool.budgets)}"
+    if change:
+        until = f"{write_local(change.at, zone)}, then {_limit(change.limit)}"
     return reason, now, until, each.allowance.text
 
 

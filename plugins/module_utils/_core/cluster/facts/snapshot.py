@@ -17,7 +17,7 @@ from ...objects.clusters.member_cluster import MemberCluster
 from ...schema.codec import decode, encode
 from ...schema.metadata_rules import name_problem
 from ...values.canonical import digest_of
-from ...values.clock_skew import CLOCK_SKEW
+from ...values.clock_skew import CLOCK_SKEW, is_ahead
 from ...values.instants import SECONDS, parse_time, write_time
 from ...values.parts import mapping, text, texts
 from ...values.parts import name as called
@@ -153,7 +153,7 @@ def _name_problems(snapshot: FactsSnapshot, where: str) -> t.Iterator[Problem]:
 
 
 def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t.Iterator[Problem]:
-    if now is not None and captured_at > now + CLOCK_SKEW:
+    if now is not None and is_ahead(captured_at, now):
         ahead = int((captured_at - now).total_seconds())
         message = f"capturedAt is {ahead} s ahead of this machine's clock; {CLOCK_SKEW.seconds} s are allowed"
         yield Problem("facts-invalid", message, where, "set the clocks right, then capture the facts again")

@@ -98,20 +98,26 @@ class Timeline:
 def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> Timeline:
     """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another; no changes if the
     second is not later."""
+    found = answers_over(budgets, start, end, nodes, reason)
+    changes = tuple([LimitChange(at, answer.limit, answer.error) for at, answer in found])
+    return Timeline(start.astimezone(UTC), end.astimezone(UTC), changes)
+
+
+def answers_over(
+    budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str
+) -> t.Iterator[tuple[datetime, Allowed]]:
+    """What ``timeline`` tells, each change as the whole answer from that instant in aware UTC on."""
     rules = tuple([rule_of(each) for each in budgets])
-    begin, until = start.astimezone(UTC), end.astimezone(UTC)
-    decided: dict[int, tuple[int, bool]] = {}
-    changes: list[LimitChange] = []
-    last: tuple[int, bool] | None = None
-    for at, mask in _masks(rules, begin.replace(tzinfo=None), until.replace(tzinfo=None)):
-        limit = decided.get(mask)
-        if limit is None:
-            answer = decide(rules, _active(rules, mask), nodes, reason)
-            limit = decided[mask] = (answer.limit, answer.error)
-        if limit != last:
-            last = limit
-            changes.append(LimitChange(at.replace(tzinfo=UTC), *limit))
-    return Timeline(begin, until, tuple(changes))
+    begin, until = (each.astimezone(UTC).replace(tzinfo=None) for each in (start, end))
+    decided: dict[int, Allowed] = {}
+    last: Allowed | None = None
+    for at, mask in _masks(rules, begin, until):
+        answer = decided.get(mask)
+        if answer is None:
+            answer = decided[mask] = decide(rules, _active(rules, mask), nodes, reason)
+        if last is None or (answer.limit, answer.error) != (last.limit, last.error):
+            last = answer
+            yield at.replace(tzinfo=UTC), answer
 
 
 def closed_in(found: Timeline, closed: t.Iterable[Span]) -> Timeline:

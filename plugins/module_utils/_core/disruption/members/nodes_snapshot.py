@@ -15,7 +15,7 @@ from ...cluster.facts.maintenance import kept_maintenance
 from ...cluster.pod import Pod
 from ...errors import FleetError, Problem
 from ...schema.codec import encode
-from ...values.clock_skew import CLOCK_SKEW
+from ...values.clock_skew import is_ahead
 from ...values.instants import SECONDS, parse_time, write_time
 from .member_nodes import (
     DAEMON_SET,
@@ -87,7 +87,7 @@ def read_nodes(document: t.Any, where: str, now: datetime) -> NodesSnapshot:
         ) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FleetError("nodes-invalid", f"the snapshot cannot be read: {error}", where) from None
-    if found.captured_at > now + CLOCK_SKEW:
+    if is_ahead(found.captured_at, now):
         hint = "set the clocks right, then write the snapshot again"
         raise FleetError("nodes-invalid", "capturedAt is ahead of this machine's clock", where, hint)
     names = [each.name for each in found.members]

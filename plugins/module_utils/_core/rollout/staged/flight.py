@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from ...errors import Problem
 from ...objects.staged.update_run import ClusterUpdatingStatus, StageUpdatingStatus
 from ...schema.meta import find_condition
-from ...values.clock_skew import CLOCK_SKEW
+from ...values.clock_skew import is_ahead
 from ...windows.clocks import shifted
 from ..conditions import FALSE, TRUE, status_is
 from ..content import RolloutBinding
@@ -234,7 +234,7 @@ def _begun_at(held: RolloutBinding, now: datetime) -> datetime | None:
     """Also None for an instant that is later than clocks may differ: it tells nothing."""
     found = find_condition(held.binding.status.conditions, ROLLOUT_STARTED)
     at = found.last_transition_time if found else None
-    return None if at is not None and at - now > CLOCK_SKEW else at
+    return None if at is not None and is_ahead(at, now) else at
 
 
 def _without_binding(cluster: ClusterUpdatingStatus) -> str:

@@ -273,17 +273,21 @@ def _taken_up(
 
 
 def _is_theirs(row: MemberUpdateStatus, seen: datetime | None, again: bool) -> bool:
-    left_out = row.status.state == SKIPPED and row.skipped_by == SYSTEM
-    if left_out and row.reason in LEFT_OUT_FOR:
+    why = _left_out_for(row)
+    if why in LEFT_OUT_FOR:
         return False
-    anew = (left_out and row.reason in UNTIL_READ) or (again and _at_target(row))
+    anew = why in UNTIL_READ or (again and _at_target(row))
     ended = row.status.completed_time
     return not (anew and seen and ended and seen > ended)
 
 
 def _at_target(row: MemberUpdateStatus) -> bool:
-    left_out = row.status.state == SKIPPED and row.skipped_by == SYSTEM
-    return row.status.state == COMPLETED or (left_out and row.reason == ALREADY_AT_TARGET)
+    return row.status.state == COMPLETED or _left_out_for(row) == ALREADY_AT_TARGET
+
+
+def _left_out_for(row: MemberUpdateStatus) -> str:
+    """Why the run itself left the member out; empty where it did not."""
+    return row.reason if row.status.state == SKIPPED and row.skipped_by == SYSTEM else ""
 
 
 def _run(profile: AutoUpgradeProfile, target: UpgradeTarget, name: str) -> UpdateRun:

@@ -36,7 +36,7 @@ from ...members.members import Clients
 from ...session import Session
 from ..on_member.member_parent import Parent
 from ..on_member.observe import applysets_on, observe
-from ..recorded import MARKS, delete_record, is_clearing, is_recovering, recovering, refuse_strange
+from ..recorded import delete_record, is_clearing, is_recovering, recovering, refuse_strange, unmarked
 from ..sources import LoadedPlacement
 from .former_records import (
     Ours,
@@ -209,7 +209,7 @@ def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> s
         metadata = {
             **placement.key.metadata(placement.name),
             "labels": dict(placement.metadata.labels),
-            "annotations": {name: each for name, each in placement.metadata.annotations.items() if name not in MARKS},
+            "annotations": unmarked(placement.metadata.annotations),
             "finalizers": [CLEANUP],
         }
         spec = encode(placement)["spec"]

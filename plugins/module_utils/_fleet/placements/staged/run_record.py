@@ -18,7 +18,7 @@ from ...._core.schema.codec import encode
 from ...._core.updates.approvals import MADE_BY
 from ...._store.kinds import record_name
 from ...._store.records import Lease, Record, Records, replaced
-from ...conductor.journal import Book, Journal, is_another
+from ...conductor.journal import Book, Journal
 from .sources import StagedManifests
 from .typed_records import recorded_run
 
@@ -30,13 +30,11 @@ class StagedBook:
     ``uid`` is that of the run that is meant; empty: whichever has the name."""
 
     def __init__(self, name: str, epoch: int, uid: str = "") -> None:
-        self._key, self._epoch, self._uid = RunKey.of(name), epoch, uid
+        self._key, self._epoch, self.uid = RunKey.of(name), epoch, uid
         self.name, self.kind = name, self._key.kinds.run
 
     def read(self, document: Record) -> StagedState:
-        """The run in the document. FleetError ``record-damaged``, and of ``gone``."""
-        if is_another(document, self._uid):
-            raise self.gone()
+        """The run in the document. FleetError ``record-damaged``."""
         return StagedState(run=recorded_run(self._key, document))
 
     def written(self, document: Record, state: StagedState, epoch: int) -> Record:

@@ -34,7 +34,7 @@ class OneRecord:
 class CountingBook:
     """The state is how much is done; it counts how often a document was read."""
 
-    name, kind = "web", "UpdateRun"
+    name, kind, uid = "web", "UpdateRun", ""
 
     def __init__(self) -> None:
         self.read_so_far = 0
