@@ -37,10 +37,9 @@ from .components import PROFILES
 from .kubeconfigs import merge_kubeconfigs
 from .outcome import ClusterStatus, LocalOutcome, Outcomes
 from .ports import DEFAULT_PORTS, PortRange
-from .spec import ClusterSpec, refuse_bad, refuse_bad_step
+from .spec import TIMEOUT, ClusterSpec, refuse_bad, refuse_bad_step
 from .state import State
 
-TIMEOUT = 120.0
 # Binaries may be built under the lock of a cluster.
 _LOCK_TIMEOUT = 1800.0
 

@@ -45,21 +45,6 @@ def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> boo
     return _write(path, [_entry(name, server, pki, ADMIN) for name, server, pki in clusters], "")
 
 
-def cluster_behind(root: Path, port: int, authority: bytes | None, first: str = "") -> str:
-    """The name of the cluster below ``root`` whose API server has that port of this machine, empty if none has.
-    ``authority`` is the PEM text that its server is checked against, which has to be the cluster's own; None is not
-    compared. ``first`` is looked at before others. A cluster whose state cannot be read is passed over. FleetError
-    ``state-unreadable`` where ``root`` cannot be looked at."""
-    for name in sorted(states.cluster_names(root), key=lambda each: each != first):
-        with contextlib.suppress(FleetError, OSError):
-            state = states.load(root / name)
-            if state is None or state.ports["kube-apiserver"] != port:
-                continue
-            if authority is None or (root / name / "pki" / "ca.crt").read_bytes().strip() == authority.strip():
-                return name
-    return ""
-
-
 def has_keys(pki: Path) -> bool:
     """Whether the admin can log in with what is there: a cluster that is being made has its keys one by one."""
     return all((pki / file).is_file() for file in ("ca.crt", f"{ADMIN.file}.crt", f"{ADMIN.file}.key"))

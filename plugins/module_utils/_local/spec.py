@@ -20,6 +20,7 @@ from .state import name_problem
 _VERSION = re.compile(r"v?1\.[0-9]{1,3}(\.[0-9]{1,3})?")
 _AGE = re.compile(r"([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?")
 _MAX_NODES = 5000
+TIMEOUT = 120.0  # seconds to be ready, if nobody says another number
 LONGEST_NAME = 63  # of a node, for it is the value of a label of its own
 # What would end a field of the line, or the line, in which the API server reads users.
 _OF_LINES = re.compile(r'["\r\n\x00]')

@@ -155,6 +155,21 @@ def _judged(state: State) -> State:
     return state
 
 
+def cluster_behind(root: Path, port: int, authority: bytes | None, first: str = "") -> str:
+    """The name of the cluster below ``root`` whose API server has that port of this machine, empty if none has.
+    ``authority`` is the PEM text that its server is checked against, which has to be the cluster's own; None is not
+    compared. ``first`` is looked at before others. A cluster whose state cannot be read is passed over. FleetError
+    ``state-unreadable`` where ``root`` cannot be looked at."""
+    for name in sorted(cluster_names(root), key=lambda each: each != first):
+        with contextlib.suppress(FleetError, OSError):
+            state = load(root / name)
+            if state is None or state.ports["kube-apiserver"] != port:
+                continue
+            if authority is None or (root / name / "pki" / "ca.crt").read_bytes().strip() == authority.strip():
+                return name
+    return ""
+
+
 def save(folder: Path, state: State) -> State:
     """Writes the state into the cluster's folder, for this user only, and gives it back. FleetError
     ``unwritable-folder``."""

@@ -19,9 +19,7 @@ from ..._kube.login.connection import is_loopback
 from ..._local import state as states
 from ..._local import upgrades
 from ..._local.binaries import find
-from ..._local.cluster import TIMEOUT
-from ..._local.kubeconfigs import cluster_behind
-from ..._local.spec import refuse_bad_step
+from ..._local.spec import TIMEOUT, refuse_bad_step
 from ..members.members import Clients
 from . import detached
 from .contract import Driver, Observation, OperationProgress, Work
@@ -92,7 +90,7 @@ class LocalDriver:
             connection = None  # whoever asks the member is told
         if connection and not connection.proxy and is_loopback(connection.server):
             url = urlsplit(connection.server)
-            found = cluster_behind(self.root, url.port or 443, connection.ca, member)
+            found = states.cluster_behind(self.root, url.port or 443, connection.ca, member)
             if found:
                 return found
         named = not states.name_problem(member) and states.load(states.cluster_dir(self.root, member)) is not None

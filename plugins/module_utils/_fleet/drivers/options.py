@@ -16,7 +16,7 @@ from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.values.listed import listed
 from ..._kube.client import KubeClient
 from ..._kube.login.credentials import connection_from_kubeconfig
-from ..._local.cluster import TIMEOUT
+from ..._local.spec import TIMEOUT
 from ..._local.state import default_root
 from ..members.members import Clients
 from .by_provider import PROVIDERS, command_problems, options_of, split_problems

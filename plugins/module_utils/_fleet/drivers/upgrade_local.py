@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..._core.errors import FleetError
 from ..._local import cluster
+from ..._local.spec import TIMEOUT
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -19,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="upgrade_local")
     for name in ("root", "member", "target", "operation", "binaries-dir"):
         parser.add_argument(f"--{name}", default="")
-    parser.add_argument("--timeout", type=float, default=cluster.TIMEOUT)
+    parser.add_argument("--timeout", type=float, default=TIMEOUT)
     given = parser.parse_args(arguments)
     try:
         outcome = cluster.upgraded(

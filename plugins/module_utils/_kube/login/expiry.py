@@ -12,16 +12,16 @@ import ssl
 import typing as t
 from datetime import UTC, datetime, timedelta
 
-try:
-    from cryptography import x509
-except ImportError:  # a less exact message is all that is lost
-    x509 = None  # type: ignore[assignment]
-
 
 def certificate_ends(pem: bytes) -> datetime | None:
     """``notAfter`` of the first certificate; None if it cannot be read."""
-    if x509 is None or not pem:
+    if not pem:
         return None
+    try:
+        # Imported here: it takes a fiftieth of a second, which no one needs for a token.
+        from cryptography import x509
+    except ImportError:
+        return None  # a less exact message is all that is lost
     try:
         return x509.load_pem_x509_certificate(pem).not_valid_after_utc
     except ValueError:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kubeconfig of all clusters of a root, while clusters of it come and go; which of them has a port."""
+"""The kubeconfig of all clusters of a root, while clusters of it come and go."""
 
 from __future__ import annotations
 
@@ -54,19 +54,3 @@ def test_no_cluster_goes_while_its_keys_are_read(tmp_path: Path, monkeypatch: py
     monkeypatch.undo()
     kubeconfigs.merge_kubeconfigs(tmp_path)
     assert contexts(tmp_path) == ["east"]
-
-
-def test_a_cluster_is_found_by_its_port_and_its_authority(tmp_path: Path) -> None:
-    ports = {}
-    for name in ("east", "west"):
-        made(tmp_path, name)
-        found = state.load(tmp_path / name)
-        assert found is not None
-        ports[name] = found.ports["kube-apiserver"]
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "state.json").write_text("{")
-    assert kubeconfigs.cluster_behind(tmp_path, ports["west"], None) == "west"
-    assert kubeconfigs.cluster_behind(tmp_path, ports["west"], b"ca.crt of west\n", first="east") == "west"
-    assert kubeconfigs.cluster_behind(tmp_path, ports["west"], b"ca.crt of east") == ""
-    assert kubeconfigs.cluster_behind(tmp_path, 1, None) == ""
-    assert kubeconfigs.cluster_behind(tmp_path / "none", 1, None) == ""

@@ -213,3 +213,18 @@ def test_a_root_that_cannot_be_read_has_not_no_clusters(tmp_path, monkeypatch):
     with pytest.raises(FleetError) as refused:
         state.cluster_names(tmp_path)
     assert refused.value.code == "state-unreadable"
+
+
+def test_a_cluster_is_found_by_its_port_and_its_authority(tmp_path):
+    found_ports = {}
+    for name in ("east", "west"):
+        found_ports[name] = state.make(tmp_path, name, PortRange(20000, 20999)).ports["kube-apiserver"]
+        (tmp_path / name / "pki").mkdir()
+        (tmp_path / name / "pki" / "ca.crt").write_text(f"ca.crt of {name}")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "state.json").write_text("{")
+    assert state.cluster_behind(tmp_path, found_ports["west"], None) == "west"
+    assert state.cluster_behind(tmp_path, found_ports["west"], b"ca.crt of west\n", first="east") == "west"
+    assert state.cluster_behind(tmp_path, found_ports["west"], b"ca.crt of east") == ""
+    assert state.cluster_behind(tmp_path, 1, None) == ""
+    assert state.cluster_behind(tmp_path / "none", 1, None) == ""
