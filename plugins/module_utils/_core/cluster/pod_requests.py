@@ -10,6 +10,8 @@ Amounts are in 10^-9 of each resource's unit, by the name of the resource.
 from __future__ import annotations
 
 import typing as t
+from collections import Counter
+from functools import lru_cache
 
 from ..values.parts import mapping, rows
 from ..values.quantity import NANO, parse_quantity
@@ -54,12 +56,8 @@ def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
 
     Most pods of a cluster are replicas: those that ask for the same are counted, and read once.
     """
-    alike: dict[_Asking, int] = {}
-    for pod in pods:
-        asking = _asking(pod)
-        alike[asking] = alike.get(asking, 0) + 1
     total: Amounts = {}
-    for asking, count in alike.items():
+    for asking, count in Counter(map(_asking, pods)).items():
         total = added(total, {name: amount * count for name, amount in _requests(asking).items()})
     return total
 
@@ -84,8 +82,9 @@ class _Asking(t.NamedTuple):
 
 def _asking(pod: t.Mapping[str, t.Any]) -> _Asking:
     spec = mapping(pod, "spec")
+    first = rows(spec, "initContainers")
     return _Asking(
-        tuple([(str(each.get("restartPolicy")), _asked(each)) for each in rows(spec, "initContainers")]),
+        tuple([(str(each.get("restartPolicy")), _asked(each)) for each in first]) if first else (),
         tuple([_asked(each) for each in rows(spec, "containers")]),
         _asked(spec),
         as_written(mapping(spec, "overhead")),
@@ -113,8 +112,10 @@ def _most(one: Amounts, other: Amounts) -> Amounts:
 
 
 def _asked(of: t.Mapping[str, t.Any]) -> AsWritten:
-    return as_written(mapping(mapping(of, "resources"), "requests"))
+    resources = mapping(of, "resources")
+    return as_written(mapping(resources, "requests")) if resources else ()
 
 
+@lru_cache(maxsize=1024)
 def _nanos(told: AsWritten, key: str) -> Amounts:
     return {name: parse_quantity(text).nanos for name, text in read_amounts(told, key).items()}

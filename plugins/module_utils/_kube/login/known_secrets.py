@@ -93,9 +93,10 @@ class KnownSecrets:
     def _candidates(self, text: str) -> set[SecretForm]:
         """All that can be in the text as they are."""
         found = set(self._short)
-        known = self._by_piece.get
-        for place in range(0, len(text) - _PIECE + 1, _PIECE):
-            found.update(known(text[place : place + _PIECE], ()))
+        pieces = [text[place : place + _PIECE] for place in range(0, len(text) - _PIECE + 1, _PIECE)]
+        if not self._by_piece.keys().isdisjoint(pieces):
+            for piece in pieces:
+                found.update(self._by_piece.get(piece, ()))
         return found
 
 

@@ -11,6 +11,7 @@ that failed leaves the last known facts as they are and makes the member unhealt
 from __future__ import annotations
 
 import typing as t
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -177,10 +178,13 @@ def _agent(
 
 
 def _summed(parts: t.Iterable[t.Mapping[str, str]]) -> dict[str, Quantity]:
+    """By resource. Most nodes of a cluster are alike: those that have the same are counted, and added once."""
     total: dict[str, Quantity] = {}
-    for part in parts:
-        for name, text in part.items():
+    for part, count in Counter(tuple(each.items()) for each in parts).items():
+        for name, text in part:
             amount = parse_quantity(text)
+            if count > 1:
+                amount = Quantity.of_nanos(amount.nanos * count, amount.format)
             total[name] = total[name] + amount if name in total else amount
     return total
 

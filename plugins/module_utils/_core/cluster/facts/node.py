@@ -100,7 +100,9 @@ def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
     """Amounts of a node, names and quantities as they were told, in the same order, by which the same ones are known
     again."""
-    return tuple(zip(amounts, map(str, amounts.values()), strict=True)) if amounts else ()
+    if not amounts:
+        return ()
+    return tuple([(name, amount if type(amount) is str else str(amount)) for name, amount in amounts.items()])
 
 
 @lru_cache(maxsize=1024)

@@ -100,6 +100,16 @@ def test_cpu_and_memory_are_summed_over_nodes() -> None:  # D4-44, D4-45, D4-46,
     assert usage.available == {"cpu": "11", "memory": "20Gi"}
 
 
+def test_nodes_that_are_alike_count_as_often_as_they_are_there() -> None:
+    """They are added at once, wherever they stand among others."""
+    nodes = [
+        node(f"n{number}", cpu, memory) for number, (cpu, memory) in enumerate(3 * [("300m", "3Gi"), ("2", "1e9")])
+    ]
+    usage = reported(reading(*nodes, node("last", "1", "512Mi")), MemberClusterStatus()).resource_usage
+    assert usage is not None
+    assert usage.capacity == {"cpu": "7900m", "memory": "13200547328"}
+
+
 def test_prices_become_the_cost_of_a_core_and_of_a_gib_an_hour() -> None:  # D4-50, D4-52
     nodes = (
         replace(node("a", "4", "4Gi"), instance_type="small"),
