@@ -9,10 +9,12 @@ import typing as t
 from dataclasses import replace
 from datetime import datetime
 
+from ..._core.objects.clusters.evacuation import EVACUATED
 from ..._core.objects.placements.binding import (
     BOUND,
     HELD_BEFORE,
     LEFT_OUT,
+    UNSCHEDULED,
     left_out_mark,
 )
 from ..._core.plan.document import PlacementPlan
@@ -90,9 +92,15 @@ def marked(each: RolloutBinding, before: str) -> RolloutBinding:
 def down(each: RolloutBinding, now: datetime) -> RolloutBinding:
     """Available no more: it keeps no place of the surge, and is nothing that must stay."""
     binding = each.binding
-    row = (FALSE, "Evacuated", "the cluster is evacuated and cannot be reached")
+    row = (FALSE, "Evacuated", "the cluster is evacuated, and cannot be reached or holds nothing")
     conditions = set_condition(binding.status.conditions, AVAILABLE, row, binding.metadata.generation, now)
     return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
+
+
+def is_emptied(each: RolloutBinding, seen: MemberOutcome | None) -> bool:
+    """Whether nothing of it was seen on its cluster, which is evacuated."""
+    leaves = each.state == UNSCHEDULED and EVACUATED in each.binding.metadata.annotations
+    return leaves and seen is not None and seen.error is None and not seen.steps
 
 
 def stays(each: RolloutBinding) -> RolloutBinding:

@@ -46,6 +46,7 @@ from .binding_news import (
     after_write,
     down,
     holds_wanted,
+    is_emptied,
     marked,
     stays,
     with_changes,
@@ -142,7 +143,7 @@ class RolloutSteering:
             seen = self.outcomes.get(each.cluster)
             if each.state == BOUND and seen is not None and not self._was_begun(each, seen):
                 each = after_look(self._plan, each, seen, now)
-            if self._is_left_behind(each):
+            if self._is_left_behind(each) or is_emptied(each, seen):
                 each = down(each, now)
             if self._holds_wanted(each) and not (seen is not None and seen.error):
                 self._queue[each.cluster] = None

@@ -30,7 +30,7 @@ def kept_for_homes(
 ) -> dict[str, HomeWait]:
     """By binding, the evacuated clusters that are not emptied yet. Each waits until the cluster that was picked in its
     place is ready. Those without such a one stay while the placement has fewer than ``target`` clusters, else until
-    another cluster has it. Nobody waits for or with a cluster that is out of reach, or once no cluster is picked at
+    another cluster has it: the last of them that is known to be ready, or else all, for any may have it. Nobody waits for or with a cluster that is out of reach, or once no cluster is picked at
     all."""
     leaving = [each for each in rows if _is_evacuated(each) and each.held.cluster not in out_of_reach]
     picked = [each for each in rows if each.picked and not each.held.deleting]
@@ -52,7 +52,8 @@ def kept_for_homes(
     found |= {each.held.name: HomeWait(NO_NEW_HOME, short) for each in staying}
     if going and not any(_supports(each, found) for each in rows if each.held.cluster not in out_of_reach):
         names = tuple(sorted(each.held.cluster for each in picked))
-        found[going[-1].held.name] = HomeWait(NEW_HOME, "no other cluster has it yet", names)
+        last = going[-1:] if going[-1].ready else going
+        found |= {each.held.name: HomeWait(NEW_HOME, "no other cluster has it yet", names) for each in last}
     return found
 
 

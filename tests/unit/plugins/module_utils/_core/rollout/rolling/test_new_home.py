@@ -122,6 +122,15 @@ def test_under_pick_all_it_is_never_the_last_that_has_it() -> None:
     assert (wait.reason, wait.blockers) == ("new-home", ("a",))
 
 
+def test_where_none_is_known_to_have_it_each_may_be_the_last() -> None:
+    """What was written there last may have become available since, or nowhere at all."""
+    out = decide(ALL, *staying("a", DOWN), *evacuated("ef", DOWN), rolling={"maxUnavailable": "100%"})
+    assert not [each for each in out.acts if each.action == "remove"]
+    assert {each.cluster: each.blockers for each in out.state.report.waits if each.wants} == {"e": ("a",), "f": ("a",)}
+    known = decide(ALL, *staying("a", DOWN), *evacuated("e"), *evacuated("f", DOWN), rolling={"maxUnavailable": "100%"})
+    assert [each.cluster for each in known.acts if each.action == "remove"] == ["f"]
+
+
 def test_nobody_waits_for_or_with_the_dead() -> None:
     dead = {"e": "no answer"}
     out = decide(pick_n(3), *staying("ab"), *evacuated("ef"), home("n", "f", READY), out_of_reach=dead)
