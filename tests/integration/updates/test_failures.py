@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.gitops.fleet.plugins.module_utils._local import upgrades
 from conducting import Conducting, Plays
 from update_fleet import NEW, OLD, UpdateFleet
 from update_rules import allowing
@@ -47,6 +48,19 @@ def test_one_broken_member_of_four(fleet: UpdateFleet, plays: Plays) -> None:
     assert list(fleet.states().values()) == ["Completed", "Completed", "Skipped", "Skipped"]
     assert fleet.row(broken).attempt == 2
     assert fleet.upgrades() == dict.fromkeys(names, 1) and {fleet.version(name) for name in names} == {NEW}
+
+
+def test_an_upgrade_that_was_given_up_halfway_is_finished_by_the_next_attempt(fleet: UpdateFleet, plays: Plays) -> None:
+    """The API server answers as the newer one before the rest of the control plane runs: no node is drained on that."""
+    (name,) = fleet.members("all")
+    fleet.write(allowing(0))
+    drivers = fleet.drivers()
+    hasty = {**drivers, "local": {**drivers["local"], "timeout": 1}}
+    plays("gitops.fleet.update", **fleet.variables(drivers=hasty)).code(2)
+    assert upgrades.pending(fleet.clusters.root / name) is not None and fleet.states() == {name: "Failed"}
+    plays("gitops.fleet.update", **fleet.variables(restart=True)).code(0)
+    assert fleet.states() == {name: "Completed"} and fleet.row(name).attempt == 2
+    assert upgrades.pending(fleet.clusters.root / name) is None and fleet.upgrades() == {name: 1}
 
 
 def _next(played: Conducting, to: str) -> str:

@@ -43,17 +43,18 @@ class LocalDriver:
     timeout: float = TIMEOUT
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``. If it does not answer, and an upgrade was cut off while it was down, the
-        version it comes from, and its pools as they were read last: nodes cannot be asked before it is finished. Else
-        FleetError as of asking it."""
+        """The member's own ``/version``; while an upgrade to that was begun and is not finished, the version it comes
+        from, for not all of the control plane may run. If it does not answer meanwhile, with its pools as they were
+        read last: nodes cannot be asked. Else FleetError as of asking it, ``state-unreadable``."""
+        cut_off = upgrades.pending(self.root / (self._cluster(member) or member))
         try:
-            return Observation(version=version(self.clients.get(member)))
+            found = version(self.clients.get(member))
         except FleetError:
-            cut_off = upgrades.pending(self.root / (self._cluster(member) or member))
             if cut_off is None:
                 raise
             known = self.clients.members.get(member)
             return Observation(version=cut_off.before, pools=known.status.node_pools if known else ())
+        return Observation(version=cut_off.before if cut_off and cut_off.after == found else found)
 
     def begin(self, work: Work) -> str:
         """Upgrades the member's local cluster in a detached process; its reference. FleetError as of ``cluster_of``,

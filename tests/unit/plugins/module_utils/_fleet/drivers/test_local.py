@@ -11,6 +11,7 @@ import typing as t
 from base64 import b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -60,6 +61,24 @@ def test_a_cluster_that_went_down_in_its_upgrade_is_seen_as_it_was(tmp_path: Pat
     assert away.value.code == "unreachable"
     upgrades.intend(folder, "v1.35.4", "v1.36.3")
     assert driver.observe("a") == Observation(version="v1.35.4", pools=(BLUE,))
+
+
+def test_one_that_answers_in_the_middle_of_its_upgrade_is_not_there_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its scheduler and controllers may be down, and a run that took it for done would drain its nodes."""
+    answers = ["v1.36.3", "v1.36.3", "v1.37.0", "v1.36.3"]
+    monkeypatch.setattr(f"{LocalDriver.__module__}.version", lambda _client: answers.pop(0))
+    clients: t.Any = mock.Mock(members={}, **{"connection.side_effect": FleetError("kubeconfig-missing", "none", "a")})
+    driver = LocalDriver(clients=clients, root=tmp_path, operations=tmp_path / "operations", environ={})
+    folder = states.cluster_dir(tmp_path, "a")
+    folder.mkdir(parents=True)
+    assert driver.observe("a") == Observation(version="v1.36.3")
+    upgrades.intend(folder, "v1.35.4", "v1.36.3")
+    assert driver.observe("a") == Observation(version="v1.35.4")
+    assert driver.observe("a") == Observation(version="v1.37.0"), "somebody has taken it further"
+    upgrades.finish(folder)
+    assert driver.observe("a") == Observation(version="v1.36.3")
 
 
 class Clusters:
