@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass
 from itertools import compress, repeat
 
+from ..cluster.facts.prices import UNITS
 from ..errors import FleetError, Problem
 from ..objects.placements.policy import PreferredClusterSelector, PropertySorter
 from . import bitset
@@ -113,6 +114,15 @@ class PreferredAffinity:
             raise FleetError.of(findings)
         return cls(index, tuple(terms), tuple(dict.fromkeys(findings)))
 
+    def deciding_nothing(self, candidates: int) -> tuple[Problem, ...]:
+        """Sorters (``property-unreported``) whose property none of the ``candidates``, a bit set by position, reports:
+        they give all of them 0. None where there are no candidates, and none of a term without weight."""
+        return tuple(
+            _unreported(term.number, term.sorter.name)
+            for term in self.terms
+            if candidates and term.weight and term.sorter and term.column and not candidates & term.column.reported
+        )
+
     def check_extremes(self, candidates: int) -> None:
         """FleetError where upstream refuses to score ``candidates``: ``sorter-out-of-range`` if spelling puts a value
         beyond the extremes, ``malformed-sorter`` for a sort order that there is not."""
@@ -194,3 +204,13 @@ def _code(column: PropertyColumn, position: int, matched: bool) -> str:
 
 def _field(number: int) -> str:
     return f"{FIELD}[{number}].preference.propertySorter"
+
+
+def _unreported(number: int, name: str) -> Problem:
+    with_prices = "read facts with a price list: ansible-playbook gitops.fleet.facts -e prices=<file>"
+    return Problem(
+        "property-unreported",
+        f"no eligible cluster reports {name}, so this preference decides nothing",
+        _field(number),
+        with_prices if name in UNITS else "read facts again, or correct the name of the property",
+    )

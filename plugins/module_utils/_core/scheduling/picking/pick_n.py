@@ -33,7 +33,8 @@ def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
     """Lowers the number of current holders in ``book`` to N, Scheduled ones before Bound ones and of each the lowest
     recorded score first, one without before all, or raises it to N as far as clusters pass. Obsolete holders go, but
     for those whose clusters are picked again. The finding ``skew-beyond-repair`` names constraints that refuse every
-    cluster. FleetError ``missing-field`` without N; CycleFailed where upstream fails."""
+    cluster, ``property-unreported`` a sorter that decides nothing. FleetError ``missing-field`` without N; CycleFailed
+    where upstream fails."""
     wanted = asked.policy.number_of_clusters
     if wanted is None:
         where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.numberOfClusters"
@@ -54,7 +55,7 @@ def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
         wanted=wanted,
         fulfilled=len(order) >= wanted,
         look=state.look,
-        findings=(*state.profile.findings, *state.preferred.findings, *_beyond_repair(state.look)),
+        findings=(*state.profile.findings, *state.preferred.findings, *state.undecided, *_beyond_repair(state.look)),
         cycles=cycle,
     )
 
@@ -126,6 +127,11 @@ class _Round:
         self.ranking = self._rank(self.held)
         self.taken = Taken((), ())
         self.look: CycleView | None = None
+
+    @property
+    def undecided(self) -> tuple[Problem, ...]:
+        """Preferences that decide nothing among all that may have the placement; upstream says nothing of them."""
+        return () if self.asked.upstream else self.preferred.deciding_nothing(self.profile.passing)
 
     def take(self, wanted: int) -> bool:
         """One cycle; True if it was the last."""

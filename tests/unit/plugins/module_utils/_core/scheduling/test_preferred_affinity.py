@@ -123,3 +123,31 @@ def test_upstream_reads_the_name_of_a_property_only_where_there_is_a_cluster(nam
     assert decide(policy, fleet(), upstream=True).error is None
     assert decide(policy, fleet("a"), upstream=True).error.code == "malformed-sorter"
     assert [each.code for each in decide(policy, fleet()).findings] == ["malformed-sorter"]
+
+
+def undecided(policy, index, **more) -> list[str]:
+    return [str(each) for each in decide(policy, index, **more).findings]
+
+
+def test_a_cost_that_no_eligible_cluster_reports_is_told_with_the_way_to_have_it():
+    policy = pick_n(1, prefer(20, None, MOST_NODES), prefer(20, None, (COST, "Ascending")))
+    tainted = cluster("c", "3", properties={COST: "0.1"}, taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}])
+    index = fleet(cluster("a", "1"), cluster("b", "2"), tainted)
+    (told,) = undecided(policy, index)
+    assert told.startswith("spec.policy.affinity") and "Execution[1].preference.propertySorter: " in told
+    assert f"no eligible cluster reports {COST}, so this preference decides nothing [property-unreported]" in told
+    assert "gitops.fleet.facts -e prices=<file>" in told
+    assert undecided(policy, index, upstream=True) == []
+
+
+def test_any_property_that_nobody_reports_is_told_and_one_that_somebody_does_is_not():
+    policy = pick_n(1, prefer(20, None, ("example.com/rank", "Ascending")))
+    (told,) = undecided(policy, fleet("a", "b"))
+    assert "no eligible cluster reports example.com/rank" in told and "prices" not in told
+    assert undecided(policy, fleet("a", cluster("b", properties={"example.com/rank": "1"}))) == []
+
+
+def test_a_preference_is_not_told_of_where_it_could_decide_nothing_anyway():
+    sorter = (COST, "Ascending")
+    assert undecided(pick_n(1, prefer(0, None, sorter)), fleet("a")) == []
+    assert undecided(pick_n(1, prefer(20, None, sorter)), fleet()) == []
