@@ -17,7 +17,7 @@ from ..objects.clusters.member_cluster import MemberCluster
 from ..schema.meta import find_condition
 from ..values.instants import write_time
 from ..values.quantity import approximate
-from .upkeep import CertificateEnd, Kubelets, images_of, kubelets_of, next_end
+from .upkeep import CertificateEnd, Kubelets, images_of, kubelets_of, next_end, nodes_without_image
 
 READY, NOT_READY, UNREAD, UNREADABLE = "ready", "not ready", "never read", "not reached"
 EVACUATED, LEAVING = "evacuated", "leaving"
@@ -40,7 +40,7 @@ class Headroom:
 @dataclass(frozen=True, kw_only=True)
 class ClusterRow:
     """``why`` is a sentence about a ``state`` that is not ready. ``nodes`` is None where it is not known; ``images``
-    are nodes by image, as far as pools tell it."""
+    are nodes by image, as far as pools tell it, and ``uncounted`` are the nodes of pools that do not."""
 
     name: str
     state: str
@@ -57,6 +57,7 @@ class ClusterRow:
     kubelets: Kubelets = Kubelets()
     certificate: CertificateEnd | None = None
     images: t.Mapping[str, int] = field(default_factory=dict)
+    uncounted: int = 0
 
     def as_dict(self) -> dict[str, t.Any]:
         """The row as reports have it; ``cpu`` in cores and ``memory`` in bytes, free and in all."""
@@ -76,6 +77,7 @@ class ClusterRow:
             "kubelets": self.kubelets.as_dict(),
             "certificate": self.certificate.as_dict() if self.certificate else None,
             "images": dict(sorted(self.images.items())),
+            "imagesUncounted": self.uncounted,
         }
 
 
@@ -109,6 +111,7 @@ def cluster_row(
         kubelets=kubelets_of(member, told) if member else Kubelets(),
         certificate=next_end(member, now) if member else None,
         images=images_of(member) if member else {},
+        uncounted=nodes_without_image(member) if member else 0,
     )
 
 

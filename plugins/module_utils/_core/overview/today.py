@@ -94,7 +94,8 @@ HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
 @dataclass(frozen=True, kw_only=True)
 class MemberToday:
     """One cluster. ``why`` is a sentence about a ``state`` that is not ready; ``images`` are nodes by image, as far as
-    pools tell it; ``runs`` is what is in flight there; ``concerns`` are of ``CONCERNS``, the worst first."""
+    pools tell it, and ``uncounted`` the nodes of pools that do not; ``runs`` is what is in flight there; ``concerns``
+    are of ``CONCERNS``, the worst first."""
 
     name: str
     group: str
@@ -111,6 +112,7 @@ class MemberToday:
     evacuated: bool
     runs: tuple[str, ...]
     concerns: tuple[str, ...]
+    uncounted: int = 0
 
     def as_dict(self) -> dict[str, t.Any]:
         """The row as results have it; instants in RFC 3339, ``age`` in whole seconds, None where there is none."""
@@ -125,6 +127,7 @@ class MemberToday:
             "version": self.version,
             "kubelets": self.kubelets.as_dict(),
             "images": dict(sorted(self.images.items())),
+            "imagesUncounted": self.uncounted,
             "certificate": ends.as_dict() if ends else None,
             "placements": self.held.as_dict(),
             "drift": self.drift.as_dict(),
@@ -164,6 +167,11 @@ class FleetToday:
     def images(self) -> dict[str, int]:
         """Nodes by image, as far as pools tell it, the most first."""
         return images_in_all(each.images for each in self.members)
+
+    @property
+    def uncounted(self) -> tuple[int, ...]:
+        """How many nodes ``images`` does not count, of each cluster that has such."""
+        return tuple(each.uncounted for each in self.members if each.uncounted)
 
     @property
     def objects_drifted(self) -> dict[str, list[str]]:
@@ -243,6 +251,7 @@ def member_today(
         version=row.version,
         kubelets=kubelets,
         images=row.images,
+        uncounted=row.uncounted,
         certificate=ends,
         held=held,
         drift=drift,

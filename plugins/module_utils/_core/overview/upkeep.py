@@ -79,12 +79,18 @@ def kubelets_of(member: FleetMember, server: str) -> Kubelets:
 
 
 def images_of(member: FleetMember) -> dict[str, int]:
-    """The member's nodes by image, as far as its pools tell it."""
+    """The member's nodes by image, as far as its pools tell it: a pool counts with the one that is recorded of it."""
     counts: Counter[str] = Counter()
     for pool in member.status.node_pools:
         if pool.image:
             counts[pool.image] += pool.count
     return dict(counts)
+
+
+def nodes_without_image(member: FleetMember) -> int:
+    """How many of the member's nodes ``images_of`` does not count: those of pools that tell no image, since they hold
+    several that cannot be compared, as within a rotation, or none is known."""
+    return sum(pool.count for pool in member.status.node_pools if not pool.image)
 
 
 def images_in_all(members: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:

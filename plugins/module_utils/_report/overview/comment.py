@@ -17,7 +17,7 @@ from ..markdown import (
     size_of,
 )
 from .summary import Report, counted
-from .today_text import CERTIFICATES
+from .today_text import CERTIFICATES, uncounted_text
 
 
 def overview_markdown(report: Report) -> str:
@@ -92,13 +92,16 @@ def _growing_old(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str
 
 
 def _images(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str]]]:
-    """The images of nodes, those of the most nodes first, and how many clusters have each."""
+    """The images of nodes, those of the most nodes first, and how many clusters have each; and whom that leaves out."""
     counts = images_in_all(each["images"] for each in clusters)
     rows = [
         (name, f"{nodes:,}", f"{sum(name in each['images'] for each in clusters):,}") for name, nodes in counts.items()
     ]
-    if rows:
-        yield "Images of nodes", markdown_table(("image", "nodes", "clusters"), rows)
+    lines = markdown_table(("image", "nodes", "clusters"), rows) if rows else []
+    for told in uncounted_text([each["imagesUncounted"] for each in clusters if each["imagesUncounted"]]):
+        lines += [*([""] if rows else []), f"{escaped(told)}."]
+    if lines:
+        yield "Images of nodes", lines
 
 
 def _behind(each: Report) -> tuple[str, ...]:

@@ -76,15 +76,29 @@ def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -
             told = "; ".join(_details(member, drifted.get(member.name, ())))
             lines += folded(told, _DETAIL) if told else []
     lines += _others(today.members, shown)
-    lines += _images(today.images)
+    lines += _images(today.images, today.uncounted)
     if today.drift.places and not today.drift.looked:
         lines += folded(TO_LOOK)
     return lines + notes_text(notes)
 
 
-def _images(images: t.Mapping[str, int]) -> list[str]:
+def _images(images: t.Mapping[str, int], uncounted: t.Sequence[int]) -> list[str]:
     named = [f"{in_line(name, NAME)} ({_counted(count, 'node')})" for name, count in images.items()]
-    return folded(f"images: {listed(named, IMAGES, '; ')}") if named else []
+    parts = [*([listed(named, IMAGES, "; ")] if named else []), *uncounted_text(uncounted)]
+    return folded(f"images: {'; '.join(parts)}") if parts else []
+
+
+def uncounted_text(uncounted: t.Sequence[int]) -> list[str]:
+    """A sentence about the nodes that no image counts, given how many each cluster has that has any; else nothing."""
+    if not uncounted:
+        return []
+    where = f"{_counted(sum(uncounted), 'node')} on {_counted(len(uncounted), 'cluster')}"
+    return [f"{where} not counted: pools there hold several images or tell none, see gitops.fleet.nodes"]
+
+
+def _image_cell(row: MemberToday) -> str:
+    """How many images there are, at least: ``1+`` where some nodes are not counted, ``?`` where none is."""
+    return f"{len(row.images)}{'+' if row.uncounted else ''}" if row.images else "?"
 
 
 def age_text(age: timedelta) -> str:
@@ -150,7 +164,7 @@ def _row(row: MemberToday) -> tuple[str, ...]:
         age_text(row.age) if row.age is not None else "never",
         _short(row.version),
         _short(row.kubelets.oldest) + behind,
-        str(len(row.images) or "?"),
+        _image_cell(row),
         ("ended" if ends.ended else f"{ends.days} d") if ends else "?",
         ", ".join(held),
         _drift(row.drift),

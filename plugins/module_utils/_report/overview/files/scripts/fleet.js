@@ -61,19 +61,21 @@ const kubeletWords = (row) => `${row.kubelets.oldest}${row.kubelets.behind ? ` \
 const endWords = (row) => (!row.certificate ? "" : row.certificate.days < 0 ? "ended" : counted(row.certificate.days, "day"));
 const imageWords = (row) => (Object.keys(row.images).length > 1 ? counted(Object.keys(row.images).length, "image") : Object.keys(row.images)[0] || "");
 const imageList = (images) => listed(Object.entries(images).sort((one, other) => other[1] - one[1]).map(([name, nodes]) => `${name} (${counted(nodes, "node")})`), 5);
+const uncountedWords = (rows) => `${counted(rows.reduce((sum, row) => sum + row.imagesUncounted, 0), "node")} on ${counted(rows.length, "cluster")}: pools there hold several images or tell none, see gitops.fleet.nodes`;
 
 // What grows old, in words: certificates, kubelets, images.
 function upkeep(rows) {
   const ends = rows.filter((row) => row.certificate && row.certificate.days < SOON).sort((one, other) => one.certificate.days - other.certificate.days);
   const old = rows.filter((row) => row.kubelets.tooOld), behind = rows.filter((row) => row.kubelets.behind && !row.kubelets.tooOld);
   const minors = [...new Set(behind.map((row) => row.kubelets.behind))].sort((one, other) => other - one);
-  const images = {};
+  const images = {}, uncounted = rows.filter((row) => row.imagesUncounted);
   for (const row of rows) for (const [name, nodes] of Object.entries(row.images)) images[name] = (images[name] || 0) + nodes;
   const told = [
     ends.length ? `Certificates that have ended, or end within ${SOON} days: ${listed(ends.map((row) => `${row.name} (${row.certificate.days < 0 ? "ended" : `in ${counted(row.certificate.days, "day")}`})`), 8)}` : "",
     old.length ? `Kubelets too old for their API server: ${listed(old.map((row) => row.name), 8)}` : "",
     behind.length ? `Kubelets behind their API server: ${minors.map((each) => `${counted(behind.filter((row) => row.kubelets.behind === each).length, "cluster")} by ${counted(each, "minor")}`).join(", ")}` : "",
     Object.keys(images).length ? `Images of nodes: ${imageList(images)}` : "",
+    uncounted.length ? `Nodes that no image counts: ${uncountedWords(uncounted)}` : "",
   ].filter(Boolean);
   return told.length ? element("ul", { class: "notes", "aria-label": "What grows old" }, ...told.map((each) => element("li", {}, each))) : "";
 }
@@ -85,7 +87,7 @@ function clusterFacts(row) {
     row.why ? element("p", {}, row.why) : null,
     facts([
       ["Version", row.version], ["Kubelets", row.kubelets.oldest === row.kubelets.newest ? kubeletWords(row) : `${row.kubelets.oldest} to ${row.kubelets.newest}`], ["Nodes", row.nodes],
-      ["Images", imageList(row.images)], ["Certificate", row.certificate ? `${CERTIFICATES[row.certificate.which]} ${row.certificate.days < 0 ? "ended" : "ends"} ${instant(row.certificate.ends)}` : ""], ["Group", row.group], ["Location", row.location],
+      ["Images", [imageList(row.images), row.imagesUncounted ? `${counted(row.imagesUncounted, "node")} not counted` : ""].filter(Boolean).join("; ")], ["Certificate", row.certificate ? `${CERTIFICATES[row.certificate.which]} ${row.certificate.days < 0 ? "ended" : "ends"} ${instant(row.certificate.ends)}` : ""], ["Group", row.group], ["Location", row.location],
       ["CPU", row.cpu[1] === null ? "" : `${cores(row.cpu[0]) || "?"} of ${cores(row.cpu[1])} cores free`],
       ["Memory", row.memory[1] === null ? "" : `${bytes(row.memory[0]) || "?"} of ${bytes(row.memory[1])} free`],
       ["Heartbeat", instant(row.heartbeat)], ["Drift", row.drift.words], ["Operation", row.operation], ["Taints", row.taints.join(", ")],

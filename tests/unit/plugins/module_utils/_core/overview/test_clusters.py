@@ -88,6 +88,6 @@ def test_what_only_the_member_has_is_taken_from_there():
     told = row.as_dict()
     assert told["kubelets"] == {"oldest": "v1.34.2", "newest": "v1.34.2", "behind": 1, "tooOld": False}
     assert told["certificate"] == {"which": "server", "ends": "2026-01-09T00:00:00Z", "days": 7}
-    assert told["images"] == {"x": 2}
+    assert (told["images"], told["imagesUncounted"]) == ({"x": 2}, 0)
     unknown = cluster_row(cluster({}), now=NOW).as_dict()
     assert unknown["certificate"] is None and unknown["kubelets"]["behind"] is None

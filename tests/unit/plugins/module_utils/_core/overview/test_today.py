@@ -172,3 +172,10 @@ def test_images_of_all_clusters_are_counted_the_most_nodes_first():
     rows = [seen(fleet=member(("v1.35.1", "Ubuntu", 3), ("v1.35.1", "Other", 1))), seen(fleet=member(("", "Azure", 4)))]
     assert list(fleet_today(rows, DriftKnown()).images.items()) == [("Azure", 4), ("Ubuntu", 3), ("Other", 1)]
     assert fleet_today([seen()], DriftKnown()).images == {}
+
+
+def test_nodes_of_pools_that_tell_no_image_are_counted_apart():
+    mixed = seen(fleet=member(("v1.35.1", "Ubuntu", 3), ("v1.35.1", "", 4)))
+    today = fleet_today([mixed, seen(fleet=member(("", "", 2))), seen()], DriftKnown())
+    assert (today.images, sorted(today.uncounted)) == ({"Ubuntu": 3}, [2, 4])
+    assert mixed.as_dict()["imagesUncounted"] == 4

@@ -28,7 +28,7 @@ def report(clusters: int = 2, text: str = "no etcd") -> dict[str, Any]:
         {"name": f"c-{at}", "state": "not ready" if at == 0 else "ready", "why": text, "group": "", "location": text,
          "version": "v1.35.0", "nodes": 3, "cpu": [1, 2], "memory": [None, None], "heartbeat": None, "labels": {},
          "taints": [], "operation": "", "drift": {"words": "never looked"}, "certificate": None,
-         "kubelets": {"oldest": "", "newest": "", "behind": None, "tooOld": False}, "images": {}}
+         "kubelets": {"oldest": "", "newest": "", "behind": None, "tooOld": False}, "images": {}, "imagesUncounted": 0}
         for at in range(clusters)
     ]  # fmt: skip
     placement = {
@@ -173,6 +173,17 @@ def test_images_are_named_with_their_nodes():
     told = overview_markdown(data)
     assert "<summary>Images of nodes</summary>" in told and "| Linux 1.0 | 5 | 2 |" in told and "<b>" not in told
     assert told.index("| 9 | 1 |") < told.index("| Linux 1.0 |")
+    assert "not counted" not in told
+
+
+def test_nodes_that_no_image_counts_are_told_with_the_images_and_without_any():
+    data = report(3)
+    for at, nodes in ((0, 4), (2, 2)):
+        data["clusters"][at]["imagesUncounted"] = nodes
+    sentence = "6 nodes on 2 clusters not counted: pools there hold several images or tell none, see gitops.fleet."
+    assert f"<summary>Images of nodes</summary>\n\n{sentence}" in overview_markdown(data)
+    data["clusters"][1]["images"] = {"Linux 1.0": 3}
+    assert f"| Linux 1.0 | 3 | 1 |\n\n{sentence}" in overview_markdown(data)
 
 
 def test_columns_without_anything_are_left_out():

@@ -135,6 +135,18 @@ def test_images_are_named_with_their_nodes_the_most_first_and_few():
     assert len(foreign) < 7 and all(each.isprintable() for each in foreign)
 
 
+def test_nodes_that_no_image_counts_are_told_and_their_clusters_have_a_mark():
+    rows = [row("a", images={"Ubuntu": 5}), row("b", images={"Ubuntu": 3}, uncounted=4)]
+    lines = said(fleet_today([*rows, row("c", images={}, uncounted=2)], DriftKnown()))
+    assert [line.split()[7] for line in lines if line[:2] in ("a ", "b ", "c ")] == ["1", "1+", "?"]
+    assert " ".join(" ".join(lines).split()).endswith(
+        "images: Ubuntu (8 nodes); 6 nodes on 2 clusters not counted: pools there hold several images or tell none, "
+        "see gitops.fleet.nodes"
+    )
+    alone = said(fleet_today([row("a", images={}, uncounted=1)], DriftKnown()))
+    assert alone[-2].startswith("images: 1 node on 1 cluster not counted: pools there hold")
+
+
 def test_everything_that_is_wrong_is_told_below_its_cluster():
     ended = CertificateEnd(which="server", at=NOW - timedelta(days=2), days=-2)
     failing = {f"web-{at}": "not Applied: 1 of 3" for at in range(5)}
