@@ -7,7 +7,9 @@ import typing as t
 
 from ..module_utils._fleet.files import prices_files, refuse_unwritable, write_file
 from ..module_utils._fleet.members.capture import capture
+from ..module_utils._fleet.members.identity import OTHER_CLUSTER
 from ..module_utils._fleet.members.own_maintenance import commands_of
+from ..module_utils._report.commands.next_steps import after_reading
 from ..module_utils._report.text import facts_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -39,6 +41,8 @@ class ActionModule(Verb):
         failed, snapshot = found.reading.failed, found.reading.snapshot
         lines += [each.sentence for each in found.together]
         for line in lines:
+            run.say(line)
+        for line in run.next_lines(after_reading(name for name, why in failed.items() if why.code == OTHER_CLUSTER)):
             run.say(line)
         problems = found.reading.problems
         return Answer(

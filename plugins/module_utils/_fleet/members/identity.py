@@ -9,7 +9,9 @@ Names, contexts, addresses and proxies may lead to a cluster in many ways, and t
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import threading
 import time
 import typing as t
@@ -132,12 +134,14 @@ class Identities:
 
 
 def _other_cluster(name: str, recorded: str, uid: str) -> FleetError:
+    rebuilt = shlex.quote(json.dumps({"members": [{"name": name, "rebuilt": True}]}))
     return FleetError(
         OTHER_CLUSTER,
         f"another cluster answers: its namespace kube-system has the UID {uid}, that of the cluster which joined"
         f" {recorded}",
         name,
-        "mend its connection; if the cluster was rebuilt, join it again with rebuilt: true",
+        "mend its connection; if the cluster was rebuilt, join it again with rebuilt: true, and with its connection"
+        f" where that is new: ansible-playbook gitops.fleet.join -e {rebuilt}",
     )
 
 

@@ -204,6 +204,19 @@ def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
     return [NextStep(to=to, playbook=playbook, variables=variables)]
 
 
+def after_reading(others: t.Iterable[str]) -> list[NextStep]:
+    """One step for each of the first ``MOST`` members under whose name another cluster answers than the one that
+    joined: what accepts that, for it may have been rebuilt."""
+    return [
+        NextStep(
+            to=f"accept the other cluster as {name}, if it was rebuilt",
+            playbook="join",
+            variables={"members": [{"name": name, "rebuilt": True}]},
+        )
+        for name in sorted(others)[:MOST]
+    ]
+
+
 def after_placement(
     given: Variables,
     outcome: str,

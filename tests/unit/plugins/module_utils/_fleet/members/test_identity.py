@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import typing as t
 
 import pytest
@@ -89,6 +91,11 @@ def test_another_cluster_is_refused_by_every_verb(strict: bool) -> None:
     found = Identities(members(east=A), strict)
     assert code(lambda: found.admit("east", cluster(B))) == "other-cluster"
     assert found.seen == {} and found.notes() == ()
+    with pytest.raises(FleetError) as refused:
+        found.admit("east", cluster(B))
+    words = shlex.split(refused.value.hint.partition(" new: ")[2])
+    assert words[:3] == ["ansible-playbook", "gitops.fleet.join", "-e"]
+    assert json.loads(words[3]) == {"members": [{"name": "east", "rebuilt": True}]}
     found.admit("east", cluster(A))
     assert found.seen == {"east": A}
 

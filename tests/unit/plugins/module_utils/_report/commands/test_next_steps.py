@@ -29,6 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next
     NextStep,
     after_approval,
     after_placement,
+    after_reading,
     after_rotation,
     after_run,
     after_staged,
@@ -304,6 +305,15 @@ def test_what_was_applied_without_waiting_is_waited_for_by_a_rollout() -> None:
     ]
     assert after_placement({**GIVEN, "wait": True}, "done", True, DIGEST, None, late) == []
     assert after_placement(GIVEN, "done", True, DIGEST, None, WaysOn()) == []
+
+
+def test_a_rebuilt_cluster_is_accepted_by_joining_it_again() -> None:
+    steps = after_reading(["b", "a"])
+    line, _second = next_lines(steps, {"path": "/r"})
+    assert line.startswith("to accept the other cluster as a, if it was rebuilt: ansible-playbook gitops.fleet.join")
+    assert steps[0].variables == {"members": [{"name": "a", "rebuilt": True}]}
+    assert {"members", "records"} <= set(playbooks.variables(Path(PLAYBOOKS) / "join.yml"))
+    assert "records" in line and len(after_reading(map(str, range(9)))) == 5
 
 
 REPAIR = "to repair what drifted (it writes)"
