@@ -14,6 +14,8 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.going_on.ways_on import WaysOn
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history.going_back import ways_after
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history.kept import snapshot_rows
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.history.roll_back import RollBack
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
@@ -312,3 +314,15 @@ def test_overrides_are_those_of_today_and_are_not_lost_for_want_of_their_files(f
     assert colors(file_fleet)[:1] == [{"color": "blue", "by": "override"}]
     record = file_fleet.record()
     assert record and record["metadata"]["annotations"]["gitops.fleet/source"].startswith("files:")
+
+
+def test_a_roll_back_of_an_external_placement_waits_for_a_staged_run(file_fleet: Fleet) -> None:
+    file_fleet.join("m1", "m2")
+    document = file_fleet.placement(None)
+    document["spec"]["strategy"] = {"type": "External"}
+    (file_fleet.folder / "placements" / f"{file_fleet.name}.yml").write_text(json.dumps(document), encoding="utf-8")
+    for color in ("blue", "red"):
+        file_fleet.resources(file_fleet.configmap(color=color))
+        assert not file_fleet.apply().problems
+    report = back(file_fleet)
+    assert not report.problems and ways_after(report) == WaysOn(staged=True)

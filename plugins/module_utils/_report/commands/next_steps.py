@@ -232,8 +232,9 @@ def after_placement(
     if given.get("state") == "rolled_back" and looked is None and outcome in ("waiting", "partial"):
         return [_rolls_back_on(given, outcome)]
     back = _back(given, ways) if own else []
+    by_run = _by_run(given, ways) if looked is None and outcome == "done" else []
     if not own or not given.get("src") or any(given.get(name) for name in OF_OTHERS):
-        return back
+        return by_run + back
     sources = {name: _one(given[option]) for option, name in SOURCES.items() if given.get(option)}
     variables = sources | {name: _one(given[name]) for name in REPEATED if name in given}
     writing = "rollout" if given.get("wait") else "apply"
@@ -250,7 +251,7 @@ def after_placement(
     elif looked is None and outcome in ("waiting", "partial"):
         found.append(NextStep(to=GOES_ON[outcome], playbook=writing, variables=variables))
     elif looked is None and outcome == "done":
-        found += _after_apply(given, variables, ways)
+        found += by_run + _late(given, variables, ways)
     return found + back
 
 
@@ -271,16 +272,19 @@ def _rolls_back_on(given: Variables, outcome: str) -> NextStep:
     return NextStep(to=GOES_ON[outcome], playbook="rollback", variables=variables)
 
 
-def _after_apply(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep]:
-    """What an apply that is done leaves to do."""
-    found = []
-    if ways.staged:
-        with_them = {name: _one(given[name]) for name in ("resources", "prune_kinds") if given.get(name)}
-        step = NextStep(to="give it to its clusters", playbook="staged_update", variables=with_them, blanks=_A_RUN)
-        found.append(step)
-    if ways.late and not given.get("wait"):
-        found.append(NextStep(to="wait until it is available", playbook="rollout", variables=variables))
-    return found
+def _by_run(given: Variables, ways: WaysOn) -> list[NextStep]:
+    """The staged run that gives clusters what was recorded for them; none where placements end."""
+    if not ways.staged or given.get("state") == "absent":
+        return []
+    with_them = {name: _one(given[name]) for name in ("resources", "prune_kinds") if given.get(name)}
+    return [NextStep(to="give it to its clusters", playbook="staged_update", variables=with_them, blanks=_A_RUN)]
+
+
+def _late(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep]:
+    """The rollout that waits for what an apply did not wait for."""
+    if not ways.late or given.get("wait"):
+        return []
+    return [NextStep(to="wait until it is available", playbook="rollout", variables=variables)]
 
 
 def _repairs(looked: Looked) -> str:

@@ -298,6 +298,17 @@ def test_an_external_placement_is_given_by_a_run_that_people_name() -> None:
     assert set(steps[0].blanks) <= set(playbooks.variables(Path(PLAYBOOKS) / "staged_update.yml"))
 
 
+@pytest.mark.parametrize(
+    "more", [{"src": None, "state": "rolled_back", "to": 3}, {"state": "present", "evacuate": "west", "src": None}]
+)
+def test_what_a_roll_back_or_an_evacuation_recorded_is_given_by_such_a_run(more: dict[str, object]) -> None:
+    given = {**GIVEN, "state": "present", **more}
+    (step,) = after_placement(given, "done", True, DIGEST, None, WaysOn(staged=True))
+    assert (step.to, step.playbook) == ("give it to its clusters", "staged_update")
+    assert after_placement(given, "done", True, DIGEST, None, WaysOn()) == []
+    assert after_placement({**given, "state": "absent"}, "done", True, DIGEST, None, WaysOn(staged=True)) == []
+
+
 def test_what_was_applied_without_waiting_is_waited_for_by_a_rollout() -> None:
     late = WaysOn(late=True)
     assert told(after_placement(GIVEN, "done", True, DIGEST, None, late)) == [
