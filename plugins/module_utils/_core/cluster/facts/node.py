@@ -102,7 +102,7 @@ def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
     again."""
     if not amounts:
         return ()
-    return tuple([(name, amount if type(amount) is str else str(amount)) for name, amount in amounts.items()])
+    return tuple([(name, amount if isinstance(amount, str) else str(amount)) for name, amount in amounts.items()])
 
 
 @lru_cache(maxsize=1024)
