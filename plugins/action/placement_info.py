@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.files import facts_file
 from ..module_utils._fleet.placements.explaining import ALL, Question, explanations, suppositions
 from ..module_utils._fleet.placements.history.kept import snapshot_rows
-from ..module_utils._fleet.placements.recorded import all_bindings, all_placements, statuses_of
+from ..module_utils._fleet.placements.recorded import (
+    all_bindings,
+    all_placements,
+    names_of,
+    no_such_placement,
+    statuses_of,
+)
 from ..module_utils._fleet.placements.staged.listed import staged_standings
 from ..module_utils._report.scheduling.explained_text import explained_text
 from ..module_utils._report.scheduling.what_if_text import what_if_text
@@ -29,7 +34,7 @@ class ActionModule(Verb):
             placements = all_placements(session.records, name or "")
             elsewhere = options["src"] or options["definition"] or options["facts"]
             if name and not placements and not elsewhere:
-                raise FleetError("no-such-placement", f"there is no placement {name}", session.records.place)
+                raise no_such_placement(name, names_of(all_placements(session.records)), session.records.place)
             question = Question(
                 name=name or "",
                 clusters=tuple(options["explain"]),

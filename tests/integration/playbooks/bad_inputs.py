@@ -275,6 +275,7 @@ OPTIONS = (
         write_plan="{folder}/notes.txt/plan.json",
     ),
     Bad("an unknown placement", "placement_info", {"name": "nothing"}, "no-such-placement", ("nothing", "records.db")),
+    Bad("a placement misspelt", "placement_info", {"name": "shp"}, "no-such-placement", ("shp", "did you mean shop?")),
     Bad(
         "an unknown cluster",
         "placement_info",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.held import Holdings
 from ..._core.cluster.facts.recorded import beside
@@ -14,7 +14,6 @@ from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ..._core.objects.placements.key import PlacementKey
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
 from ..._core.scheduling.contest import Contests
 from ..._core.scheduling.explain import explain_outcome
@@ -27,7 +26,7 @@ from ..._store.records import Records
 from ..members.members import recorded_members
 from ..session import Session
 from .holdings import remembered
-from .recorded import all_placements, recorded_placement
+from .recorded import all_placements, names_of, no_such_placement, recorded_placement
 from .sources import placements_in, read_placement
 
 ALL = "*"
@@ -136,9 +135,7 @@ def _placements(
         written = []
     names = [str(each.key) for each in written]
     if not (question.src or question.definition):
-        names = sorted(
-            held.placements if held else (str(PlacementKey.of_record(each)) for each in all_placements(records))
-        )
+        names = sorted(held.placements) if held else names_of(all_placements(records))
     if question.definition is None and question.name:
         names = [name for name in names if name == question.name]
     found = {}
@@ -154,7 +151,8 @@ def _ground(session: Session, question: Question) -> Ground:
     """The same; FleetError ``no-such-placement`` where nothing is known of what is asked about."""
     found = ground_of(session, question)
     if not found.known:
-        raise FleetError("no-such-placement", f"there is no placement {question.name}".rstrip(), session.records.place)
+        known = sorted(ground_of(session, replace(question, name="")).known)
+        raise no_such_placement(question.name, known, session.records.place)
     return found
 
 

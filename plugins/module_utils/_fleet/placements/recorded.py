@@ -23,6 +23,8 @@ from ..._core.objects.placements.scheduling_policy_snapshot import ClusterSchedu
 from ..._core.objects.placements.snapshot_labels import POLICY_INDEX, RESOURCE_HASH, RESOURCE_INDEX
 from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import RecordedState
+from ..._core.schema.checking import did_you_mean
+from ..._core.values.listed import listed
 from ..._store.kinds import record_name
 from ..._store.records import Lease, Records
 from ..recorded import DAMAGED, decoded, recorded
@@ -130,6 +132,18 @@ def all_placements(records: Records, name: str = "") -> list[Document]:
     """The records of all placements, those of no namespace first; with a ``name`` of that one only."""
     found = (each for kinds in PLACEMENT_KINDS for each in records.list(kinds.placement))
     return [each for each in found if not name or str(PlacementKey.of_record(each)) == name]
+
+
+def no_such_placement(name: str, known: t.Sequence[str], place: str) -> FleetError:
+    """FleetError ``no-such-placement``, with the known name that is most like it, or else those that are known."""
+    there = f"there are: {listed(known)}" if known else ""
+    text = f"there is no placement {name}".rstrip()
+    return FleetError("no-such-placement", text, place, did_you_mean(name, known) or there)
+
+
+def names_of(placements: t.Iterable[Document]) -> list[str]:
+    """Names of the placements of these records (``name``, or ``namespace/name``), in order."""
+    return sorted(str(PlacementKey.of_record(each)) for each in placements)
 
 
 def all_bindings(records: Records, name: str = "") -> list[Document]:

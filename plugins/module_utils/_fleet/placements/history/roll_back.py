@@ -31,7 +31,7 @@ from ...._store.documents_in_files import documents_of
 from ...._store.revision import deepening
 from ...._store.revision_files import files_of
 from ...session import Session
-from ..recorded import RecordedPlacement, recorded_placement
+from ..recorded import RecordedPlacement, all_placements, names_of, no_such_placement, recorded_placement
 from ..sources import EarlierContent, LoadedPlacement
 from .kept import kept_snapshots
 
@@ -81,7 +81,7 @@ def forward_again(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) ->
 def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
     recorded = recorded_placement(session.records, name)
     if recorded.placement is None or recorded.document is None:
-        raise FleetError("no-such-placement", f"there is no placement {name}", session.records.place)
+        raise no_such_placement(name, names_of(all_placements(session.records)), session.records.place)
     if recorded.placement.metadata.deletion_timestamp is not None:
         raise FleetError("placement-deleting", "the placement is being deleted", name)
     kept = _chosen(name, kept_snapshots(recorded), asked.to)

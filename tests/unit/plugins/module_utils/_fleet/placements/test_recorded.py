@@ -18,6 +18,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rec
     cluster_of,
     delete_record,
     gathered,
+    names_of,
+    no_such_placement,
     refuse_strange,
     statuses_of,
 )
@@ -168,3 +170,24 @@ def test_a_record_of_another_placement_is_not_taken_for_ones_own() -> None:
         with pytest.raises(FleetError) as refused:
             refuse_strange(binding(SHOP), key)
         assert (refused.value.code, refused.value.where) == ("record-damaged", "ResourceBinding/shop/web-m1")
+
+
+@pytest.mark.parametrize(
+    ("known", "hint"),
+    [
+        (("shop", "web"), "did you mean shop?"),
+        (("one", "two"), "there are: one, two"),
+        (tuple("abcdefgh"), "there are: a, b, c, d, e, f and 2 more"),
+        ((), ""),
+    ],
+)
+def test_a_placement_that_is_not_there_is_refused_with_those_that_are(known: tuple[str, ...], hint: str) -> None:
+    (problem,) = no_such_placement("sop", known, "records.db").problems
+    assert (problem.code, problem.message) == ("no-such-placement", "there is no placement sop")
+    assert (problem.where, problem.hint) == ("records.db", hint)
+
+
+def test_names_are_those_of_keys_in_order() -> None:
+    keys = (PlacementKey("", "web"), SHOP)
+    documents = [{"kind": key.kinds.placement, "metadata": key.kept_metadata(key.name)} for key in keys]
+    assert names_of(documents) == ["shop/web", "web"]
