@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import typing as t
+from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
@@ -51,6 +52,10 @@ def karpenter(node_server: Server) -> t.Iterator[Server]:
     names = [f"kp-{number}" for number in range(4)]
     for number, name in enumerate(names):
         claimed(node_server, name, "kp", leaving=number == 0)
+        # A node that says nothing of itself counts as lost soon, and at once where another had its name before.
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": now, "lastTransitionTime": now}
+        node_server.patch(f"{NODES}/{name}/status", {"status": {"conditions": [ready]}})
     yield node_server
     for name in names:
         gone(node_server, f"{CLAIMS}/{name}")
