@@ -82,9 +82,8 @@ class _Asking(t.NamedTuple):
 
 def _asking(pod: t.Mapping[str, t.Any]) -> _Asking:
     spec = mapping(pod, "spec")
-    first = rows(spec, "initContainers")
     return _Asking(
-        tuple([(str(each.get("restartPolicy")), _asked(each)) for each in first]) if first else (),
+        tuple([(str(each.get("restartPolicy")), _asked(each)) for each in rows(spec, "initContainers")]),
         tuple([_asked(each) for each in rows(spec, "containers")]),
         _asked(spec),
         as_written(mapping(spec, "overhead")),

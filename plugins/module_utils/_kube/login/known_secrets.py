@@ -94,9 +94,8 @@ class KnownSecrets:
         """All that can be in the text as they are."""
         found = set(self._short)
         pieces = [text[place : place + _PIECE] for place in range(0, len(text) - _PIECE + 1, _PIECE)]
-        if not self._by_piece.keys().isdisjoint(pieces):
-            for piece in pieces:
-                found.update(self._by_piece.get(piece, ()))
+        for piece in self._by_piece.keys() & pieces:
+            found.update(self._by_piece[piece])
         return found
 
 

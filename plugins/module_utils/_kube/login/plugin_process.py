@@ -76,7 +76,7 @@ def _end_all(child: int) -> None:
 def _descendants() -> list[int]:
     """Processes below this one that have not ended, or are children still to be reaped, which the next call does: what
     is left unreaped stays for ever where process 1 takes no orphans, as in many containers."""
-    above = [os.getpid()]
+    own = os.getpid()
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -86,9 +86,9 @@ def _descendants() -> list[int]:
             if entry.name.isdigit():
                 with contextlib.suppress(OSError, IndexError):
                     state, parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
-                    if state not in "ZX" or int(parent) in above:
+                    if state not in "ZX" or int(parent) == own:
                         children.setdefault(int(parent), []).append(int(entry.name))
-    found: list[int] = []
+    found, above = [], [own]
     while above:
         below = children.get(above.pop(), [])
         found += below
