@@ -61,8 +61,11 @@ def _absent(name: str, root: Path) -> t.Callable[[], LocalOutcome]:
 
 
 def _own_ports() -> tuple[PortRange, socket.socket]:
-    """A block of ports for this test run alone, as long as every run holds the last port of its block: the socket."""
-    for first in range(23000, 32000, _BLOCK):
+    """A block of ports for this test run alone, as long as every run holds the last port of its block: the socket.
+
+    Below 16000, from where on some sandboxes take ports for outgoing connections (Linux: 32768).
+    """
+    for first in range(11000, 16000, _BLOCK):
         held = socket.socket()
         try:
             held.bind(("127.0.0.1", first + _BLOCK - 1))

@@ -26,7 +26,7 @@ from .components import (
 from .control_plane import Component
 from .kubeconfigs import merge_kubeconfigs, write_kubeconfig
 from .locks import writing
-from .ports import PortRange
+from .ports import PortRange, holder
 from .private import write_private
 from .spec import ClusterSpec, TokenUser
 from .state import State
@@ -177,7 +177,7 @@ def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
         raise FleetError(
             "port-taken",
             f"{'port' if one else 'ports'} {', '.join(map(str, taken))}, reserved for this cluster,"
-            f" {'is' if one else 'are'} in use by another process",
+            f" {'is' if one else 'are'} in use by {' and '.join(sorted(set(map(holder, taken))))}",
             state.name,
             "end that process, or make the cluster absent and present again: it gets other ports then",
         )

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import socket
 import typing as t
 from dataclasses import dataclass
+from pathlib import Path
 
 from .._core.errors import FleetError
 
@@ -76,3 +78,25 @@ def is_free(port: int) -> bool:
                 return False
             raise
     return True
+
+
+def holder(port: int) -> str:
+    """Who has it, for people: ``process 4711 (nginx)``; ``another process`` where it is another user's.
+
+    By Linux's tables of sockets, where a connection that somebody opened from this port stands as well.
+    """
+    sockets = {f"socket:[{inode}]" for table in ("tcp", "tcp6") for inode in _inodes(Path("/proc/net") / table, port)}
+    for process in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):  # another user's, or ended meanwhile
+            if process.name.isdigit() and any(os.readlink(each) in sockets for each in (process / "fd").iterdir()):
+                program = (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+                return f"process {process.name} ({program})"
+    return "another process"
+
+
+def _inodes(table: Path, port: int) -> t.Iterator[str]:
+    with contextlib.suppress(OSError):
+        for row in table.read_text(encoding="ascii").splitlines()[1:]:
+            fields = row.split()
+            if fields[1].endswith(f":{port:04X}"):
+                yield fields[9]

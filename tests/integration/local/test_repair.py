@@ -67,7 +67,8 @@ def test_a_stopped_cluster_whose_port_was_taken_says_which(one, local_cluster_fa
     with socket.create_server(("127.0.0.1", port)), pytest.raises(FleetError) as refused:
         local_cluster_factory("repair")
     assert refused.value.code == "port-taken"
-    assert str(port) in refused.value.message and refused.value.where == "repair"
+    assert f"port {port}, reserved for this cluster, is in use by process {os.getpid()} (" in refused.value.message
+    assert refused.value.where == "repair"
     assert local_cluster_factory("repair").after.state == "running"
 
 

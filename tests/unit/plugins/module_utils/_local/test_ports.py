@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import ports
-from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange, is_free, reserve
+from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange, holder, is_free, reserve
 
 
 @pytest.fixture
@@ -56,3 +57,20 @@ def test_a_port_is_free_as_soon_as_its_server_has_gone():
         accepted.close()
         client.close()
     assert is_free(port)
+
+
+@pytest.mark.parametrize("family, address", [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::")])
+def test_who_listens_on_a_port_is_named(family, address):
+    with socket.create_server((address, 0), family=family) as server:
+        assert holder(server.getsockname()[1]).startswith(f"process {os.getpid()} (")
+
+
+def test_who_has_opened_a_connection_from_a_port_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        assert holder(client.getsockname()[1]).startswith(f"process {os.getpid()} (")
+
+
+def test_one_that_nobody_here_has_is_another_processes():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    assert holder(port) == "another process"
