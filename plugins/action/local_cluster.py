@@ -11,7 +11,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Local control planes: present, stopped, absent."""
+    """Local control planes: present, started, stopped, absent."""
 
     LIBRARIES: t.ClassVar = {**SERVERS, **KEYS}
 

@@ -22,13 +22,16 @@ extends_documentation_fragment:
   - gitops.fleet.verb
 options:
   state:
-    description: Whether the clusters run, are stopped (data, keys and ports are kept), or are gone.
+    description:
+      - Whether the clusters run, are stopped (data, keys and ports are kept), or are gone.
+      - V(present) makes each as O(clusters) describes it, also one that was stopped; with a newer version it is
+        upgraded, and nodes that are not described are deleted. V(started) starts it as it was.
     type: str
-    choices: [present, stopped, absent]
+    choices: [present, started, stopped, absent]
     default: present
   clusters:
     description:
-      - The clusters. For V(stopped) and V(absent) only O(clusters[].name) is looked at.
+      - The clusters. But for V(present) only O(clusters[].name) is looked at.
       - Needed unless O(fleet) says which.
     type: list
     elements: dict
@@ -130,8 +133,8 @@ options:
     description:
       - Name of what the clusters belong to. New ones are marked as made for it, and one that is there and was made for
         another, or for none, is refused with C(cluster-of-others).
-      - V(stopped) and V(absent) are then about all clusters that were made for it, and about those of O(clusters)
-        whoever made them. What others made is left as it is, and named.
+      - V(started), V(stopped) and V(absent) are then about all clusters that were made for it, and about those of
+        O(clusters) whoever made them. What others made is left as it is, and named.
     type: str
   root:
     description: Folder of keys, data, logs and kubeconfigs; C(gitops-fleet/local) in the user's state folder if absent.

@@ -91,6 +91,38 @@ def present(
     return LocalOutcome(bool(words), words, before, after)
 
 
+def started(
+    name: str,
+    root: Path | None = None,
+    say: Say = silent,
+    *,
+    binaries_dir: Path | None = None,
+    cache: Path | None = None,
+    ports: PortRange = DEFAULT_PORTS,
+    timeout: float = TIMEOUT,
+    check: bool = False,
+) -> LocalOutcome:
+    """Start what was stopped, or has died, as it was: its version, profile, users, nodes, ports and data. With
+    ``check`` nothing is done. FleetError as for ``present``, ``bad-name``, and ``no-such-cluster``."""
+    _refuse_elsewhere()
+    root = states.resolved_root(root)
+    folder = states.cluster_dir(root, name)
+    with contextlib.nullcontext() if check else _locked(root, name, say):
+        state = _kept_state(root, name, "started")
+        spec = converge.kept_spec(folder, state, state.version)
+        binaries = find(PROFILES[spec.profile], spec.version, binaries_dir, cache, say, build=not check)
+        before = status(root, name)
+        if check:
+            words = converge.planned_start(spec, folder, state, binaries)
+            after = replace(before, state="running") if words else before
+        else:
+            words = converge.bring_up(spec, root, binaries, ports, time.monotonic() + timeout)
+            after = status(root, name) if words else before
+    for word in () if check else words:
+        say(f"{name}: {word}")
+    return LocalOutcome(bool(words), words, before, after)
+
+
 def upgraded(
     name: str,
     version: str,
@@ -111,11 +143,7 @@ def upgraded(
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     with _locked(root, name, say):
-        state = states.load(folder)
-        if state is None or not state.version:
-            raise FleetError(
-                "no-such-cluster", "there is no such local cluster to be upgraded", name, f"looked in {root}"
-            )
+        state = _kept_state(root, name, "upgraded")
         spec = converge.kept_spec(folder, state, version)
         refuse_bad(spec)
         before = status(root, name)
@@ -233,6 +261,13 @@ def _locked(root: Path, name: str, say: Say) -> t.ContextManager[None]:
         say(f"{name}: waiting for another process that works on this cluster")
 
     return states.cluster_lock(root, name, waiting, _LOCK_TIMEOUT)
+
+
+def _kept_state(root: Path, name: str, to_be: str) -> State:
+    state = states.load(states.cluster_dir(root, name))
+    if state is None or not state.version:
+        raise FleetError("no-such-cluster", f"there is no such local cluster to be {to_be}", name, f"looked in {root}")
+    return state
 
 
 def _load_any(folder: Path) -> State | None:

@@ -51,15 +51,18 @@ def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
     return ClusterSpec(state.name, version, profile=state.profile, audit=audit_policy(folder).exists(), tokens=tokens)
 
 
-def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps that ``bring_up`` and ``settle_nodes`` would take, in words; reads only. Nodes are not spoken of where
-    the API server or etcd has died. FleetError ``missing-stages``, ApiError if nodes cannot be read."""
-    running, died = _observed(state)
+def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
+    """The steps that ``bring_up`` would take, in words; reads only. FleetError ``missing-stages``."""
     words = _leftover_words(len(control_plane.leftovers(folder, state))) + _finishing_words(state)
-    words += control_plane.decide(_wanted(spec, folder, state, binaries), running, died).words
-    if not (folder / "kubeconfig").is_file():
-        return (*words, _WRITE_KUBECONFIG)
-    if not control_plane.answers(running):
+    words += control_plane.decide(_wanted(spec, folder, state, binaries), *_observed(state)).words
+    return words if (folder / "kubeconfig").is_file() else (*words, _WRITE_KUBECONFIG)
+
+
+def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
+    """Those, and the steps of ``settle_nodes``. Nodes are not spoken of where the API server or etcd has died, or the
+    kubeconfig is lost. FleetError as of ``planned_start``, ApiError if nodes cannot be read."""
+    words = planned_start(spec, folder, state, binaries)
+    if not ((folder / "kubeconfig").is_file() and control_plane.answers(control_plane.running(state))):
         return words
     with control_plane.client(folder) as client:
         there = nodes.read_nodes(client)

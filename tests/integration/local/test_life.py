@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.local import local_clusters
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import version
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._local.processes import processes_marked
-from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
+from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec, NodesSpec, TokenUser
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -78,6 +79,33 @@ def test_stopped_keeps_objects_and_ports(one, local_cluster_factory, open_client
     assert started.ports == one.ports
     with open_client(one.kubeconfig) as client:
         assert client.get(f"{MAPS}/kept")["data"] == {"a": "b"}
+
+
+def test_started_is_as_it_was(local_cluster_factory, open_client):
+    """By its name alone: an older version stays, and so do nodes and users."""
+    root = local_cluster_factory.root
+    pool, user = NodesSpec(2, "work"), TokenUser("secret-of-ann", "ann")
+    made = local_cluster_factory("as-it-was", version="1.35", profile="fleet", nodes=(pool,), tokens=(user,))
+    assert not cluster.started("as-it-was", root).changed
+    cluster.stopped("as-it-was", root)
+    foretold = cluster.started("as-it-was", root, check=True)
+    assert (foretold.before.state, foretold.after.state) == ("stopped", "running")
+    assert cluster.status(root, "as-it-was").state == "stopped"
+    options = dict.fromkeys(("root", "binaries_dir", "ports", "fleet", "timeout"))
+    options |= {"root": str(root), "state": "started", "clusters": [{"name": "as-it-was"}], "timeout": 300.0}
+    (started,) = local_clusters(options, False, lambda _text: None).outcomes
+    assert started.changes == foretold.changes and started.changes[0] == "start etcd"
+    assert (started.after.version, started.after.nodes, started.ports) == ("1.35.4", {"work": 2}, made.ports)
+    assert not local_cluster_factory(
+        "as-it-was", version="1.35", profile="fleet", nodes=(pool,), tokens=(user,)
+    ).changed
+    with open_client(started.kubeconfig) as client:
+        assert version(client) == "v1.35.4"
+    cluster.absent("as-it-was", root)
+    for check in (True, False):
+        with pytest.raises(FleetError) as refused:
+            cluster.started("as-it-was", root, check=check)
+        assert refused.value.code == "no-such-cluster"
 
 
 def test_absent_leaves_nothing(local_cluster_factory):

@@ -37,10 +37,10 @@ class LocalFleet:
 
 
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
-    """Makes the clusters present, stopped or absent, with ``check`` only told; and all others of the ``fleet``, stopped
-    or absent, if one is named. ``options`` are those of the verb ``local_cluster``. FleetError ``duplicate-cluster``,
-    ``bad-port-range``, ``nothing-asked``, ``cluster-of-others``, or the problems of all that failed, each with its
-    cluster."""
+    """Makes the clusters present, started, stopped or absent, with ``check`` only told; and, but for present, all
+    others of the ``fleet`` if one is named. ``options`` are those of the verb ``local_cluster``. FleetError
+    ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``, ``cluster-of-others``, or the problems of all that
+    failed, each with its cluster."""
     root = Path(options["root"]) if options["root"] else None
     fleet = options.get("fleet") or ""
     options = _with_fleet(options, root, fleet)
@@ -66,7 +66,7 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     return LocalFleet(
         outcomes=outcomes,
         kubeconfig=str(Path(folder).parent / "kubeconfig") if folder else "",
-        kubectl=_kubectl(options) if options["state"] == "present" else "",
+        kubectl=_kubectl(options) if options["state"] in ("present", "started") else "",
         others=others,
     )
 
@@ -76,7 +76,8 @@ def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
     asked = options["clusters"]
     if not fleet:
         if asked is None:
-            raise FleetError("nothing-asked", "no cluster is named", "clusters", "name clusters, or a fleet to end")
+            hint = "name clusters, or a fleet to start or to end"
+            raise FleetError("nothing-asked", "no cluster is named", "clusters", hint)
         return options
     names = [one["name"] for one in asked or ()]
     if options["state"] == "present":
@@ -89,9 +90,9 @@ def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
 
 
 def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options: Options, check: bool) -> list[str]:
-    """What was stopped or removed, and what is left."""
+    """What was started, stopped or removed, and what is left."""
     done = [each.name for each in outcomes if each.changed]
-    verb = {"absent": "removed", "stopped": "stopped"}[options["state"]]
+    verb = {"absent": "removed"}.get(options["state"], options["state"])
     lines = [f"{'would be ' if check else ''}{verb}: {', '.join(done) or 'nothing'}"]
     if others:
         lines.append(f"left as they are, for others made them: {', '.join(others)}")
@@ -113,27 +114,18 @@ def _work(options: Options, root: Path | None, check: bool, say: Say) -> dict[st
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise FleetError("duplicate-cluster", f"named more than once: {', '.join(repeated)}", "clusters")
-    if options["state"] != "present":
+    if options["state"] in ("stopped", "absent"):
         end = cluster.stopped if options["state"] == "stopped" else cluster.absent
         return {name: partial(end, name, root, say, check=check) for name in names}
-    specs = [_spec(one) for one in options["clusters"]]
     binaries = Path(options["binaries_dir"]) if options["binaries_dir"] else None
     ports = port_range(options["ports"])
+    how = {"binaries_dir": binaries, "ports": ports, "timeout": options["timeout"], "check": check}
+    if options["state"] == "started":
+        return {name: partial(cluster.started, name, root, say, **how) for name in names}
+    specs = [_spec(one) for one in options["clusters"]]
     if not check:
         cluster.prepare(specs, binaries_dir=binaries, say=say)
-    return {
-        spec.name: partial(
-            cluster.present,
-            spec,
-            root,
-            say,
-            binaries_dir=binaries,
-            ports=ports,
-            timeout=options["timeout"],
-            check=check,
-        )
-        for spec in specs
-    }
+    return {spec.name: partial(cluster.present, spec, root, say, **how) for spec in specs}
 
 
 def _spec(one: Options) -> ClusterSpec:
