@@ -145,6 +145,14 @@ class RunLimits:
     max_idle: timedelta = timedelta(minutes=2)
     interrupted: t.Callable[[], str] = lambda: ""
 
+    @property
+    def stays(self) -> str:
+        """What people are told once where nothing is in flight, and the conductor stays."""
+        seconds = int(self.max_idle.total_seconds())
+        return (
+            f"stays for up to {seconds} s in case that changes (max_idle); ended before, it goes on at the next start"
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ending(t.Generic[S]):

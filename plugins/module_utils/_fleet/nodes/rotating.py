@@ -181,7 +181,8 @@ def carried(
     book, replacer = RotationBook(name, uid), NodeReplacer(rotation=ground.rotation, wish=wish.replacement)
     others = OtherRotations(session.records, name, limits.holder)
     steering = RotationSteering(book, ground, look, workers, replacer, others, wish.interval)
-    telling = RotationTelling(name, session.say, partial(session.journal, KIND, name), lambda: steering.waits)
+    event = partial(session.journal, KIND, name)
+    telling = RotationTelling(name, session.say, event, lambda: steering.waits, limits.stays)
     attested = conducting(session, telling, ground.rotation)
     with failing(attested.testimony):
         ending = conduct(session.records, lease, steering, session.clock, attested, limits)

@@ -40,12 +40,14 @@ _WORDS = {
 
 @dataclass
 class RotationTelling:
-    """``event`` takes a line for the journal: its reason and a sentence; ``waits`` is what waits by now."""
+    """``event`` takes a line for the journal: its reason and a sentence; ``waits`` is what waits by now. ``stays`` is
+    said once, after what is waited for."""
 
     name: str
     say: t.Callable[[str], None]
     event: t.Callable[[str, str], None]
     waits: t.Callable[[], tuple[HeldBack, ...]]
+    stays: str = ""
     _phases: dict[str, tuple[str, int]] = field(default_factory=dict)
     _told: tuple[str, ...] = ()
 
@@ -66,6 +68,17 @@ class RotationTelling:
 
     def waiting(self, state: RotationState, until: datetime | None, now: datetime) -> None:
         """Tells who waits for what, and until when, if that is other than what was told last."""
+        self._waits(until)
+        if self._told and self.stays:
+            self.say(f"{self.name}: {self.stays}")
+            self.stays = ""
+
+    def end(self, state: RotationState, why: str, now: datetime) -> None:
+        """Tells what still waits then, as ``waiting``; nothing of a rotation that is done."""
+        if not state.done:
+            self._waits(None)
+
+    def _waits(self, until: datetime | None) -> None:
         groups = _alike(self.waits())
         lines = tuple(waits_lines(self.waits()))
         if lines != self._told:
@@ -76,11 +89,6 @@ class RotationTelling:
                 self.say(f"{self.name}:   {text.replace(own, '')}")
             if until is not None and lines:
                 self.say(f"{self.name}: looked at again at {write_time(until)}")
-
-    def end(self, state: RotationState, why: str, now: datetime) -> None:
-        """Tells what still waits then, as ``waiting``; nothing of a rotation that is done."""
-        if not state.done:
-            self.waiting(state, None, now)
 
     def _record(self, node: NodeProgress) -> None:
         """One origin for each disruption: ours, or that of whoever removed the node before we came to it."""

@@ -269,7 +269,7 @@ class _Conducted:
         name = str(journal.state.run.key)
         telling = conducting(
             session,
-            StagedTelling(name, session.say, steering.lines, self.event, self.approved),
+            StagedTelling(name, session.say, steering.lines, self.event, self.approved, limits.stays),
             self.laid.run,
             self.laid.digest,
             self.wish.approved,

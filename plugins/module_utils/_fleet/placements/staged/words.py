@@ -84,13 +84,15 @@ def _untold(name: str) -> None:
 @dataclass
 class StagedTelling:
     """Tells people what begins and ends, and who waits for what, as long as that is news; ``event`` takes a line for
-    the run's journal: its reason and a sentence. ``approved`` takes the name of a request whose approval was taken."""
+    the run's journal: its reason and a sentence. ``approved`` takes the name of a request whose approval was taken.
+    ``stays`` is said once, after what is waited for."""
 
     name: str
     say: t.Callable[[str], None]
     lines: t.Callable[[], list[str]]
     event: t.Callable[[str, str], None]
     approved: t.Callable[[str], None] = _untold
+    stays: str = ""
     _approvals: set[str] = field(default_factory=set)
     _clusters: dict[tuple[str, str], str] = field(default_factory=dict)
     _stages: dict[str, str] = field(default_factory=dict)
@@ -134,15 +136,21 @@ class StagedTelling:
 
     def waiting(self, state: StagedState, until: datetime | None, now: datetime) -> None:
         """Says who waits for whom, all lines of it, if that is other than what was said last."""
+        self._waits()
+        if self._told and self.stays:
+            self.say(f"{self.name}: {self.stays}")
+            self.stays = ""
+
+    def end(self, state: StagedState, why: str, now: datetime) -> None:
+        """Says what still waits then, as ``waiting``."""
+        self._waits()
+
+    def _waits(self) -> None:
         lines = tuple(self.lines())
         if lines != self._told:
             self._told = lines
             for line in lines:
                 self.say(f"{self.name}: {line}")
-
-    def end(self, state: StagedState, why: str, now: datetime) -> None:
-        """Says what still waits then, as ``waiting``."""
-        self.waiting(state, None, now)
 
 
 def _stages(run: ClusterStagedUpdateRun) -> tuple[StageUpdatingStatus, ...]:

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     NodeRotationSpec,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import RotationReport
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_report import rotation_verdict
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import (
@@ -65,8 +66,12 @@ def test_what_is_waited_for_is_folded_behind_the_name_of_the_rotation() -> None:
     why = Blocker("pdb", "pod shop/checkout-7d9c is held by PodDisruptionBudget shop/checkout (0 disruptions allowed)")
     held = tuple(HeldBack(f"prod-eu-1/prod-eu-1-work-{number}", (why,)) for number in range(3))
     said: list[str] = []
-    telling = RotationTelling("cve", folding(said.append, "cve:"), lambda *_each: None, lambda: held)
-    telling.waiting(RotationState(), None, NOW)
+    stays = RunLimits(holder="one").stays
+    telling = RotationTelling("cve", folding(said.append, "cve:"), lambda *_each: None, lambda: held, stays)
+    for _twice in range(2):
+        telling.waiting(RotationState(), None, NOW)
+    telling.end(RotationState(), "waiting", NOW)
+    assert [line for line in said if "stays" in line] == [said[-2]] and "120 s" in said[-2]
     assert all(len(line) <= 80 and line.startswith("cve: ") for line in said)
     assert said[0] == "cve: prod-eu-1/prod-eu-1-work-0 and 2 more wait:" and said[2].startswith("cve:     ")
     rotation = NodeRotation(metadata=ObjectMeta(name="cve"), spec=NodeRotationSpec())

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import StagedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.words import (
     StagedTelling,
     run_lines,
@@ -44,6 +45,23 @@ def test_an_approval_is_told_once_and_before_what_begins_by_it() -> None:
     telling.stored(begun, NOW)
     telling.stored(begun, NOW)
     assert said == ["one-eu", "one: stage eu: eu-1 begun"]
+
+
+def test_for_how_long_a_run_stays_is_told_once_and_not_at_its_end() -> None:
+    said: list[str] = []
+    waits, stays = ["stage eu waits for an approval"], RunLimits(holder="one").stays
+    telling = StagedTelling("one", said.append, lambda: waits, lambda _reason, _text: None, stays=stays)
+    state = StagedState(run=run(approved=False))
+    telling.waiting(state, None, NOW)
+    waits = ["stage us waits for an approval"]
+    telling.waiting(state, None, NOW)
+    telling.end(state, "waiting", NOW)
+    first, stay, second = said
+    assert (first, second) == ("one: stage eu waits for an approval", "one: stage us waits for an approval")
+    assert stay.startswith("one: stays up to 120 s")
+    other = StagedTelling("one", said.append, lambda: waits, lambda _reason, _text: None, stays=stays)
+    other.end(state, "waiting", NOW)
+    assert len(said) == 4
 
 
 def test_who_waits_for_an_approval_is_told_without_its_names() -> None:
