@@ -110,6 +110,7 @@ def started(
     with contextlib.nullcontext() if check else _locked(root, name, say):
         state = _kept_state(root, name, "started")
         spec = converge.kept_spec(folder, state, state.version)
+        refuse_bad(spec)
         binaries = find(PROFILES[spec.profile], spec.version, binaries_dir, cache, say, build=not check)
         before = status(root, name)
         if check:

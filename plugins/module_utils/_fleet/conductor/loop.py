@@ -149,9 +149,7 @@ class RunLimits:
     def stays(self) -> str:
         """What people are told once where nothing is in flight, and the conductor stays."""
         seconds = int(self.max_idle.total_seconds())
-        return (
-            f"stays for up to {seconds} s in case that changes (max_idle); ended before, it goes on at the next start"
-        )
+        return f"stays up to {seconds} s (max_idle); ended before, it goes on when started again"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -71,7 +71,7 @@ def test_what_is_waited_for_is_folded_behind_the_name_of_the_rotation() -> None:
     for _twice in range(2):
         telling.waiting(RotationState(), None, NOW)
     telling.end(RotationState(), "waiting", NOW)
-    assert [line for line in said if "stays" in line] == [said[-2]] and "120 s" in said[-2]
+    assert [line for line in said if "stays" in line] == [said[-1]] and "120 s" in said[-1]
     assert all(len(line) <= 80 and line.startswith("cve: ") for line in said)
     assert said[0] == "cve: prod-eu-1/prod-eu-1-work-0 and 2 more wait:" and said[2].startswith("cve:     ")
     rotation = NodeRotation(metadata=ObjectMeta(name="cve"), spec=NodeRotationSpec())
