@@ -86,9 +86,7 @@ def present(
         end = time.monotonic() + timeout
         words = converge.bring_up(spec, root, binaries, ports, end) + converge.settle_nodes(spec, root, end)
         after = status(root, spec.name) if words else before
-    for word in words:
-        say(f"{spec.name}: {word}")
-    return LocalOutcome(bool(words), words, before, after)
+    return _told(spec.name, words, before, after, say)
 
 
 def started(
@@ -97,7 +95,6 @@ def started(
     say: Say = silent,
     *,
     binaries_dir: Path | None = None,
-    cache: Path | None = None,
     ports: PortRange = DEFAULT_PORTS,
     timeout: float = TIMEOUT,
     check: bool = False,
@@ -111,7 +108,7 @@ def started(
         state = _kept_state(root, name, "started")
         spec = converge.kept_spec(folder, state, state.version)
         refuse_bad(spec)
-        binaries = find(PROFILES[spec.profile], spec.version, binaries_dir, cache, say, build=not check)
+        binaries = find(PROFILES[spec.profile], spec.version, binaries_dir, say=say, build=not check)
         before = status(root, name)
         if check:
             words = converge.planned_start(spec, folder, state, binaries)
@@ -119,9 +116,7 @@ def started(
         else:
             words = converge.bring_up(spec, root, binaries, ports, time.monotonic() + timeout)
             after = status(root, name) if words else before
-    for word in () if check else words:
-        say(f"{name}: {word}")
-    return LocalOutcome(bool(words), words, before, after)
+    return _told(name, words, before, after, silent if check else say)
 
 
 def upgraded(
@@ -160,9 +155,7 @@ def upgraded(
         words = converge.bring_up(spec, root, binaries, DEFAULT_PORTS, time.monotonic() + timeout, noted)
         upgrades.finish(folder)
         after = status(root, name) if words else before
-    for word in words:
-        say(f"{name}: {word}")
-    return LocalOutcome(bool(words), words, before, after)
+    return _told(name, words, before, after, say)
 
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
@@ -255,6 +248,12 @@ def _refuse_elsewhere() -> None:
         raise FleetError(
             "linux-only", "local clusters run on Linux only", hint="join existing clusters by their kubeconfig instead"
         )
+
+
+def _told(name: str, words: tuple[str, ...], before: ClusterStatus, after: ClusterStatus, say: Say) -> LocalOutcome:
+    for word in words:
+        say(f"{name}: {word}")
+    return LocalOutcome(bool(words), words, before, after)
 
 
 def _locked(root: Path, name: str, say: Say) -> t.ContextManager[None]:
