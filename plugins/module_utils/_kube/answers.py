@@ -112,20 +112,21 @@ def _body(response: t.Any, most: int) -> bytes:
 
 
 def _document(data: bytes) -> dict[str, t.Any] | None:
-    containers = data.count(b"[") + data.count(b"{")
-    if data.count(b",") + containers > _MOST_VALUES:
+    # No value is shorter than a byte, and most answers are: then they need not be counted.
+    if len(data) > _MOST_VALUES and data.count(b",") + data.count(b"[") + data.count(b"{") > _MOST_VALUES:
         raise TooLarge(f"has more than {_MOST_VALUES} values")
     try:
         document = strict_json(data.decode())
-        if b"\\ud" in data or b"\\uD" in data:
+        if b"\\" in data and (b"\\ud" in data or b"\\uD" in data):
             json.dumps(document, ensure_ascii=False).encode()  # half of a pair is no text
     except (ValueError, RecursionError):
         return None
     if not isinstance(document, dict):
         return None
     # Objects in lists are looked at by who uses more of them than their names: see ``an_object``.
-    is_list = str(document.get("kind")).endswith("List")
-    return None if not is_list and containers > MAX_DEPTH and is_too_deep(document) else document
+    if str(document.get("kind")).endswith("List") or data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+        return document
+    return None if is_too_deep(document) else document
 
 
 def is_too_deep(document: t.Mapping[str, t.Any]) -> bool:

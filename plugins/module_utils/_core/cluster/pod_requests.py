@@ -58,7 +58,8 @@ def manifest_requests(pods: t.Iterable[t.Mapping[str, t.Any]]) -> Amounts:
     """
     total: Amounts = {}
     for asking, count in Counter(map(_asking, pods)).items():
-        total = added(total, {name: amount * count for name, amount in _requests(asking).items()})
+        for name, amount in _requests(asking).items():
+            total[name] = total.get(name, 0) + amount * count
     return total
 
 
@@ -71,31 +72,32 @@ def summed_requests(pods: t.Sequence[Pod]) -> Amounts:
     return total | {"pods": len(pods) * NANO} if pods else total
 
 
-class _Asking(t.NamedTuple):
-    """All of a pod that decides what it takes, as it was told."""
-
-    init_containers: tuple[tuple[str, AsWritten], ...]
-    containers: tuple[AsWritten, ...]
-    pod: AsWritten
-    overhead: AsWritten
+# All of a pod that decides what it takes, as it was told: init containers with their restart policies, containers, the
+# pod as a whole, its overhead.
+_Asking = tuple[tuple[tuple[str, AsWritten], ...], tuple[AsWritten, ...], AsWritten, AsWritten]
 
 
 def _asking(pod: t.Mapping[str, t.Any]) -> _Asking:
+    """Most pods have one of these four parts; the others are not looked for in them."""
     spec = mapping(pod, "spec")
-    return _Asking(
-        tuple([(str(each.get("restartPolicy")), _asked(each)) for each in rows(spec, "initContainers")]),
+    init = rows(spec, "initContainers") if "initContainers" in spec else ()
+    return (
+        tuple([(str(each.get("restartPolicy")), _asked(each)) for each in init]),
         tuple([_asked(each) for each in rows(spec, "containers")]),
-        _asked(spec),
-        as_written(mapping(spec, "overhead")),
+        _asked(spec) if "resources" in spec else (),
+        as_written(mapping(spec, "overhead")) if "overhead" in spec else (),
     )
 
 
+@lru_cache(maxsize=4096)
 def _requests(asking: _Asking) -> Amounts:
+    """Kept, for the clusters of a fleet run the same: nobody changes it."""
+    init_containers, containers, pod, overhead = asking
     return pod_requests(
-        [(policy, _nanos(asked, "requests")) for policy, asked in asking.init_containers],
-        [_nanos(asked, "requests") for asked in asking.containers],
-        _nanos(asking.pod, "requests"),
-        _nanos(asking.overhead, "overhead"),
+        [(policy, _nanos(asked, "requests")) for policy, asked in init_containers],
+        [_nanos(asked, "requests") for asked in containers],
+        _nanos(pod, "requests"),
+        _nanos(overhead, "overhead"),
     )
 
 

@@ -195,17 +195,22 @@ def _part(name: str, missing: dict[str, Problem], work: t.Callable[[], T]) -> T 
 def nodes_of(client: KubeClient) -> tuple[NodeFacts, ...]:
     """A member's nodes in the order of their names, as they are now, without credentials of ours in their texts.
     FleetError of the request, ``too-large`` for more than ``MOST_NODES``."""
-    found = read_each(client, "/api/v1/nodes", lambda node: _node(client, node), "Node", MOST_NODES).items
+    found = read_each(client, "/api/v1/nodes", _node, "Node", MOST_NODES).items
+    told = "\n".join(text for node in found for text in _told(node))
+    if client.hide(told) != told:
+        found = tuple(_without_secrets(client, node) for node in found)
     return tuple(sorted(found, key=lambda each: each.name))
 
 
-def _node(client: KubeClient, node: t.Mapping[str, t.Any]) -> NodeFacts:
+def _node(node: t.Mapping[str, t.Any]) -> NodeFacts:
     """ValueError if it is none."""
     created = text(node["metadata"], "creationTimestamp")
-    found = node_facts(node, parse_time(created) if created else None)
-    texts = (found.name, found.pool, found.version, found.image, found.mode, found.instance_type)
-    told = "\n".join((*texts, *found.capacity, *found.allocatable))
-    return found if client.hide(told) == told else _without_secrets(client, found)
+    return node_facts(node, parse_time(created) if created else None)
+
+
+def _told(node: NodeFacts) -> tuple[str, ...]:
+    texts = (node.name, node.pool, node.version, node.image, node.mode, node.instance_type)
+    return (*texts, *node.capacity, *node.allocatable)
 
 
 def _without_secrets(client: KubeClient, found: NodeFacts) -> NodeFacts:

@@ -178,15 +178,18 @@ def _agent(
 
 
 def _summed(parts: t.Iterable[t.Mapping[str, str]]) -> dict[str, Quantity]:
-    """By resource. Most nodes of a cluster are alike: those that have the same are counted, and added once."""
-    total: dict[str, Quantity] = {}
+    """By resource, in the format of the first that is not zero. Most nodes of a cluster are alike: those that have the
+    same are counted, and added once."""
+    nanos: dict[str, int] = {}
+    formats: dict[str, str] = {}
     for part, count in Counter(tuple(each.items()) for each in parts).items():
         for name, text in part:
             amount = parse_quantity(text)
-            if count > 1:
-                amount = Quantity.of_nanos(amount.nanos * count, amount.format)
-            total[name] = total[name] + amount if name in total else amount
-    return total
+            so_far = nanos.get(name, 0)
+            if not so_far:
+                formats[name] = amount.format
+            nanos[name] = so_far + amount.nanos * count
+    return {name: Quantity.of_nanos(amount, formats[name]) for name, amount in nanos.items()}
 
 
 def _available(allocatable: t.Mapping[str, Quantity], requests: t.Mapping[str, Quantity] | None) -> dict[str, Quantity]:

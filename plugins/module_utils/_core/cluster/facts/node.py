@@ -100,9 +100,11 @@ def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
     """Amounts of a node, names and quantities as they were told, in the same order, by which the same ones are known
     again."""
-    if not amounts:
-        return ()
-    return tuple([(name, amount if isinstance(amount, str) else str(amount)) for name, amount in amounts.items()])
+    try:
+        "".join(amounts.values())
+    except TypeError:
+        return tuple([(name, str(amount)) for name, amount in amounts.items()])
+    return tuple(amounts.items())
 
 
 @lru_cache(maxsize=1024)
