@@ -55,7 +55,7 @@ class _PathWrapper(textwrap.TextWrapper):
     """One that parts words too long for a line behind each ``/`` of theirs, before it parts them anywhere."""
 
     def _split(self, text: str) -> list[str]:
-        room = self.width - len(self.subsequent_indent)
+        room = self.width - max(len(self.initial_indent), len(self.subsequent_indent))
         parts: list[str] = []
         for word in super()._split(text):
             parts += filter(None, _PATH.split(word)) if len(word) > room else [word]

@@ -70,6 +70,7 @@ def test_a_path_without_room_is_broken_at_its_folders() -> None:
     assert lines == ["looked in /home/", "somebody/.local/state/", "gitops-fleet/local;", "nothing is there"]
     assert wrapped(f"in {path}", 80) == [f"in {path}"]
     assert wrapped("a/b c/d", 4) == ["a/b", "c/d"]
+    assert wrapped("ab/cd/ef gh", 8, "xxx") == ["xxxab/", "cd/ef gh"]
 
 
 def test_a_folder_without_room_is_broken_where_the_line_ends() -> None:
