@@ -38,7 +38,7 @@ class ActionModule(Verb):
                 return Answer(changed=deleted(session, name, gone, write), data={"name": name})
             report = staged_run(session, name, given, options["state"], wish, write=write)
             approvers = approvers_of(session.records, report.run)
-        tree = staged_text(report.run, report.state, report.digest, approvers)
+        tree = staged_text(report.run, report.state, report.digest, approvers, report.lacks)
         told = write and report.why and options["state"] == CONDUCTED  # while it was carried on
         for line in (*tree, *(() if told else report.lines), *notes_text(report.notes)):
             run.say(line)
@@ -47,7 +47,7 @@ class ActionModule(Verb):
             return answer
         key, open_ones = report.run.key, [(each.stage, each.timing) for each in open_requests(report.run)]
         again = {name: run.given[name] for name in ("resources", "prune_kinds") if run.given.get(name)}
-        steps = after_staged(str(key), key.kinds.run, report.state, open_ones, again)
+        steps = after_staged(str(key), key.kinds.run, report.state, open_ones, again, bool(report.lacks))
         return run.with_next(answer, steps, answer.outcome in ("partial", "failed"))
 
 

@@ -20,7 +20,7 @@ from ..module_utils._fleet.templates.present import utc_text
 
 
 def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]:
-    """A function for templates: arguments are made ``plain``, a FleetError or wrong arguments become
+    """A function for templates: arguments are made ``plain``, a FleetError, wrong arguments and what is no data become
     AnsibleFilterError, to which Ansible adds the name of the plugin.
 
     ``load`` imports the function at its first use: Ansible loads all filters of a collection for any of them, and again
@@ -46,8 +46,8 @@ def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]
 
 
 def plain(value: t.Any) -> t.Any:
-    """The value without the tags of Ansible's data model; instants that YAML has read become text again. TypeError,
-    ValueError or RecursionError for what is no JSON."""
+    """The value without the tags of Ansible's data model; instants and days that YAML has read become text again, sets
+    are lists, and keys of mappings texts. TypeError, ValueError or RecursionError for what is no JSON."""
     return json.loads(json.dumps(value, default=_text))
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables of our playbooks: a name that a playbook does not know is an option that is passed over in silence.
+"""Variables of our playbooks: which names a playbook knows, and which options they set; others of the command line
+(``-e``) are refused, for they would be passed over in silence.
 
 ``-e aproved_plan=plan.json`` would apply what nobody approved. What a playbook knows is what its own text uses.
 
@@ -42,7 +43,8 @@ def check_extra_variables(task_path: str, loader: DataLoader) -> None:
     """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use.
 
     ``task_path`` is ``file:line``; tasks of other playbooks are none of our business. Where ours is part of a larger
-    playbook, only those are refused that are nearly one of its names.
+    playbook, only those are refused that are nearly one of its names. ``bad-option`` where the user's own are not
+    listed as a list or a text.
     """
     if not is_of_ours(task_path):
         return
@@ -78,8 +80,9 @@ def _file(task_path: str) -> str:
 def unknown(
     known_names: t.Collection[str], given: t.Iterable[str], alone: bool, options: t.Mapping[str, str] = NO_OPTIONS
 ) -> list[Problem]:
-    """What is wrong with the names that were given. ``alone``: nobody else can mean them. ``options`` of the verb are
-    set by the variables beside them."""
+    """A problem ``unknown-variable`` for each of the names that were given and not known. ``alone``: nobody else can
+    mean them; otherwise those that are near no known name are passed over. ``options`` of the verb are set by the
+    variables beside them."""
     problems = []
     for name in sorted(set(given) - set(known_names), key=lambda each: (each != _WORDS, each)):
         near = [options[name]] if name in options else _near(name, known_names)
@@ -166,5 +169,6 @@ def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> Non
 
 
 def names_in(template: str) -> t.Iterator[nodes.Name]:
-    """Every name of a template, as it is read or set; nothing is rendered."""
+    """Every name of a template, as it is read or set; nothing is rendered. TemplateSyntaxError of Jinja for what is no
+    template."""
     return Environment().parse(template).find_all(nodes.Name)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The small base of every verb: options from the documentation, check mode, progress, one mapping of errors.
+"""The small base of every verb: options from the documentation, its run (records, check mode, what to type next), its
+answer and result file, one mapping of errors to results, failures shortened.
 
 Private to this collection. A verb runs once for all hosts of a play, in the controller's process.
 """
@@ -74,7 +75,8 @@ class Run:
         return self.clock()
 
     def open(self, options: t.Mapping[str, t.Any], writes: bool | None = None) -> Session:
-        """The session that the options name. It writes, unless the task runs in check mode or ``writes`` says other."""
+        """The session that the options name. It writes, unless the task runs in check mode or ``writes`` says other.
+        Its place is added to ``places``. FleetError as of ``open_session``."""
         writing = not self.check_mode if writes is None else writes
         session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
         self.places.append(session.records.place)
@@ -259,7 +261,8 @@ def _placed(places: t.Sequence[str]) -> dict[str, t.Any]:
 
 def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]:
     """The result of a task that was refused or failed: every problem, no traceback; and ``places[0]``, the records that
-    were looked at, in the message too where something was not found there."""
+    were looked at, in the message too where something was not found there. The outcome is ``failed``, or ``stopped``
+    where brakes alone refuse."""
     text = str(error)
     if places and places[0] not in text and any(each.code.startswith(SOUGHT) for each in error.problems):
         text += f"\nlooked for in the records {places[0]}"
@@ -284,7 +287,8 @@ def _by_brakes(error: FleetError) -> bool:
 
 
 def argument_spec(name: str) -> dict[str, t.Any]:
-    """The argument spec of a verb, read from the documentation of the module of the same name."""
+    """The argument spec of a verb, read from the documentation of the module of the same name. Options that hold
+    secrets have ``no_log``."""
     path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "modules", f"{name}.py")
     documentation = get_docstring(path, fragment_loader, collection_name="gitops.fleet", plugin_type="module")[0]
     return _options(documentation.get("options") or {})

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a verb prints while it works, in the worker process of ansible-playbook.
+"""What a verb prints while it works (lines, warnings), for how wide a terminal, and whether anybody reads it, in the
+worker process of ansible-playbook.
 
 The worker has no terminal of its own: what it says is queued, and printed by a thread of ansible-playbook. That thread
 ends for good when nobody reads the output any more (``... | head``), and ansible-playbook then waits for ever for a
@@ -37,19 +38,20 @@ NARROWEST, WIDEST = 80, 200
 
 
 def say(text: str) -> None:
-    """One line for people: on standard output, or on standard error where a callback writes for machines."""
+    """One line for people: on standard output, or on standard error where a callback writes for machines. Nothing if
+    nobody reads it any more."""
     if _has_room():
         DISPLAY.display(said(text), stderr=not _is_text(str(constants.DEFAULT_STDOUT_CALLBACK)))
 
 
 def warn(text: str) -> None:
-    """A warning, as Ansible shows them."""
+    """A warning, as Ansible shows them; nothing if nobody reads it any more."""
     if _has_room():
         DISPLAY.warning(said(text))
 
 
 def width() -> int:
-    """Columns of the terminal, or 80 without one."""
+    """Columns of the terminal of ansible-playbook, 80 at the least and 200 at the most; 80 without one."""
     return min(max(NARROWEST, int(DISPLAY.columns or NARROWEST)), WIDEST) if _terminal() else NARROWEST
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Text that others wrote, made fit to be shown: what a cluster or a manifest says steers no terminal and no CI runner.
+"""Text and data that others (a cluster, a manifest) wrote, made fit to be shown in a line, in lines, as JSON data, so
+that they steer no terminal and no CI runner; and any value as Python writes it.
 
 Characters that are not seen (control characters, those that turn the direction of text, those without width) become
 ``\\x1b`` or ``\\u202e``. Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at the beginning
@@ -74,7 +75,7 @@ def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
 
 def in_document(text: str, hide: t.Callable[[str], str] = str) -> t.Any:
     """``in_data`` of the value of a JSON text, which ``json.dumps`` wrote with ``ensure_ascii=False``; ValueError if it
-    is no JSON.
+    is no JSON, RecursionError if it is too deep for Python to read.
 
     A look at the text as a whole mostly tells that none of the texts in it has to be changed.
     """

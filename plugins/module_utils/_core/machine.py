@@ -1,11 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The shape of everything that goes on by steps: update run, staged run, placement rollout, node rotation.
+"""The shape of everything that goes on by steps (update run, staged run, placement rollout, node rotation): a decision
+with its acts, what is held back by what, when to look again.
 
 A machine is two pure functions. ``decide(state, seen, now) -> Decision`` is the next step: ``state`` is what is stored,
-``seen`` what is true of the world, ``now`` an aware instant; no network, no clock, no chance.
-``acts_in_flight(state)`` names what was begun and has not ended, for whoever takes over.
+``seen`` what is true of the world, ``now`` an aware instant; no network, no clock, no chance. ``acts_in_flight(state)``
+names what was begun and has not ended, for whoever takes over.
 
 The order is the same for all: the new state, which holds the intents, is stored by compare-and-swap, and only then are
 acts begun. An act is idempotent under its operation name: whoever comes after a crash looks for it under that name

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that verbs are given to read and to write (facts, prices, plans, other JSON), with FleetErrors; options that
-name no path refused."""
+"""Files that verbs are given to read and to write (facts, looks for drift, prices, plans, other JSON), with
+FleetErrors; options that name no path, and files that could not be written in the end, refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_JSON = 1_000_000_000
 
 def facts_file(path: str, now: datetime) -> FactsSnapshot:
     """The facts snapshot in a JSON file. FleetError ``facts-missing``, ``facts-too-new`` for a newer schema, and
-    ``facts-invalid``, also for one captured after ``now``."""
+    ``facts-invalid``, also for one captured after ``now``, but for clocks that differ a little."""
     hint = f"ansible-playbook gitops.fleet.facts -e dest={path} reads the facts of all members and writes it"
     return read_snapshot(json_file(path, "facts-missing", "facts-invalid", hint), path, now)
 

@@ -111,7 +111,8 @@ def run_meant(name: str, runs: t.Collection[str]) -> str:
 
 def keep(records: Records, given: t.Iterable[Named], write: bool) -> bool:
     """Records the specs that are new, or differ from what is recorded, if it is to ``write``; whether there are any.
-    Of what is recorded already nothing but the spec is compared and replaced."""
+    Of what is recorded already nothing but the spec is compared and replaced. FleetError ``conflict`` or
+    ``already-exists`` where somebody else has just written one; those before it stay recorded."""
     changed = False
     for each in given:
         body = {"apiVersion": each.api_version, "kind": each.kind, "spec": encode(each.spec)}

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who we are on a server, which version it has, and whether it is ready."""
+"""Who we are on an API server, which version it has, and whether it is ready."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an API server sent, within bounds: a server may be hostile, or something else than an API server.
+"""What an API server sent, unpacked and decoded within bounds of size and depth, with its Date and Retry-After: a
+server may be hostile, or something else than an API server.
 
 A whole answer is held in memory as bytes and once more as JSON, so both are bounded: unpacked, an answer has at most
 32 MiB and three million JSON values (some 300 MB in the worst case), an error 1 MiB. Lists come in pages of any size.

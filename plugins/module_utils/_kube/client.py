@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests to one API server: dict in, dict out, from many threads."""
+"""Requests to one API server, dict in, dict out, from many threads: time limits, tries again, secrets hidden."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ class KubeClient:
     Reads are tried again after a broken answer or a server error (not after a timeout or a refused connection: one dead
     member costs one timeout); any request is sent again after 429 or 503 with Retry-After, as long as the waits add up
     to at most ``timeout.wait`` seconds; after 401 once with renewed credentials. Nothing else is repeated. Every
-    failure is an ApiError, and holds nothing that we have shown to the server. Redirects are not followed, and warnings
-    of the server (header ``Warning``) are not read. ``ahead`` is how far the server's clock is ahead of ours,
-    ``server_until`` when the certificate that it has shown ends; None as long as that is not known.
+    failure is an ApiError, or FleetError of its credentials, ``tls_context`` and ``transport.pool``; none holds what we
+    showed to the server. Redirects are not followed, and warnings (header ``Warning``) not read. ``ahead`` is how far
+    the server's clock is ahead of ours, ``server_until`` when the certificate that it showed ends; None until known.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How far the clock of an API server is from ours, by the Date of its answers (RFC 9110, in whole seconds)."""
+"""How far the clock of an API server is from ours, by the Date of its answers (RFC 9110, in whole seconds), in words,
+and for many of them the median."""
 
 from __future__ import annotations
 

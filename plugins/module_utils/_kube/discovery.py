@@ -64,7 +64,7 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
 
     Built-in kinds are known without asking. All others are read once per client, and again at a miss, since a CRD may
     have come: at once where this client has written one since, otherwise a second later at the soonest. ApiError
-    ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot tell now.
+    ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot tell now, and as of ``discover``.
     """
     key = (api_version, kind)
     if key in BUILT_IN:

@@ -5,8 +5,8 @@
 
 Codes: ``unreachable``, ``timeout``, ``certificate``, ``credentials-expired``, ``unauthorized``, ``forbidden``,
 ``namespace-terminating``, ``not-found``, ``conflict``, ``already-exists``, ``gone``, ``invalid``,
-``too-many-requests``, ``bad-answer``, ``no-version``, ``too-large``, ``server-error``. Statuses and reasons as in the
-Kubernetes API conventions (``metav1.Status``).
+``too-many-requests``, ``bad-answer``, ``no-version``, ``unknown-kind``, ``too-large``, ``server-error``. Statuses and
+reasons as in the Kubernetes API conventions (``metav1.Status``).
 """
 
 from __future__ import annotations

@@ -111,7 +111,8 @@ def acquire(
     ``now`` is our clock, aware; it measures how long a sighting stands, and serves where no Date is told. A lease is
     free if it was released, if it is our own (same ``holder``, which must be unique to one process or its restarts), if
     its holder has not renewed it for its time to live as we watched, or if its last renewal is older than that and 30 s
-    more by the server's clock. Otherwise LeaseHeld.
+    more by the server's clock. Otherwise LeaseHeld, also if others change it at every attempt; ApiError for what the
+    requests meet.
     """
     path, epoch = _RESOURCE.path(namespace, name), 0
     for _attempt in range(_ATTEMPTS):
@@ -161,7 +162,7 @@ def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
 
 def release(client: KubeClient, lease: KubeLease) -> bool:
     """Takes our name out of it; False if it was no longer ours, or somebody wrote it at the same time. The Lease stays,
-    so that epochs go on rising."""
+    so that epochs go on rising. ApiError for other refusals."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     try:
         current = client.get(path)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same work on many clusters at once; each has its own outcome."""
+"""The same work on many clusters at once; each has its own outcome, within a deadline."""
 
 from __future__ import annotations
 

@@ -91,7 +91,8 @@ class _Seen:
 
 def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
     """Takes the lease for this worker, for ``seconds`` after each renewal. OthersHold while another owner has it,
-    FleetError ``member-held`` if others keep changing it, ApiError ``not-found`` without the namespace.
+    FleetError ``member-held`` if others keep changing it, ApiError ``not-found`` without the namespace, and for what
+    else the requests meet.
 
     A Lease without ``renewTime`` was never renewed, and counts from its creation.
     """
@@ -124,7 +125,8 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
 
 
 def working(client: KubeClient, namespace: str, name: str) -> int:
-    """How many workers stand in the lease, none where it is not there. ApiError as of any request."""
+    """How many workers stand in the lease, 0 where it is not there; those whose time is over count. ApiError as of any
+    request."""
     try:
         return len(_look(client, _RESOURCE.path(namespace, name))[1].workers)
     except ApiError as error:
@@ -134,8 +136,8 @@ def working(client: KubeClient, namespace: str, name: str) -> int:
 
 
 def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
-    """The lease, renewed for all its workers. FleetError ``member-lost`` if it is not ours any more: nothing is to be
-    written after that."""
+    """The lease, renewed for all its workers. FleetError ``member-lost`` if it is not ours any more, or others write it
+    at every attempt: nothing is to be written after that. ApiError for other refusals."""
     one = _RESOURCE.path(lease.namespace, lease.name)
     for _attempt in range(_ATTEMPTS):
         try:

@@ -94,7 +94,8 @@ def find(
     With ``binaries_dir`` nothing else is looked at and nothing is got. Without ``build`` nothing is got either: what is
     missing has the path it would get, so that check mode can go on. FleetError: ``unknown-version``, ``bad-option``,
     ``unknown-family``, ``missing-binary``, ``go-missing``, ``go-too-old``, ``build-failed``, ``unwritable-folder``,
-    ``unsafe-folder``, ``damaged-binary``.
+    ``unsafe-folder``, ``damaged-binary``. ValueError where one of Kubernetes is compared with a ``version`` that is
+    none.
     """
     if binaries_dir is not None:
         return {name: _given(binaries_dir, name, version if name in _KUBERNETES else "") for name in names}
@@ -121,7 +122,9 @@ def provide(
     """The folder with the binaries of a recipe; got into the cache first where needed (and ``build`` allows).
 
     What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
-    Release files come before a build, unless there are none, or the variable ``FLEET_RELEASES`` is ``off``.
+    Release files come before a build, unless there are none, or the variable ``FLEET_RELEASES`` is ``off``. Without
+    ``build`` it may be a folder that is not there yet. FleetError as of ``find``, but for what is wrong with its names
+    and version.
     """
     root, names = cache or cache_root(), one.names if names is None else names
     if os.path.exists(root):

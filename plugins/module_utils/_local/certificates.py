@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The keys and certificates of one cluster: nothing is shared between clusters, or between purposes."""
+"""The keys and certificates of one local cluster, made and signed: nothing is shared between clusters, or between
+purposes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Local clusters: make them so, and say what they are.
+"""Local clusters: made, started, upgraded, stopped and removed, several at once; what one is, all of a root listed, and
+the memory that one takes.
 
 Real etcd and kube-apiserver processes on loopback, each cluster with its own keys, ports, data and logs in a folder of
 its own below a root. Every function may be interrupted at any instant, by SIGKILL too, and called again.
@@ -160,7 +161,8 @@ def upgraded(
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes; data, keys and ports are kept. With ``check`` nothing is done. FleetError ``no-such-cluster``,
-    ``bad-name``, ``bad-path``, ``state-unreadable``, ``cannot-stop``, ``busy``."""
+    ``bad-name``, ``bad-path``, ``state-unreadable``, ``state-too-new``, ``cannot-stop``, ``busy``,
+    ``unwritable-folder``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, state = status(root, name), states.load(folder)
@@ -183,7 +185,7 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
 def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes and remove all that was kept, also of a cluster that is half made, half removed or damaged;
     nothing is changed if there is none. With ``check`` nothing is done. FleetError ``bad-name``, ``bad-path``,
-    ``cannot-stop``, ``busy``, ``unwritable-folder``."""
+    ``cannot-stop``, ``busy``, ``unwritable-folder``, and as of ``merge_kubeconfigs``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
@@ -218,14 +220,14 @@ def status(root: Path | None, name: str) -> ClusterStatus:
 
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
-    """The status of every cluster of a root, in the order of their names. FleetError ``state-unreadable`` where the
-    root cannot be looked at, ``bad-path``."""
+    """The status of every cluster of a root, in the order of their names; none where there is no root. FleetError
+    ``state-unreadable`` where the root cannot be looked at, ``bad-path``."""
     return tuple(status(root, name) for name in states.cluster_names(states.resolved_root(root)))
 
 
 def memory(root: Path | None, name: str) -> tuple[int, int]:
     """Bytes resident in all processes of a cluster: plainly added up; with pages shared with others divided. Zeros if
-    there is none. FleetError ``state-unreadable``."""
+    there is none. FleetError ``bad-name``, ``bad-path``, and as of ``state.load``."""
     state = states.load(states.cluster_dir(states.resolved_root(root), name))
     found = [processes.memory(one.id) for one in state.processes.values()] if state else []
     return sum(one[0] for one in found), sum(one[1] for one in found)
@@ -234,7 +236,8 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
 def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
     """Does the work on several clusters, by name, ``at_once`` at a time: one that starts keeps a processor busy.
 
-    The failure of one neither stops nor hides another: it is in ``errors``, and nothing is raised.
+    The failure of one neither stops nor hides another: it is in ``errors``. FleetError ``no-workers`` is raised where
+    no thread can be started.
     """
     found = in_parallel(work, threads=at_once)
     return Outcomes(

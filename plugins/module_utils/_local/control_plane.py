@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The processes of one cluster: which to start, stop or replace, and doing so."""
+"""The processes of one cluster: which to start, stop or replace, and doing so; which are left over, waiting until they
+are ready, and a client of their API server."""
 
 from __future__ import annotations
 
@@ -153,7 +154,8 @@ def begin(
 ) -> State:
     """Start components, each noted at once; returns when all that ``wanted`` names are ready, by ``end`` (monotonic).
 
-    FleetError ``cannot-start``, and those of ``wait``, and of ``crds.install`` for Karpenter.
+    FleetError ``cannot-start``, ``unwritable-folder``, and those of ``client``, of ``wait``, and of ``crds.install``
+    for Karpenter.
     """
     make_folder(folder / "logs", 0o700)
     # One group after the other: an API server whose first try at etcd fails waits a second before the next.

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From what a cluster is to what its specification says, step by step; every step may be cut off and done again."""
+"""From what a local cluster is to what its specification says: steps planned, processes brought up, nodes settled;
+every step may be cut off and done again."""
 
 from __future__ import annotations
 
@@ -59,8 +60,9 @@ def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binar
 
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """Those, and the steps of ``settle_nodes``. Nodes are not spoken of where the API server or etcd has died, or the
-    kubeconfig is lost. FleetError as of ``planned_start``, ApiError if nodes cannot be read."""
+    """The steps of ``planned_start`` and those of ``settle_nodes``, in words; reads only. Nodes are not spoken of where
+    the API server or etcd has died, or the kubeconfig is lost. FleetError as of ``planned_start``, ApiError if nodes
+    cannot be read."""
     words = planned_start(spec, folder, state, binaries)
     if not ((folder / "kubeconfig").is_file() and control_plane.answers(control_plane.running(state))):
         return words
@@ -75,8 +77,9 @@ def bring_up(
     """Make, start, repair or upgrade the processes until ``end`` (monotonic seconds); the steps in words.
 
     ``noted`` is called whenever an API server is about to be started, with the version that is on record by then.
-    FleetError as of ``control_plane.begin`` and ``halt``, ``state.load``, ``make`` and ``with_ports``, and
-    ``missing-stages``; ``port-taken`` where a port of a cluster that has run before is another's.
+    FleetError as of ``control_plane.begin`` and ``halt``, ``state.load``, ``make`` and ``with_ports``,
+    ``certificates.make_pki`` and ``sign``, and ``missing-stages``; ``port-taken`` where a port of a cluster that has
+    run before is another's.
     """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
@@ -102,7 +105,8 @@ def bring_up(
 
 def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
     """Make and delete simulated nodes until they are as wanted and ready; what was done, in words. FleetError
-    ``state-unreadable``, ``not-ready`` at ``end`` (of the monotonic clock)."""
+    ``state-unreadable``, and as of ``control_plane.client`` and ``wait``: ``not-ready`` at ``end`` (of the monotonic
+    clock). ApiError of requests."""
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
     if state is None:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds and downloads that are kept: a manifest beside each says where it is from, and the SHA-256 of every file."""
+"""Builds and downloads that are kept: a manifest beside each says where it is from, and the SHA-256 of every file; why
+one must not be used."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ Go = t.Mapping[str, str]
 
 
 def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
-    """Writes the bill of materials of a whole build into its folder; ``go`` is what ``go env`` tells."""
+    """Writes the bill of materials of a whole build into its folder; ``go`` is what ``go env`` tells. OSError if a file
+    of it is missing, or the folder cannot be written to."""
     document = {
         "family": one.family,
         "module": one.module,
@@ -58,7 +60,7 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
 
 def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, str]) -> None:
     """Writes the bill of materials of unpacked release files into their folder; ``sources`` are where each binary came
-    from, by its name, without the scheme."""
+    from, by its name, without the scheme. OSError as of ``write_manifest``."""
     document = {
         "family": one.family,
         "module": one.module,

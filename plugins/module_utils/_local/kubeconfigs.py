@@ -27,7 +27,7 @@ def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity:
 def merge_kubeconfigs(root: Path) -> None:
     """Write ``<root>/kubeconfig``: the admin context of every cluster, named for it, in order of the names. A cluster
     whose state cannot be read, or that has not all its keys yet, is left out. FleetError ``busy``,
-    ``unwritable-folder``."""
+    ``unwritable-folder``, ``state-unreadable`` where the root cannot be looked at, or a key cannot be read."""
     with states.root_lock(root):
         entries = []
         for name in states.cluster_names(root):
@@ -41,7 +41,7 @@ def merge_kubeconfigs(root: Path) -> None:
 
 def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> bool:
     """Write one context per cluster, named for it, if that changes anything, and tell whether it did; each of
-    ``clusters`` is (name, server, folder of its keys)."""
+    ``clusters`` is (name, server, folder of its keys). FleetError as of ``write_kubeconfig``."""
     return _write(path, [_entry(name, server, pki, ADMIN) for name, server, pki in clusters], "")
 
 

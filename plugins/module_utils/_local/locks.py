@@ -33,8 +33,8 @@ def locked(
     """Hold the lock file ``path`` (made if missing, never removed: removing it would let two holders in).
 
     ``waiting`` is called once if another process or thread holds it, ``meanwhile`` some times a second. The lock ends
-    with its holder, also by SIGKILL. Raises FleetError ``busy`` after ``timeout`` seconds, ``unwritable-folder`` if the
-    file cannot be made.
+    with its holder, also by SIGKILL. Raises FleetError ``busy`` after ``timeout`` seconds (never if it is None),
+    ``unwritable-folder`` if the file cannot be made.
     """
     handle = _opened(path)
     try:

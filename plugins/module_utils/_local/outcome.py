@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is true of a local cluster, and what was done to it."""
+"""What is true of a local cluster (state, version, nodes, ports, processes, paths), and what was done to it, for
+results and differences."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ class ClusterStatus:
     """``state``: absent, incomplete (making it was cut off), stopped, running, degraded (a process is missing).
 
     ``nodes`` counts simulated nodes by pool, None if they could not be read. ``processes`` maps each component to its
-    ``pid``, ``version`` and whether it is ``running``. Paths are empty for a cluster that is absent or incomplete.
+    ``pid``, ``version`` and whether it is ``running``. Paths and ``server`` are empty for a cluster that is absent, or
+    of which no state can be read; ``audit_log`` also where there is none.
     """
 
     name: str
@@ -96,12 +98,12 @@ class LocalOutcome:
 
     @property
     def kubeconfig(self) -> str:
-        """Path of its administrator's kubeconfig afterwards; empty if it is absent or incomplete."""
+        """Path of its administrator's kubeconfig afterwards; empty if it is absent, or its state cannot be read."""
         return self.after.kubeconfig
 
     @property
     def server(self) -> str:
-        """URL of its API server afterwards; empty if it is absent or incomplete."""
+        """URL of its API server afterwards; empty if it is absent, or its state cannot be read."""
         return self.after.server
 
     @property

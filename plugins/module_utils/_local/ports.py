@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loopback ports: a range is cut into slots of equal size, and a cluster holds one slot for as long as it exists."""
+"""Loopback ports: a range is cut into slots of equal size, and a cluster holds one slot for as long as it exists; which
+ports are free, and who has one."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from .._kube.files import write_file
 
 
 def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Replaces the file as a whole; at no instant can anybody read it whom ``mode`` keeps out."""
+    """Replaces the file as a whole; at no instant can anybody read it whom ``mode`` keeps out. OSError as of
+    ``_kube.files``."""
     write_file(path, content, mode)
 
 

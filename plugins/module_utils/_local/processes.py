@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processes that outlive the one that started them (Linux): started, told from others, found by their mark, ended; the
-end of a log."""
+"""Processes that outlive the one that started them (Linux): started, told from others, found by their mark, ended;
+their arguments and memory, and the end of a log."""
 
 from __future__ import annotations
 
@@ -114,7 +114,8 @@ def process_arguments(process: ProcessId) -> tuple[str, ...]:
 
 
 def memory(process: ProcessId) -> tuple[int, int]:
-    """Resident bytes: (all, its share when pages shared with other processes are divided among them)."""
+    """Resident bytes: (all, its share when pages shared with other processes are divided among them). Zeros where that
+    cannot be read."""
     try:
         text = (_PROC / str(process.pid) / "smaps_rollup").read_text()
     except OSError:

@@ -29,8 +29,8 @@ def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> 
     takes, for people. No binary is fetched.
 
     Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
-    whoever looks for binaries, for a note in the cache says so. FleetError as of ``binaries.places_of``, and
-    ``unwritable-folder`` where the note cannot be written.
+    whoever looks for binaries, for a note in the cache says so. What keeps release files away, a note that cannot be
+    written among it, is told as the reason of a build. FleetError as of ``binaries.places_of``.
     """
     root = cache or cache_root()
     missing = [each for each in (places_of(one, root) for one in chosen) if usable(each, each.recipe.names) is None]

@@ -168,7 +168,8 @@ def recipe(family: str) -> Recipe:
 
 
 def kubernetes_recipe(version: str) -> Recipe:
-    """The recipe for ``1.36`` (its newest patch level here) or exactly ``1.36.3``; FleetError ``unknown-version``."""
+    """The recipe for ``1.36`` (its newest patch level here) or exactly ``1.36.3``; FleetError ``unknown-version``;
+    ValueError for a text that is no version."""
     known = [one for one in RECIPES if one.product == "kubernetes"]
     for one in known:
         if matches(version, one.version):
@@ -192,7 +193,8 @@ def matches(wanted: str, version: str) -> bool:
 def cache_key(one: Recipe, go: t.Mapping[str, str], files: Path = FILES) -> str:
     """16 hex digits of SHA-256 over everything that determines the binaries.
 
-    ``go`` is what ``go env`` tells of the compiler and its target (GOVERSION, GOOS, GOARCH ...).
+    ``go`` is what ``go env`` tells of the compiler and its target (GOVERSION, GOOS, GOARCH ...). OSError if files of
+    the recipe cannot be read.
     """
     inputs = {
         "module": [one.module, one.version],

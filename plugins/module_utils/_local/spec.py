@@ -169,7 +169,7 @@ def refuse_bad_step(name: str, current: str, wanted: str) -> None:
     """Refuse to put the API server of ``wanted`` on data that one of ``current`` has written.
 
     Kubernetes supports one minor up at a time, and never down (its version skew policy).
-    FleetError ``downgrade-refused`` or ``minor-skipped``.
+    FleetError ``downgrade-refused`` or ``minor-skipped``; ValueError for a text that is no version.
     """
     have, want = KubeVersion.parse(current), KubeVersion.parse(wanted)
     where = f"local cluster {name} version"

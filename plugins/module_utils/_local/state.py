@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is remembered of a local cluster, one JSON file in its folder, replaced as a whole; its ports and locks, the
-folder of all clusters."""
+"""What is remembered of a local cluster, one JSON file in its folder, replaced as a whole; its name, ports, locks and
+removal, the folder of all clusters, and which of them has a port."""
 
 from __future__ import annotations
 
@@ -193,7 +193,8 @@ def with_process(folder: Path, state: State, name: str, process: Process | None)
 
 def make(root: Path, name: str, within: PortRange) -> State:
     """Makes the folder of a new cluster and records its state, with ports that no other cluster of the root holds.
-    FleetError ``no-free-ports``, ``unwritable-folder``, ``busy``."""
+    FleetError ``bad-name``, ``no-free-ports``, ``unwritable-folder``, ``busy``, ``state-unreadable`` where the root
+    cannot be looked at."""
     folder = make_folder(cluster_dir(root, name), 0o700)
     with root_lock(root):
         return save(folder, State(name, reserve(within, _held_ports(root, name))))
@@ -221,7 +222,8 @@ def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRan
 
 def remove(root: Path, name: str) -> None:
     """Rename, then delete: a folder with a cluster's name is never half deleted, nor moved while its keys are read.
-    What earlier removals were cut off at goes as well. FleetError ``unwritable-folder``, also for a link."""
+    What earlier removals were cut off at goes as well. FleetError ``bad-name``, ``busy``, ``unwritable-folder``, also
+    for a link."""
     folder = cluster_dir(root, name)
     if folder.is_symlink():
         hint = "delete what it leads to, and the link"

@@ -12,7 +12,8 @@ from .text import folded, member_lines
 
 
 def evictions_text(results: t.Sequence[EvictionResult], would: bool) -> list[str]:
-    """A sentence for each, and below it what leaves the member; ``would`` says that nothing was done."""
+    """A sentence for each, and below it what leaves the member; ``would`` says that nothing was done. A sentence where
+    there are none."""
     lines: list[str] = []
     for each in results:
         lines += folded(f"{each.placement} from {each.cluster}: {_word(each.state, would)}: {each.verdict.message}")

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A fleet plan as Markdown, for a comment on a pull request. Equal plans give equal bytes."""
+"""A fleet plan as Markdown, for a comment on a pull request; tables, notes and foreign text in Markdown, and as many
+lines as have room. Equal plans give equal bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def plans_markdown(
     plans: t.Sequence[PlacementPlan], digest: str, facts: str, findings: t.Sequence[Problem] = ()
 ) -> str:
     """Summary first, then one folded section for each placement, as many as keep below ``LIMIT`` bytes, the size that
-    code hosts accept. ``facts`` is the digest of the facts, ``findings`` are notes about all placements."""
+    code hosts accept. ``facts`` is the digest of the facts, ``findings`` are notes about all placements. FleetError as
+    of ``waves``."""
     first = [f"**{escaped(str(each))}**" for each in findings if each.code == NOTHING_RECORDED]
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     lines = ["## Fleet plan", "", *(line for each in first for line in (each, ""))]

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members that join and leave, for people: who, at which version, and what becomes of what was placed there."""
+"""Members that join and leave, as text: who, at which version, and what becomes of what was placed there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What came of auto-upgrade profiles, and why nothing did."""
+"""What came of auto-upgrade profiles, and why nothing did, as a table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An update run as a tree of text: how far it is, what it waits for, what each member became."""
+"""An update run as a tree of text, or as a sentence if it has ended: how far it is, what each member became; and as
+rows, everything that it waits for."""
 
 from __future__ import annotations
 
@@ -105,8 +106,8 @@ def waits_for(run: UpdateRun) -> list[dict[str, str]]:
     members that cannot begin.
 
     ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place (``before canary``, a stage, a member); a gate has
-    its ``id`` and ``name``, a member the ``reason``, and ``message`` says more. ``until`` (RFC 3339) is there where the
-    clock ends it.
+    its ``id`` and ``name``, a member the ``reason``, and ``message`` says more; a gate has it only if it was refused or
+    approved already. ``until`` (RFC 3339) is there where the clock ends it.
     """
     found = []
     for stage in run.status.stages:

@@ -19,7 +19,8 @@ HEADER = ("SNAPSHOT", "AGE", "REVISION", "OBJECTS", "CLUSTERS", "WHAT DIFFERS")
 
 
 def snapshots_text(rows: t.Sequence[SnapshotRow]) -> list[str]:
-    """One row a snapshot, below the name of its placement; ``rows`` have the oldest of a placement first."""
+    """One row a snapshot, below the name of its placement; ``rows`` have the oldest of a placement first. A sentence
+    where there is none."""
     lines: list[str] = []
     for name in dict.fromkeys(each.placement for each in rows):
         mine = [_row(each) for each in reversed(rows) if each.placement == name]

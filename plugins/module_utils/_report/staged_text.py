@@ -23,16 +23,22 @@ from .._core.updates.record.summary import TAKEN_UP
 from .._core.values.instants import SECONDS, write_time
 from .text import table
 
-SHOWN, NAME = 40, 80
-NOBODY: t.Mapping[str, str] = types.MappingProxyType({})
+SHOWN, NAME, WHY = 40, 80, 200
+IN_FLIGHT = "in flight"
+NOTHING: t.Mapping[str, str] = types.MappingProxyType({})
 Row = tuple[str, str, str]
 
 
 def staged_text(
-    run: ClusterStagedUpdateRun, state: str, digest: str, approvers: t.Mapping[str, str] = NOBODY
+    run: ClusterStagedUpdateRun,
+    state: str,
+    digest: str,
+    approvers: t.Mapping[str, str] = NOTHING,
+    lacks: t.Mapping[str, str] = NOTHING,
 ) -> list[str]:
     """The run as lines: what it does, ``digest`` unless it is empty, then the tree as a table. ``approvers`` are who
-    gave approvals, by the names of their requests."""
+    gave approvals, by the names of their requests; ``lacks`` is what clusters in flight wait for, by name. Of a stage
+    of more than ``SHOWN`` clusters only so many are shown, and the rest is counted."""
     status, spec = run.status, run.spec
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [
@@ -45,14 +51,19 @@ def staged_text(
     strategy = status.staged_update_strategy_snapshot
     configs = strategy.stages if strategy else ()
     for number, stage in enumerate(status.stages_status):
-        rows += _stage(stage, configs[number] if number < len(configs) else None, approvers)
+        rows += _stage(stage, configs[number] if number < len(configs) else None, approvers, lacks)
     deletion = status.deletion_stage_status
     if deletion is not None and deletion.clusters:
-        rows += _stage(deletion, None, approvers)
+        rows += _stage(deletion, None, approvers, lacks)
     return lines + table(("WHAT", "STATE", "HOW FAR, AND WHY"), rows, "")
 
 
-def _stage(stage: StageUpdatingStatus, config: StageConfig | None, approvers: t.Mapping[str, str]) -> list[Row]:
+def _stage(
+    stage: StageUpdatingStatus,
+    config: StageConfig | None,
+    approvers: t.Mapping[str, str],
+    lacks: t.Mapping[str, str],
+) -> list[Row]:
     done = sum(1 for each in stage.clusters if _cluster(each) == "done")
     limit = f"; {config.max_concurrency} at once" if config else ""
     name = "leaving" if stage.stage_name == DELETE_STAGE else stage.stage_name
@@ -61,7 +72,10 @@ def _stage(stage: StageUpdatingStatus, config: StageConfig | None, approvers: t.
     shown = (
         sorted(stage.clusters, key=_cluster, reverse=True)[:SHOWN] if len(stage.clusters) > SHOWN else stage.clusters
     )
-    rows += [(f"    {each.cluster_name}", _cluster(each), "") for each in shown]
+    for each in shown:
+        word = _cluster(each)
+        why = in_line(lacks.get(each.cluster_name, ""), WHY) if word == IN_FLIGHT else ""
+        rows.append((f"    {each.cluster_name}", word, why))
     if len(stage.clusters) > len(shown):
         rows.append((f"    {len(stage.clusters) - len(shown)} more", "", "all of them in the result"))
     return rows + [_task(each, "after", config, approvers) for each in stage.after_stage_task_status]
@@ -85,7 +99,7 @@ def _task(task: StageTaskStatus, timing: str, config: StageConfig | None, approv
 
 def _cluster(each: ClusterUpdatingStatus) -> str:
     state = cluster_state(each.conditions)
-    return "in flight" if state == "begun" else state
+    return IN_FLIGHT if state == "begun" else state
 
 
 def _word(conditions: tuple[Condition, ...]) -> str:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables and folded lines as wide as the terminal (80 columns for logs), and in them plans, facts, and what was done or
-seen on members."""
+"""Tables and folded lines as wide as the terminal (80 columns for logs), and in them plans with waves and notes, facts,
+and what was done or seen on members."""
 
 from __future__ import annotations
 
@@ -80,12 +80,14 @@ def fitting(width: int) -> t.Iterator[None]:
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """The lines of a table: left-aligned columns; the last one is wrapped below itself; after a long cell a new line
-    begins. Cells may be foreign, the header not; without rows it is the header alone."""
+    begins. Cells may be foreign, the header not; without rows it is the header alone. ValueError for a row of more or
+    fewer cells than the header."""
     return [line for row in table_rows(header, rows, indent) for line in row]
 
 
 def table_rows(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[list[str]]:
-    """The lines that ``table`` gives, those of each row for themselves and those of the header first."""
+    """The lines that ``table`` gives, those of each row for themselves and those of the header first. ValueError as
+    there."""
     body = [tuple(header), *(tuple(in_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
     return [_row_lines(row, widths, indent) for row in body]
@@ -118,7 +120,7 @@ def _widths(widths: list[int], indent: int) -> list[int]:
 
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
     """Who gets the placement, who loses it, who does not get it and why, and what stops it; with ``outcomes``, by
-    cluster, also what was done or seen on members. In lines that fit the terminal."""
+    cluster, also what was done or seen on members. In lines that fit the terminal. FleetError as of ``waves``."""
     lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
     rows = [_cluster_row(each, outcomes.get(each.cluster), plan.by_run) for each in plan.changes_first]
@@ -147,7 +149,7 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 
 def waves_lines(plan: PlacementPlan) -> list[str]:
     """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, unless it
-    is that of a first apply. Of one that staged runs change, who waits for a run."""
+    is that of a first apply. Of one that staged runs change, who waits for a run. FleetError as of ``waves``."""
     if plan.by_run:
         waiting = [each.cluster for each in plan.clusters if each.cause != "unchanged"]
         by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
@@ -217,7 +219,7 @@ def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
     """Objects that change, differ, drift or failed on one member, or why it could not be read; none where all is as it
-    should be. ``cluster`` stands before each."""
+    should be. ``cluster`` stands before each. Of more than ``SHOWN`` of a sort the rest is counted."""
     if outcome.error:
         return folded(f"! {replace(outcome.error, where=cluster)}", INDENT)
     lines = []

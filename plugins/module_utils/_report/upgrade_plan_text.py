@@ -32,8 +32,9 @@ def upgrade_plan_text(
     """A row for each control plane and pool that changes, and why others do not, of members with the same reason at
     the first of them alone; then what is worth a word. ``works`` are by member.
 
-    ``without_window`` are members that have no maintenance window. ``stops_unattended_updates`` are those whose driver
-    declares that updates of the operating system by itself are switched off.
+    ``without_window`` are members that have no maintenance window, told where a profile made the run.
+    ``stops_unattended_updates`` are those whose driver declares that updates of the operating system by itself are
+    switched off.
     """
     goal = f"{target.type} to {target.version or 'newer node images'}"
     rows = _once(row for name in sorted(works) for row in _rows(name, works[name]))

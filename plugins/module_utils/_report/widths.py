@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many columns of a terminal a text takes: East Asian letters and emoji take two, combining marks none (Unicode
-Standard Annex 11)."""
+"""How many columns of a terminal a text takes, and text padded, or wrapped into lines, by that: East Asian letters and
+emoji take two, combining marks none (Unicode Standard Annex 11)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def padded(text: str, columns: int) -> str:
 
 def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
     """Lines of at most so many columns, begun by ``first`` and ``further``; none for an empty text. A word that has no
-    room in a line, such as a path, is broken behind a ``/`` where it has any."""
+    room in a line, such as a path, is broken behind a ``/`` where it has any. ValueError for less than one column, or
+    than two where wide letters have to go on in a next line."""
     if not text.isascii():
         text = "".join(sign + _SECOND if _columns(sign) == 2 else sign for sign in text)
     lines = _lines(text, columns, first, further)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Documents of files and folders as they stand there, each with the lines of its fields."""
+"""Documents of files and folders as they stand there, each with the lines of its fields: which files count, their text,
+Lists taken apart, comments that silence the linter."""
 
 from __future__ import annotations
 
@@ -86,7 +87,8 @@ def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Probl
     Folders are read with all folders below, but for hidden ones; in them ``*.yaml``, ``*.yml`` and ``*.json`` count, in
     the order of their paths. A file may hold several documents, and Lists, which are taken apart; a file named twice is
     read once. A byte order mark and CRLF are fine, empty documents are none. Problems are those of ``read_yaml``,
-    ``no-such-file``, ``unreadable``, ``too-big``, ``not-utf-8``; documents of such a file may lack parts.
+    ``no-such-file``, ``unreadable``, ``too-big``, ``not-utf-8``; documents of such a file may lack parts. FleetError
+    ``missing-library`` alone is raised.
     """
     for each in found_files(paths):
         text = each if isinstance(each, Problem) else file_text(each.path)
@@ -98,10 +100,12 @@ def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Probl
 
 def found_files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None = None) -> t.Iterator[File | Problem]:
     """The files that ``read_documents`` reads, each once: as the paths are given, and in a folder by their paths;
-    problems of a folder (``unreadable``) come behind its files. A path that is not there is given as a file.
+    problems of a folder (``unreadable``, and those of ``file_text`` for its ignore file) come behind its files. A path
+    that is not there is given as a file.
 
-    With ``exclude`` those are left out that its patterns fit, or those of the file ``.fleetlintignore`` in a folder
-    that is given. Without, nothing is: a placement must not lose what it places by a file that is for the linter.
+    With ``exclude``, an empty one too, those are left out that its patterns fit, or those of the file
+    ``.fleetlintignore`` in a folder that is given. With None nothing is: a placement must not lose what it places by a
+    file that is for the linter.
     """
     seen: set[str] = set()
     for given in paths:

@@ -226,7 +226,8 @@ class HubRecords:
                 raise
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
-        """As ``Records.events``, those that name us as their reporter."""
+        """As ``Records.events``, those that name us, or KubeFleet's controllers of placements, as their reporter; an
+        instant that cannot be read is 1970."""
         inside, _slash, own = name.rpartition("/")
         selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={own}"
         found = read_list(self.client, _EVENT.path(inside or _EVENTS_NAMESPACE), field_selector=selector).items

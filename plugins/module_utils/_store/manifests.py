@@ -44,7 +44,7 @@ def read_manifests(paths: t.Iterable[str | Path]) -> tuple[Manifest, ...]:
     taken as the kinds of ours that have the same fields.
 
     FleetError with all problems of all files: those of ``read_documents``, ``not-a-mapping``, ``missing-field``,
-    ``bad-name``.
+    ``bad-name``; ``missing-library`` alone.
     """
     problems: list[Problem] = []
     manifests: list[Manifest] = []

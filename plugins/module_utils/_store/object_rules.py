@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an API server does to an object's metadata on create, update and delete, for places that are no API server.
+"""What an API server does to an object's metadata on create, update and delete, for places that are no API server; the
+object as JSON text.
 
 Rules: Kubernetes API conventions (metadata, generation, finalizers) and ``registry/rest`` of the API server.
 """
@@ -49,8 +50,9 @@ def replaced(stored: Record, record: Record, version: str, place: str) -> Record
     """``stored`` after an update by ``record``, as an API server does it, with the resourceVersion ``version``; with
     its old one if nothing changed. ``place`` is for messages.
 
-    FleetError ``conflict`` if ``record`` is not from this version; ``invalid`` without a resourceVersion, or for a
-    finalizer that is added while the record is being deleted.
+    FleetError ``conflict`` if ``record`` is not from this version, or has another uid; ``invalid`` without a
+    resourceVersion, for a value that cannot be kept, or for a finalizer that is added while the record is being
+    deleted; ``unknown-kind``.
     """
     fresh, old = _copy(record), stored["metadata"]
     claimed = fresh["metadata"]

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The contract of every place that records are kept in; its errors, and what a write without an answer has left. Code
-that reads or writes records knows this file only."""
+"""The contract of every place that records are kept in (objects, leases, journal, secrets); its errors (conflict, lease
+held or lost), and what a write without an answer has left. Code that reads or writes records knows this file only."""
 
 from __future__ import annotations
 
@@ -132,8 +132,9 @@ class Records(t.Protocol):
 
 
 def replaced(records: Records, document: Record, lease: Lease | None = None) -> Record | None:
-    """Writes ``document`` by ``Records.replace``, and gives the record as kept; None, and nothing is written, if
-    somebody else has written or deleted it since it was read."""
+    """Writes ``document`` by ``Records.replace``, and gives the record as kept; None if somebody else has written or
+    deleted it since it was read. Nothing is written then, but for what the documentation of the hub names. Other
+    FleetErrors of ``replace`` are raised."""
     try:
         return records.replace(document, lease)
     except FleetError as error:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Revisions of Git: which one a folder holds, what names one. Unknown is an answer of its own, never a guess.
+"""Revisions of Git: which one a folder holds, what names one, whether one was built on another, the fetch that brings
+missing history, other questions to Git. Unknown is an answer of its own, never a guess.
 
 Nothing here raises: without Git, outside a checkout, or in one that Git does not trust, the answer is "unknown".
 """
@@ -39,7 +40,7 @@ def source_revision(folder: str | Path, environ: t.Mapping[str, str] | None = No
 
 def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str, str] | None = None) -> bool | None:
     """Whether ``new`` is ``old`` or was built on it. None if unknown: a commit that this clone does not hold (a shallow
-    one, or history that was rewritten and collected)."""
+    one, or history that was rewritten and collected), or what is no commit's whole name."""
     if not _COMMIT.fullmatch(old) or not _COMMIT.fullmatch(new):
         return None
     answer = _git(folder, environ, "merge-base", "--is-ancestor", old, new)

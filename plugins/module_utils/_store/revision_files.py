@@ -21,7 +21,8 @@ def files_of(
 ) -> list[tuple[str, str]] | None:
     """Path (relative to the folder) and text of the manifest files at or below ``path`` in the commit; links are none.
 
-    None where Git cannot tell (no checkout, or one without the commit), and where they have more than ``MOST_BYTES``.
+    None where Git cannot tell (no checkout, or one without the commit or its files), and where they have more than
+    ``MOST_BYTES``.
     Files that are no UTF-8, or larger than a manifest may be, are left out. Nothing is fetched, no filter is run.
     """
     try:

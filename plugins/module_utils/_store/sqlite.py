@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records in one SQLite file."""
+"""Records in one SQLite file: objects by labels, leases, journal and secrets, each write with the check of its lease in
+one transaction."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ class SqliteRecords:
     """The contract of ``Records`` over one file.
 
     A write and the check of its lease are one transaction: a holder whose lease was taken over cannot write, however
-    late its request comes. A write is on the disk when the call returns. ``durable`` is told by whoever opens the file.
+    late its request comes. A write is on the disk when the call returns. The first call that is to write makes the
+    file, a ``delete`` of what is absent too. ``durable`` is told by whoever opens the file.
     Codes of the file: ``records-not-ours``, ``-too-new``, ``-read-only``, ``-disk-full``, ``-disk-error``,
     ``-damaged``, ``-busy``, ``-unreadable``.
     """

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""YAML to plain values, with the line of every field, within limits of depth and size.
+"""YAML to plain values, with the line of every field, within limits of depth and size; documents written as YAML.
 
 The documents are built from the parser's events by a loop of our own: PyYAML's constructor keeps the last of two equal
 keys, and neither it nor its composer bounds what aliases unfold to.

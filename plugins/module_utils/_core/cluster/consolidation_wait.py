@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a node waits before it may be consolidated (Karpenter, ``consolidateAfter``).
+"""How long a node waits before it may be consolidated, since when, and whether that is over (Karpenter,
+``consolidateAfter``).
 
 The waiting time runs from the last pod that came or left, not from when somebody saw an opportunity.
 """

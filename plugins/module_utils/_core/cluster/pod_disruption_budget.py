@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""PodDisruptionBudgets and what they hold back (Karpenter, ``pkg/utils/pdb``)."""
+"""PodDisruptionBudgets and what they hold back (Karpenter, ``pkg/utils/pdb``): which cover a pod, which never allow
+anything, whether a pod needs room elsewhere at once."""
 
 from __future__ import annotations
 
@@ -95,7 +96,8 @@ class PodDisruptionBudgets:
 
 
 def read_pod_disruption_budget(document: t.Any) -> PodDisruptionBudget:
-    """A policy/v1 PodDisruptionBudget; FleetError ``undecodable`` if it has not the structure of one."""
+    """A policy/v1 PodDisruptionBudget; FleetError ``undecodable`` if it has not the structure of one. A limit that is
+    neither a number nor a text counts as absent."""
     manifest = read_as(PdbManifest, document, "PodDisruptionBudget")
     return PodDisruptionBudget(
         name=manifest.metadata.name,

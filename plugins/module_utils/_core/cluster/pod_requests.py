@@ -34,7 +34,8 @@ def pod_requests(
 
     ``init_containers`` are pairs of restart policy and requests, in the order of the manifest: they run one after the
     other, beside those before them that stay (sidecars, ``restartPolicy: Always``), and those stay beside
-    ``containers``. What the ``pod`` asks for as a whole replaces that sum; ``overhead`` comes on top.
+    ``containers``. What the ``pod`` asks for as a whole replaces that sum, for cpu, memory and huge pages only;
+    ``overhead`` comes on top.
     """
     staying: Amounts = {}
     peak: Amounts = {}

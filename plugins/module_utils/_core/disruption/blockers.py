@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What keeps a node from being disrupted by Karpenter: every closed gate of the node and of its pods, in words
-(Karpenter, ``NewCandidate``).
+"""What keeps a node from being disrupted by Karpenter, by graceful or by eventual methods: every closed gate of the
+node and of its pods, in words (Karpenter, ``NewCandidate``).
 
 Upstream stops at the first gate that is closed; here all are told, in the order in which upstream asks.
 """

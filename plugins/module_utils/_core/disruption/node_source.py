@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What writing or deleting one NodePool or node class does to the nodes of a cluster: drift, nodes that go with it, the
-subnet of an AKSNodeClass.
+subnet of an AKSNodeClass, and how many nodes that may come to have.
 
 One judgement for all who ask before they write: files held against members, and programs.
 """
@@ -40,8 +40,8 @@ class NodeSource:
 @dataclass(frozen=True, kw_only=True)
 class SourceEffect:
     """``changed`` are the fields with their class; ``drifted`` the nodes that are replaced or go, ``unsure`` those of
-    which nobody can tell, by name with why. ``count``: how many nodes come from the object. ``findings`` are about
-    another subnet."""
+    which nobody can tell, by name with why. ``count``: how many nodes come from the object, 0 for one that is new and
+    for a class that goes. ``findings`` are about another subnet."""
 
     changed: tuple[tuple[str, str], ...] = ()
     drifted: Mapping[str, str] = field(default_factory=dict)

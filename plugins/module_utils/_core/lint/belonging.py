@@ -41,7 +41,7 @@ def meant_for_us(text: str) -> bool:
 
 
 def is_template(text: str) -> bool:
-    """Whether a file can be a template of Helm or Jinja: a line is nothing but a directive."""
+    """Whether a file can be a template of Helm or Jinja: a line begins with a directive, ``{{`` or ``{%``."""
     return bool(_DIRECTIVE.search(text))
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The sentence for each code of the linter; those that are no rule of ``schema.rules`` stand here.
+"""The sentence for each code of the linter, and the table of codes as Markdown; those that are no rule of
+``schema.rules`` stand here.
 
 ``python -m ...lint.codes`` prints them as Markdown.
 """

@@ -22,8 +22,8 @@ _HOLE = re.compile(r"(?m)^[ \t]+(?P<dots>\.\.\.)[ \t]*\r?$")
 
 
 def is_stand_in(value: t.Any) -> bool:
-    """Whether a text is to be replaced by its reader, such as ``<name>`` in documentation. Texts of 1,000 characters
-    and more are not."""
+    """Whether a text, or a part of it, is to be replaced by its reader, such as ``<name>`` in documentation. Texts of
+    1,000 characters and more are not."""
     return isinstance(value, str) and len(value) < 1000 and bool(_STAND_IN.search(value))
 
 

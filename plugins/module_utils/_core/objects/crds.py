@@ -92,8 +92,8 @@ def _column(column: Column) -> dict[str, t.Any]:
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """Writes the definitions of all kinds to the folder that is the first argument, which is made if need be. Returns
-    0, or raises OSError."""
+    """Writes the definitions of all kinds to the folder that is the first argument, ``roles/hub/files/crds`` without
+    one; it is made if need be, and other files in it stay. Says so on standard output. Returns 0, or raises OSError."""
     folder = Path(arguments[0] if arguments else FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which Kubernetes object a manifest describes: group, version, kind, namespace and name; and its labels and
-annotations."""
+"""Which Kubernetes object a manifest describes: group, version, kind, namespace and name, as text too
+(``namespace/name``); its labels and annotations; why one with ``generateName`` cannot be placed."""
 
 from __future__ import annotations
 

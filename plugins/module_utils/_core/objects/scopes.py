@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which Kubernetes kinds live in namespaces and which are cluster-scoped, known without asking an API server."""
+"""Which Kubernetes kinds live in namespaces and which are cluster-scoped, known without asking an API server; the key
+of an object by that."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What must never be placed, and why: KubeFleet's ignored kinds and objects, reserved namespaces, webhooks that could
-stop a cluster, our own records."""
+stop a cluster, our own records; and malformed labels and annotations."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def kind_refusal(group: str, kind: str) -> str | None:
 def refusal(
     each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]] = (), credentials: Secrets = ()
 ) -> Problem | None:
-    """The Problem ``never-placed`` that says why this object is left out, or None.
+    """The Problem ``never-placed`` that says why this object is left out, or None. Whether a Namespace is reserved is
+    left to ``is_reserved_namespace``.
 
     ``services`` are the (namespace, name) of the Services beside it, ``credentials`` those of the Secrets by which
     members are reached.

@@ -103,7 +103,7 @@ class ServiceResource:
 
     def manifest(self) -> dict[str, t.Any]:
         """Our kind with the same fields, without what the service or a template adds; a name that is not known is made
-        up. A maintenance configuration is one window of its cluster's."""
+        up, and so is the connection of a member. A maintenance configuration is one window of its cluster's."""
         apart = _AROUND | _ELSEWHERE.get(self.kind, frozenset())
         spec = {key: each for key, each in self.body.items() if key not in apart}
         metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
@@ -129,7 +129,8 @@ class ServiceResource:
 
 def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
     """The resources of Azure's service in a document, in its lists and templates too; none in a manifest, which has a
-    ``kind``."""
+    ``kind``. A body of a request, which has no type, is known by a field that only one kind has; those of update
+    strategies and auto-upgrade profiles have none, and are passed over."""
     if isinstance(document, Mapping):
         if "kind" in document:
             return

@@ -67,10 +67,10 @@ class DriftLook:
 
 @dataclass(frozen=True, kw_only=True)
 class DriftKnown:
-    """What is known of drift in some ``places``, of which ``looked`` were looked at. ``objects`` are not as placed,
-    ``seen`` is when the oldest of that was observed; ``objects`` is None where nothing was found and not all was looked
-    at. ``looked_at`` is when somebody looked, and ``applied`` when an apply was there last, as far as that is recorded.
-    """
+    """What is known of drift in some ``places``, of which ``looked`` were looked at since the last apply there.
+    ``objects`` are not as placed, None where nothing was found and not all was looked at. ``seen`` is the oldest
+    instant at which that was observed, a look that found nothing among it. ``looked_at`` is when somebody looked;
+    ``applied`` is the last apply at a place that was not looked at since, as far as that is recorded."""
 
     places: int = 0
     looked: int = 0

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The result that a look for drift has written to a file, judged as what others wrote."""
+"""The result that a look for drift has written to a file, judged as what others wrote; a look by other records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _VALUE = 1_000
 
 def read_look(document: t.Any, where: str, now: datetime) -> DriftLook:
     """What the look has found. FleetError ``drift-invalid`` with all that is wrong: no result of a look, one that came
-    to nothing, one from the future (but for clocks that differ a little), parts of other types."""
+    to nothing, one from the future (but for clocks that differ a little), parts of other types. A cluster with an
+    error counts as not looked at."""
     if not isinstance(document, dict) or not isinstance(document.get("members"), dict):
         raise FleetError(INVALID, f"this is no result of a look for drift{_refused(document)}", where, HINT)
     problems: list[Problem] = []

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who did what, when and why: entries of an audit put together with what other records tell, filtered and in order."""
+"""Who did what, when and why: entries of an audit put together with what other records tell, filtered and in order;
+instants, days and spans that are asked for."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds
 class HistoryFilter:
     """Which rows are wanted; what is empty, or None, matches all. ``about`` is a kind, a name (``namespace/name`` for
     one in a namespace), or both as ``kind/name``. Instants are aware, and inclusive: what had ended before ``since`` or
-    begun after ``until`` is left out, what goes on is not over."""
+    begun after ``until`` is left out, what goes on is not over. ``member`` also takes an act on more members than it
+    names."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -61,7 +63,7 @@ class HistoryRow:
     marks: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it, instants in RFC 3339."""
+        """As results have it, instants in RFC 3339; ``ended`` is empty where it is None."""
         return {
             "at": write_time(self.at),
             "ended": write_time(self.ended) if self.ended else "",

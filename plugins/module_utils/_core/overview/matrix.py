@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Placements over clusters: who holds what, who gains or loses it, and why, in the words of an explanation."""
+"""Placements over clusters: who holds what, who gains or loses it, and why, in the words of an explanation; what failed
+there, drifted, or is late, by recorded conditions."""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ class RunChart:
 def run_chart(
     run: UpdateRun, now: datetime, forecast: Forecast | None = None, members: Members | None = None
 ) -> RunChart:
-    """An update run as a chart. ``members`` tell the windows; without them, and without a forecast, it says what
-    happened."""
+    """An update run as a chart. ``members`` tell the windows, which are cut to the time of the run, past and expected,
+    with 12 hours on each side; without them, and without a forecast, it says what happened."""
     status = run.status
     ends = [each.status.completed_time for each in status.members] + [status.status.completed_time]
     starts = [each.status.start_time for each in status.members] + [status.status.start_time]

@@ -26,7 +26,7 @@ NAMED = 12
 
 @dataclass(frozen=True)
 class Change:
-    """``what`` is cluster, placement, run or drift; ``text`` goes on after the name."""
+    """``what`` is cluster, placement, run, staged run, rotation or drift; ``text`` goes on after the name."""
 
     what: str
     name: str
@@ -58,9 +58,10 @@ def checked_report(document: t.Any, where: str) -> Report:
 
 
 def changes(old: Report, new: Report) -> t.Iterator[Change]:
-    """What has changed of clusters, placements, runs and drift, in this order and each by name; ``old`` is of
-    ``checked_report``. Who holds a placement counts, and not who is to gain it. Drift that is not told any more counts
-    as mended only if somebody has looked."""
+    """What has changed of clusters, placements, runs (kind by kind, as in ``KINDS``) and drift, in this order and each
+    by name, drift by cluster; ``old`` is of ``checked_report``. Who holds a placement counts, and not who is to gain
+    it. Drift that a look has found and that is not told any more counts as mended only if all of its cluster has been
+    looked at."""
     for name, before, after in _pairs(old["clusters"], new["clusters"]):
         yield from (Change("cluster", name, text) for text in _cluster(before, after))
     held, holds = _holders(old), _holders(new)

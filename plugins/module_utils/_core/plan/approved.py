@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks an approved plan file, and refuses one that was edited since its digest was made."""
+"""Reads an approved plan file: its form and schema are checked, and one that was edited since its digest was made is
+refused."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def read_approved(document: t.Any, where: str) -> Approved:
 
     FleetError ``plan-invalid`` with everything that has not its form (fields that no digest covers are not looked at),
     ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` when the file
-    shows something else than its digests stand for, or lists a placement or a cluster of one twice.
+    shows something else than its digests stand for, or lists a placement or a cluster of one twice; and as of
+    ``canonical_json``.
     """
     schema = document.get("schema", 1) if isinstance(document, dict) and "digest" in document else None
     if not isinstance(schema, int) or isinstance(schema, bool):

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Brakes: limits that stop a plan from destroying more than its author meant: removals, emptiness, age of facts, an
-older source. All are on by default."""
+"""Brakes: limits that stop a plan from destroying more than its author meant: too many clusters or objects removed, no
+cluster or no object left, facts too old, an older source. All are on by default."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class BrakeLimits:
 @dataclass(frozen=True, kw_only=True)
 class Brake:
     """``tripped`` says that the limit is exceeded; a tripped brake stops the apply unless it is ``lifted``. ``option``
-    is what would lift it, as it is written (``max_removals: 3``). ``message`` and ``option`` are there whether it has
-    tripped or not."""
+    is what would lift one that stops it, as it is written (``max_removals: 3``). ``message`` and ``option`` are there
+    whether it has tripped or not."""
 
     name: str
     tripped: bool
@@ -64,13 +64,14 @@ class ObjectLoss:
     deleted: int
 
     def exceeds(self, limit: int | str) -> bool:
-        """Whether more objects would be deleted than ``limit``, a number or a percentage of those held, permits."""
+        """Whether more objects would be deleted than ``limit``, a number or a percentage of those held, permits.
+        ValueError as of ``permitted``."""
         return self.deleted > permitted(limit, self.held)
 
 
 def permitted(limit: int | str, held: int) -> int:
     """How many of ``held`` may go under ``limit``, a number or a percentage such as ``30%``, rounded down; one always
-    may, whatever the limit. ValueError for another text."""
+    may, whatever the limit. ValueError for anything else, a number beyond 32 bits too."""
     return max(1, scaled(limit, held, round_up=False))
 
 

@@ -139,8 +139,7 @@ def compose(
     the facts' instant, their age at ``now``, both aware.
 
     Brakes that stop it are told in the plan and not raised. FleetError ``too-many-objects``; as of ``by_cluster`` where
-    overrides cannot be carried out; and as of ``decide``, the scheduling.
-    """
+    overrides cannot be carried out; as of ``decide``, the scheduling. ValueError for ``limits``, as of ``permitted``."""
     placement = wanted.placement
     many = too_many(str(placement.key), [each.id for each in wanted.objects])
     if many:
@@ -245,7 +244,8 @@ def brakes_of(
 ) -> tuple[Brake, ...]:
     """All brakes that are asked about this change, whether they have tripped or not. Where the placement ends, those
     about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source; ``allow_older`` only
-    where ``wanted`` has it. Evacuated clusters are no removals: they were named. One that was only begun is."""
+    where ``wanted`` has it. Evacuated clusters are no removals: they were named. One that was only begun is. ValueError
+    as of ``brakes.permitted`` for ``limits``."""
     name = str(wanted.placement.key)
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
     given = held.keys() | {each.spec.target_cluster for each in known.bindings if each.spec.resource_snapshot_name}
@@ -356,7 +356,7 @@ def leaving_objects(
 ) -> dict[str, tuple[ObjectId, ...]]:
     """What leaves a cluster, by ``prune``, ``release`` and ``leftover``; empty without a recorded binding ``old``, if
     unchanged, for one that keeps a placement which only reports, and for one that has left the fleet, where all stays.
-    ``contents`` is what one that keeps it is to hold."""
+    ``contents`` is what one that keeps or gets it is to hold."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}

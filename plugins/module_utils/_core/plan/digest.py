@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Digests of plans: hashes over results alone, so that the same results stay approved; of one plan, of its JSON, of
-several together."""
+several together, and of what all clusters are to get."""
 
 from __future__ import annotations
 

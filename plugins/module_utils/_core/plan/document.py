@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The plan of one placement as data and JSON: its clusters with causes, the objects each gets or loses, who is left
-out, how many are picked."""
+"""The plan of one placement as data and JSON: clusters with causes, objects that each gets or loses, who is left out,
+how many are picked, whether it changes anything, is by staged runs or only reports."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Rendered:
     origin: Origin | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The object as plan files have it, without its manifest."""
+        """The object as plan files have it, without its manifest: its ``reference``, ``hash``, and ``envelope`` if it
+        came out of one."""
         envelope = {"envelope": self.origin.as_dict()} if self.origin else {}
         return {**reference(self.id), "hash": self.hash, **envelope}
 
@@ -153,12 +154,12 @@ class PlacementPlan:
     ``objects`` are those of the snapshot; ``overrides`` names what acts on them on a cluster, and ``rendered`` holds
     what a cluster gets where that is not just ``objects``; ``renderings`` tell the difference.
 
-    ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all.
-    ``deleting`` marks the end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked
-    for, is None. ``respecified`` says that its spec is not the recorded one, ``rebound`` that a binding's is not.
-    ``changes`` are those since the last apply, in objects that stay on clusters that stay. ``rolled_back`` says that
-    the objects are those of an earlier snapshot, ``empty_first`` that evacuated clusters do not keep what they hold
-    until others have it.
+    ``wanted`` is how many clusters the policy asks for, ``fulfilled`` whether it found them all. ``deleting`` marks the
+    end of the placement; then ``scheduled``, from which ``left_out`` is read when it is asked for, is None, as it is in
+    plans of evictions and of staged runs. ``respecified`` says that its spec is not the recorded one, ``rebound`` that
+    a binding's is not. ``changes`` are those since the last apply, in objects that stay on clusters that stay.
+    ``rolled_back`` says that the objects are those of an earlier snapshot, ``empty_first`` that evacuated clusters do
+    not keep what they hold until others have it.
     """
 
     placement: ClusterResourcePlacement
@@ -225,7 +226,7 @@ class PlacementPlan:
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Every cluster that was looked at and does not get the placement, in the scheduler's order; none where the
-        placement ends."""
+        placement ends, in an eviction and in a staged run."""
         staying = {each.cluster for each in self.clusters if each.change != LOST}
         return tuple(
             LeftOut(cluster=each.cluster, rule=each.rule, reason=each.reason)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What has to be done to each object on one member (create, take over, update, repair, refuse, delete, release), judged
-from what was read there.
+"""What has to be done to each object on one member (create, take over, update, repair, refuse, delete, release), by
+what was read there; what is never deleted, and deletions that no plan named.
 
 The rules are those of KubeFleet's work applier: takeover, drift, availability of a newer manifest over drift.
 """
@@ -52,15 +52,17 @@ class Deletable:
     limit: int | str | None = None
 
     def permits(self, others: int, held: int) -> bool:
-        """Whether ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects."""
+        """Whether ``others``, which the plan did not name, may be deleted as well, of the ``held`` objects. False
+        without a limit. ValueError as of ``permitted``."""
         return self.limit is not None and self.counted + others <= permitted(self.limit, held)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemberStep:
-    """One object's step. ``reason`` is upstream's manifest reason for refusals (``NotTakenOver``, ``FoundDrifts``).
-    ``manifest`` is None for what leaves. ``missing`` says that an object which was applied, or is reported on, is not
-    there. ``changes`` are the fields that an update changes or gives up, where they were asked for."""
+    """One object's step. ``reason`` says why it is refused or differs: upstream's manifest reason (``NotTakenOver``,
+    ``FoundDrifts``), or ours (``NotPlanned``, ``NotGoneYet``). ``manifest`` is None for what leaves. ``missing`` says
+    that an object which was applied, or is reported on, is not there. ``changes`` are the fields that an update changes
+    or gives up, where they were asked for."""
 
     id: ObjectId
     action: str
@@ -75,12 +77,13 @@ class MemberStep:
 
     @property
     def drifted(self) -> bool:
-        """Whether somebody else changed or deleted what was applied."""
+        """Whether somebody else changed or deleted what was applied; also if an object that is only reported on is not
+        there."""
         return bool(self.drifts) or self.missing
 
     def applied_over(self, live: t.Mapping[str, t.Any] | None) -> t.Mapping[str, t.Any] | None:
         """The manifest as it is applied over what is ``live`` (None if nothing is there), without what the annotation
-        ``gitops.fleet/ignore`` leaves to others; None for what leaves."""
+        ``gitops.fleet/ignore`` leaves to others; None for what leaves. ValueError as of ``left_alone``."""
         return None if self.manifest is None else left_alone(self.manifest, live, MANAGER)
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -102,7 +105,8 @@ class MemberStep:
 
 def stays(each: ObjectId, prune_kinds: t.Container[str], abandon: bool) -> bool:
     """Whether an object that leaves its placement is released and not deleted: all with ``abandon``; Namespaces and
-    CustomResourceDefinitions whose kind is not in ``prune_kinds``; what is in the namespace of our records."""
+    CustomResourceDefinitions whose kind is not in ``prune_kinds``; the fleet's own namespaces (``OUR_NAMESPACES``) and
+    what is in them."""
     kept = (each.group, each.kind) in KEPT_KINDS and each.kind not in prune_kinds
     return abandon or kept or _in_our_namespace(each)
 
@@ -134,11 +138,10 @@ def decide_member(
     """The steps for each object on one member, in the order in which they are carried out: applies by wave and in a
     wave by identity, then removals in reverse.
 
-    ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member. Namespaces and
-    CustomResourceDefinitions that leave are released, not deleted, unless their kind is in ``prune_kinds``. ``abandon``
-    releases everything that leaves. With ``shows`` updates tell what they change. ``applyset`` is the ID of the
-    placement's ApplySet: what leaves gets no step where it is gone, or does not bear that ID any more, or where it is
-    the very object (by its uid) that is wanted under another name of its place.
+    ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member. What leaves is
+    released or deleted as ``stays`` says, by ``prune_kinds`` and ``abandon``. With ``shows`` updates tell what they
+    change. ``applyset`` is the ID of the placement's ApplySet: what leaves gets no step where it is gone, or does not
+    bear that ID any more, or where it is the very object (by its uid) that is wanted under another name of its place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}
@@ -160,7 +163,7 @@ def _uid(live: t.Mapping[str, t.Any] | None) -> str:
 def as_planned(steps: t.Sequence[MemberStep], deletable: Deletable | None, held: int) -> tuple[MemberStep, ...]:
     """The steps, in which deletions that no plan showed are REFUSED (``NotPlanned``), all or none of them: the records
     know nothing of what another run wrote. ``deletable`` None permits all; ``held`` counts the ApplySet's objects.
-    """
+    ValueError as of ``permitted``."""
     if deletable is None:
         return tuple(steps)
     others = {step.id for step in steps if step.action == PRUNE and step.id.key not in deletable.named}

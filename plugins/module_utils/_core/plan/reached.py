@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""On how many of its clusters all of a placement is applied, and on how many it is available: the one is not yet the
-other."""
+"""On how many of its clusters all of a placement is applied, and on how many it is available; which clusters keep the
+old version, and whether something is still waited for."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ class Reached:
 
 def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Reached | None:
     """How far the clusters are that are to hold the placement, by what was seen of them; None where nobody has looked,
-    or nothing is to be applied. One that could not be looked at counts as one that does not hold it."""
+    or nothing is to be applied, or no cluster is to hold it. One that could not be looked at counts as one that does
+    not hold it."""
     staying = [each.cluster for each in plan.clusters if each.change != LOST]
     if plan.reports_only or not staying or not outcomes:
         return None
@@ -81,7 +82,8 @@ def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Rea
 
 
 def awaited(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> bool:
-    """Whether something that was applied is not available yet, which a rollout that waits to the end stays for."""
+    """Whether something that was applied is not available yet, which a rollout that waits to the end stays for. False
+    for a plan whose clusters staged runs change."""
     far = None if plan.by_run else reached(plan, outcomes)
     return far is not None and bool(far.waiting)
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects as each cluster gets them: cleaned, sealed and hashed, with the overrides that act there, and shown."""
+"""Objects as each cluster gets them: cleaned, sealed and hashed, with the overrides that act there; how these make
+clusters differ, and what one cluster gets, shown."""
 
 from __future__ import annotations
 
@@ -100,7 +101,8 @@ def by_cluster(
     Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
     cannot be done, each with cluster, object and place in the override: the problems of ``overridden``,
     ``override-identity``, ``malformed-metadata``, ``bad-ignore``, ``object-too-large``, and why an object may never be
-    placed. After the first ``TOLD`` clusters of one problem the others are named together.
+    placed. After the first ``TOLD`` clusters of one problem the others are named together. FleetError as of ``patched``
+    comes at once, alone.
     """
     if not overrides:
         return ByCluster()
@@ -249,7 +251,8 @@ def _change(new: Rendered, old: Rendered) -> ObjectChange:
 
 
 def shown_on(plan: PlacementPlan, cluster: str) -> dict[str, t.Any]:
-    """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out.
+    """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out. Whether it
+    is to hold the placement at all is not asked.
 
     Plain data: ``placement``, ``cluster``, ``overrides`` (names of their effects), ``objects`` (as plan files have
     them, with ``overridden`` and ``manifest``) and ``leftOut``.

@@ -100,8 +100,10 @@ def placement_status(
     now: datetime,
     not_begun: t.Mapping[str, NotBegun] | None = None,
 ) -> PlacementStatus:
-    """Status of a placement after a run, with a row for each cluster; of one that is not being deleted, trimmed to what
-    can be recorded. Transition times change only where a status changes.
+    """Status of a placement after a run, with a row for each cluster that is to hold it, then rows without a name that
+    say why others are left out, at most one for each that is wanted and not found, and ``MOST_UNFILLED`` in all;
+    trimmed as of ``trimmed``. Of the conditions of the rollout none comes after the first that is not True. Transition
+    times change only where a status changes.
 
     ``outcomes`` are by cluster; one that has none is Unknown. ``previous`` may have been written by an older release of
     KubeFleet. ``not_begun`` are clusters to which the rollout has not come yet, by name.

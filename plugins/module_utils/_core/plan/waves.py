@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The waves in which a plan is to be carried out, if every cluster is available before and soon after its own: by the
-limits of KubeFleet's rolling update."""
+"""The waves in which a plan is carried out by the limits of KubeFleet's rolling update, if every cluster is available
+before and soon after its own; and a first apply that reaches all clusters at once."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ class _EmptiedHomes:
 
 
 def reached_at_once(plan: PlacementPlan) -> int:
-    """How many clusters a placement reaches in one wave that was never applied before; 0 for one of a single cluster,
-    one that was applied before, and one that staged runs carry. As in KubeFleet, a first rollout has nothing to keep
-    available."""
+    """How many clusters a placement that was never applied reaches in its only wave; 0 if that is a single cluster or
+    there are more waves, if a snapshot of it is recorded already, if it is being deleted, and if staged runs carry it.
+    As in KubeFleet, a first rollout has nothing to keep available. FleetError as of ``waves``."""
     first = plan.resource_snapshot_new and snapshot_index(plan.resource_snapshot) == 0
     if not first or plan.deleting or plan.by_run:
         return 0

@@ -43,7 +43,8 @@ class Catalog:
 
 
 def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | None = None) -> Catalog:
-    """The catalog of all ``objects``; manifests that describe no object are in its problems."""
+    """The catalog of all ``objects``; manifests that describe no object are in its problems. Of several manifests of
+    one object the first is taken."""
     manifests: dict[ObjectId, Manifest] = {}
     of_kind: dict[VersionKind, list[ObjectId]] = {}
     within: dict[str, list[ObjectId]] = {}

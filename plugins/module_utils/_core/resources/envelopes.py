@@ -66,9 +66,9 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
     """What members get of the selected ``objects``; every problem of every envelope at once, and nothing of an envelope
     that has one.
 
-    A ClusterResourceEnvelope holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object
-    that comes twice, from two envelopes or also by itself, is a problem ``placed-twice``: KubeFleet refuses the second
-    one too.
+    ``credentials`` are the Secrets by which members are reached, which no envelope may hold. A ClusterResourceEnvelope
+    holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object that comes twice, from two
+    envelopes or also by itself, is a problem ``placed-twice``: KubeFleet refuses the second one too.
     """
     placed: list[PlacedManifest] = []
     problems: list[Problem] = []

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The resource snapshots of a placement one after another: what differs in each from the one before."""
+"""The resource snapshots of a placement one after another: what differs in each from the one before, whether one is
+whole, where its Secrets are kept, what was rolled back."""
 
 from __future__ import annotations
 
@@ -96,7 +97,8 @@ class SnapshotRow:
 
 def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
     """What each resource snapshot changed: a step for each of ``snapshots``, which come in ascending order of index. An
-    object of which one of two neighbours knows the name alone counts as changed."""
+    object of which one of two neighbours knows the name alone counts as changed. FleetError as of ``identify`` and
+    ``object_hash``."""
     steps: list[Step] = []
     before: dict[t.Any, tuple[ObjectId, str]] | None = None
     for each in snapshots:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Secrets in records: each value gives way to a keyed digest, and the object says where its content can be read again;
-hashes of sealed objects.
+"""Secrets in records: each value gives way to a keyed digest, and the object notes where its content can be read again,
+a note that is taken off to compare, hash or show it; hashes of sealed objects.
 
 Whoever reads a record without the key learns neither a value nor whether two Secrets hold the same one.
 """
@@ -42,9 +42,10 @@ Hidden = t.Callable[[tuple[str, ...], t.Any], str]
 def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values.
 
-    ``key`` is kept apart from the records; ValueError without one. ``source`` says where the content is, such as
-    ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in them.
-    So does what stands in ``metadata`` and is no field of it. Other objects come back as they are.
+    ``key`` is kept apart from the records; ValueError without one, FleetError ``not-json`` for a value that cannot be
+    written as JSON. ``source`` says where the content is, such as ``git:<revision>:<path>``. Annotations of a Secret
+    count as values: tools keep whole copies of the object in them. So does what stands in ``metadata`` and is no field
+    of it. Other objects come back as they are.
     """
     if not key:
         raise ValueError("sealing needs a key")
@@ -94,12 +95,14 @@ def object_hash(manifest: Manifest) -> str:
 
 
 def content_digest(value: t.Any, key: bytes) -> str:
-    """Hex digest of any JSON value, made with the ``key`` if there is one (HMAC), else SHA-256 alone."""
+    """Hex digest of any JSON value, made with the ``key`` if there is one (HMAC), else SHA-256 alone. FleetError
+    ``not-json`` for any other."""
     return hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest() if key else digest_of(value)
 
 
 def secret_source(manifest: Manifest) -> str:
-    """Where the content of a sealed Secret can be read; empty for what is not sealed."""
+    """Where the content of a sealed Secret can be read; empty for what is not sealed, and for what ``without_values``
+    made."""
     return str(annotations_of(manifest).get(SOURCE_ANNOTATION, ""))
 
 
@@ -136,7 +139,8 @@ def _content(value: t.Any) -> bytes:
 
 
 def without_source(manifest: Manifest) -> dict[str, t.Any]:
-    """A sealed manifest without the annotation that says where its content came from, in envelopes too."""
+    """A sealed manifest without the annotation that says where its content came from, in envelopes too; the given one
+    is not changed."""
     out = dict(manifest)
     metadata = metadata_of(out)
     annotations = dict(annotations_of(out))

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which objects a placement's resource selectors mean (KubeFleet's resource selector resolver)."""
+"""Which objects a placement's resource selectors mean, and which are refused or left out (KubeFleet's resource selector
+resolver)."""
 
 from __future__ import annotations
 
@@ -95,9 +96,10 @@ def select(
     ClusterResourcePlacement. ``credentials`` are the Secrets by which members are reached.
 
     An object that two selectors reach, or that stands twice among the objects, is a problem. So are a kind of the wrong
-    scope, an unknown kind, a malformed selector, labels, annotation or manifest, a reserved namespace, and a webhook
-    that could stop a cluster. A name that is not there, an object that is being deleted and one that must never be
-    placed contribute nothing, which is a finding.
+    scope, an unknown kind, a malformed selector, labels, annotation or manifest, a reserved namespace, one selected by
+    ``NamespaceWithResourceSelectors`` that is not there or is being deleted, and a webhook that could stop a cluster.
+    Any other name that is not there, an object that is being deleted and one that must never be placed contribute
+    nothing, which is a finding.
     """
     picking = _Picking(
         catalog=catalog,

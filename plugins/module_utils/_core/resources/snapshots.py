@@ -36,7 +36,8 @@ def resource_hash(object_hashes: t.Iterable[str]) -> str:
 def parts(manifests: t.Iterable[Manifest], limit: int = PART_LIMIT) -> tuple[tuple[Manifest, ...], ...]:
     """The manifests packed in order into parts of at most ``limit`` bytes, the sum over the JSON of each.
 
-    A bigger object gets a part of its own. Nothing selected still makes one empty part.
+    A bigger object gets a part of its own. Nothing selected still makes one empty part. FleetError as of
+    ``canonical_json``.
     """
     packed: list[list[Manifest]] = [[]]
     size = 0

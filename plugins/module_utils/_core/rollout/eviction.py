@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The verdict on an eviction under a placement's disruption budget (KubeFleet ClusterResourcePlacementEviction):
-whether, why, and the arithmetic."""
+whether, why, the arithmetic, and whether it was tried already."""
 
 from __future__ import annotations
 

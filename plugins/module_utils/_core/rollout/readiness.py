@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a binding's cluster is done with its content, has failed, or is on its way, by the conditions of the binding
-(KubeFleet)."""
+"""Readiness of a binding's cluster by the binding's conditions (KubeFleet): whether it is ready, or from when on, has
+failed, reports a difference, or is known not to be available."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def readiness(
 ) -> BindingReadiness:
     """Whether the cluster of a binding is ready: it has reported its difference, or its objects are available.
 
-    Where the availability of an object cannot be known, ``period`` must have passed since that was found. With
-    ``applied_only`` it is enough that all is applied and ``period`` has passed since, available or not. Upstream wants
-    the period to be exceeded (``at`` is when it is reached), and does not wait where some objects can be judged.
+    Where the availability of an object cannot be known, ``period`` must have passed since that was found, which counts
+    as long ago where the condition has no time. With ``applied_only`` it is enough that all is applied and ``period``
+    has passed since, available or not. Upstream wants the period to be exceeded (``at`` is when it is reached), and
+    does not wait where some objects can be judged.
     """
     generation, conditions = binding.metadata.generation, binding.status.conditions
     if status_is(conditions, DIFF_REPORTED, generation, TRUE):

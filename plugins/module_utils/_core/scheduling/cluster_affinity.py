@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Filter ``ClusterAffinityFilter`` (KubeFleet scheduler): required terms of label and property selectors, and what a
-cluster lacks of each."""
+"""Filter ``ClusterAffinityFilter`` (KubeFleet scheduler): required terms of label and property selectors, what a
+cluster lacks of each, and property values that are no quantity."""
 
 from __future__ import annotations
 

@@ -93,9 +93,9 @@ class Contests:
         return schedule(asked.placement, asked.snapshot, asked.index, ())
 
     def of(self, cluster: str) -> Contest | None:
-        """The contest that gave the placement to the cluster; None for one that does not hold it, and for other
-        policies than PickN. Of a cluster that keeps it unread only what was recorded, without terms; None if nothing
-        was."""
+        """The contest that gave the placement to the cluster; None for one that does not hold it, for other policies
+        than PickN, and where no contest was recorded and it would be refused today. Of a cluster that keeps it unread
+        only what was recorded, without terms; None if nothing was."""
         asked, holder = self.outcome.asked, self.outcome.holders.get(cluster)
         if asked.policy.placement_type != PICK_N:
             return None

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling of one placement (KubeFleet scheduler framework): bindings before -> bindings after, and why."""
+"""Scheduling of one placement (KubeFleet scheduler framework): bindings before -> bindings after, and why; who is left
+out by which rule, which holders would not be picked afresh."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why one cluster is picked or not, with every number that led there: read from the scheduling itself."""
+"""Why one cluster is picked or not, with every number that led there, or each cluster of the fleet in a sentence: read
+from the scheduling itself."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ from .topology_spread import DomainCount, TopologySpread
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """One cluster's answer. ``change`` is what scheduling does to its binding: created, rebased, restored,
-    unscheduled, or empty. ``would_refuse`` is why a cluster that holds the placement would not be picked afresh.
-    ``blockers`` are all that stands against the cluster, in the order in which upstream judges: ``refusal`` and
-    ``would_refuse`` say only what upstream says, which stops at the first.
-    """
+    """One cluster's answer. ``change`` is what scheduling does to its binding: created, rebased, restored, unscheduled,
+    or empty. ``would_refuse`` is why a cluster that holds the placement would not be picked afresh. ``blockers`` are
+    all that stands against the cluster, in the order in which upstream judges: ``refusal`` and ``would_refuse`` say
+    only what upstream says, which stops at the first. ``score`` is None where nothing was scored; ``terms`` and
+    ``spread`` are of PickN alone."""
 
     placement: str
     cluster: str

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Score ``ClusterAffinity`` (KubeFleet scheduler): the sum of what the preferred terms give a cluster, and each term's
-part in it."""
+"""Score ``ClusterAffinity`` (KubeFleet scheduler): the sum of what the preferred terms give a cluster, each term's part
+in it, and terms that decide nothing."""
 
 from __future__ import annotations
 

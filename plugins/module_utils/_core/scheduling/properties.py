@@ -84,7 +84,7 @@ class PropertyColumn:
 
     @property
     def valued(self) -> int:
-        """Clusters that report a quantity."""
+        """Clusters that report a quantity, as a bit set by position."""
         return self.reported & ~self.malformed
 
     @property
@@ -101,7 +101,7 @@ class PropertyColumn:
         )
 
     def first(self, count: int) -> int:
-        """The clusters with the ``count`` smallest values."""
+        """The clusters with the ``count`` smallest values, equal ones by name, as a bit set by position."""
         block = count // BLOCK
         bits = self.first_blocks[block]
         for position in self.ranked[block * BLOCK : count]:

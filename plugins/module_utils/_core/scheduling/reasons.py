@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a cluster is not picked: a code with its numbers, and the one place where codes become sentences."""
+"""Why a cluster is picked, is not picked, or keeps the placement unread: a code with its numbers, and the one place
+where codes become sentences."""
 
 from __future__ import annotations
 

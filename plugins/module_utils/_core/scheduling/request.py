@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What one scheduling of a placement is asked for (KubeFleet scheduler): placement, policy snapshot and fleet; required
-and preferred terms read out of it."""
+and preferred terms and spread constraints read out of it."""
 
 from __future__ import annotations
 

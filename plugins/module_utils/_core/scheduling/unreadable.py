@@ -55,8 +55,8 @@ def decide(
     bindings: tuple[ClusterResourceBinding, ...],
 ) -> Decided:
     """What ``schedule`` decides, but that holders keep the placement which a changed policy would drop only because
-    they could not be read (finding ``kept-unreadable``). Holders that filters refuse today are the finding
-    ``would-not-be-picked``. FleetError as of ``schedule``."""
+    they could not be read (finding ``kept-unreadable``). Holders that filters refuse today for more than not having
+    been read are the finding ``would-not-be-picked``. FleetError as of ``schedule``."""
     asked = SchedulingRequest(placement, policy, index)
     kept = _kept(asked, bindings)
     names = {each.name for each in kept}

@@ -133,8 +133,10 @@ class Check:
 
 
 def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop: Prop = _PLAIN) -> t.Any:
-    """The document without what is wrong in it, so that the rules over several fields can still be judged; what is
-    wrong is added to ``check``. What comes back is a mapping only if ``document`` is one."""
+    """The document without what cannot be used of it, so that the rules over several fields can still be judged; what
+    is wrong is added to ``check``. Left out are unknown fields, null, and what is of a wrong type, or no valid number,
+    instant or quantity. Texts and lists that break another rule stay, a text of a wrong type is empty, and other wrong
+    items of a list become ``{}`` or 0 in their place. What comes back is a mapping only if ``document`` is one."""
     if not isinstance(document, Mapping):
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}

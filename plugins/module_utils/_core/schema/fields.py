@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the dataclasses of ``objects`` say about manifests: one list of fields per class, with the shape of each.
+"""What the dataclasses of ``objects`` say about manifests: one list of fields per class, with the shape and the
+camelCase name of each; and which values say as little as an absent field.
 
 Reading, writing, checking and the CRDs all work from these lists; nothing about a field is said twice.
 """

@@ -18,7 +18,7 @@ REASON = "TooLarge"
 
 
 def size_of(part: t.Any) -> int:
-    """Bytes of an object of ours, or a part of one, as canonical JSON."""
+    """Bytes of an object of ours, or a part of one, as canonical JSON. FleetError as of ``size_of_json``."""
     return size_of_json(encode(part))
 
 

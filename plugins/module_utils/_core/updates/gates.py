@@ -68,8 +68,8 @@ def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
 
 
 def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
-    """The stage with those gates Completed that were approved or are due, and its wait if that is over; clocks go on
-    while a run is stopped. One that was not reached stays as it is."""
+    """The stage with those gates Completed that were approved, or are due and were not refused, and its wait if that is
+    over; clocks go on while a run is stopped. A stage that was not reached stays as it is."""
     if not stage.reached:
         return stage
     groups = tuple(_both(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
@@ -81,8 +81,8 @@ def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
 
 
 def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow:
-    """Opens the gates before the stage, and once they are passed those before its groups, that of a group which is to
-    be skipped excepted; adds them to ``desk.opened``. ``seen`` is the stage as it is."""
+    """Opens the gates before the stage, and once they are passed those before its groups, but for groups that are to be
+    skipped, or whose limit of failures is breached; adds them to ``desk.opened``. ``seen`` is the stage as it is."""
     before = _opened(stage.before_gates, (stage.name, "", BEFORE), desk)
     if before is not stage.before_gates:
         stage = replace(stage, before_gates=before)

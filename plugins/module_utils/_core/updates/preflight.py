@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What speaks against an upgrade of a member before it begins, all at once: distance, kubelets, removed APIs, windows,
-budgets, nodes.
+"""What speaks against an upgrade of a member before it begins, all at once: distance, kubelets, removed and
+deprecated APIs, windows, budgets, nodes that are not ready or held by do-not-disrupt.
 
 What blocks would keep the member from being upgraded, or is not allowed by Kubernetes' version skew policy; the rest
 would be felt by what runs on it.
@@ -99,7 +99,8 @@ def findings(
 ) -> tuple[PreflightFinding, ...]:
     """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
     else is known to hold it. ``whole`` judges it by version and pools where it goes by steps, with ``chain`` minor by
-    minor. Nothing for one that has nothing to do; of one that is unreachable that alone."""
+    minor. Nothing for one that has nothing to do; of one that is unreachable that alone. A ``target`` that is no
+    version can give ValueError; with ``whole`` it may be empty."""
     if look.unreachable:
         return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
     seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)

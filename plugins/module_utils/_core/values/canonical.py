@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""JSON: one text for one value, canonical or by lines that compare well, and its digest; and the value of a text.
+"""JSON: one text for one value, canonical or by lines that compare well, and its digest; the value of a text, strictly
+read; and whether a text has halves of surrogate pairs.
 
 The digest is of our own form; upstream's are not matched. A text is read as strictly as the standard has it.
 """
@@ -17,8 +18,8 @@ from ..errors import FleetError
 
 
 def canonical_json(value: t.Any) -> bytes:
-    """The one JSON text of a value: UTF-8, sorted keys, no spaces. FleetError ``not-json`` for YAML dates, .nan and the
-    like."""
+    """The one JSON text of a value: UTF-8, sorted keys, no spaces. FleetError ``not-json`` for YAML dates, .nan, halves
+    of surrogate pairs and the like; RecursionError for what is too deep."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return text.encode()
@@ -58,7 +59,8 @@ def digest_of(value: t.Any) -> str:
 
 
 def json_by_lines(document: t.Mapping[str, t.Any]) -> str:
-    """JSON text with a line for each entry of each part of the document, keys sorted, with a newline at its end. Made
+    """JSON text with a line for each entry of each part of the document, keys sorted, with a newline at its end, all in
+    ASCII. TypeError for a value that JSON does not have, such as a date; NaN and Infinity are written as such. Made
     several times faster than with indentation, and still to be compared line by line."""
     parts = ",\n".join(f"{json.dumps(key)}: {_part(document[key])}" for key in sorted(document))
     return f"{{\n{parts}\n}}\n"

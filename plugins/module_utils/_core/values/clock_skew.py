@@ -12,7 +12,8 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 
 def is_ahead(at: datetime, now: datetime) -> bool:
-    """Whether the instant, which was to be past, is later than the clocks of two machines may differ."""
+    """Whether the instant, which was to be past, is later than ``now`` by more than the 5 minutes that the clocks of
+    two machines may differ."""
     return at - now > CLOCK_SKEW
 
 

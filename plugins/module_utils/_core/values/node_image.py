@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names of node images: a family, and a version of it that others are newer or older than."""
+"""Names of node images: a family and a version, which versions are newer than others, and the oldest of several
+images."""
 
 from __future__ import annotations
 

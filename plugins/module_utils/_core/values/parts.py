@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts of JSON documents that others wrote, each of the type that is wanted: text, name, whole number, map, list.
-``null`` counts as absent.
+"""Parts of JSON documents that others wrote, each of the type that is wanted: text, name, whole number, map, list; and
+the type of a value in words. ``null`` counts as absent.
 
 ValueError names the part that is something else, and nothing of what it is.
 """

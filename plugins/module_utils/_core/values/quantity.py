@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kubernetes quantities (``resource.Quantity`` of k8s.io/apimachinery): exact values, three ways to print them.
+"""Kubernetes quantities (``resource.Quantity`` of k8s.io/apimachinery): read as upstream reads them, exact values,
+three ways to print them, and the float that upstream sorts by.
 
 The value is a whole number of nano units, because the upstream type rounds everything finer up (away from zero) to
 nano. Binary forms are capped at 2^63-1 where upstream leaves its 64-bit path; decimal forms are not capped.

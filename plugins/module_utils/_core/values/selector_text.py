@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Label selectors as one line of text, as ``kubectl -l`` takes them (``labels.Parse`` of k8s.io/apimachinery)."""
+"""Label selectors read from one line of text, as ``kubectl -l`` takes them (``labels.Parse`` of
+k8s.io/apimachinery)."""
 
 from __future__ import annotations
 

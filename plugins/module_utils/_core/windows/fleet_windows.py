@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Windows of our own, which no Karpenter budget knows: with a time zone, for the nth weekday, with dated freezes.
+"""Windows of our own, which no Karpenter budget knows (with a time zone, for the nth weekday, with dated freezes): read
+from a document, and when they are open.
 
 Here a window permits, and what is outside all windows is closed; without any window only freezes close. A window opens
 when its clock shows the start, as ``clocks.py`` has it; durations are elapsed time.
@@ -49,7 +50,8 @@ class OurWindow:
         return f"{self.written} {self.zone.key} for {duration_text(self.duration // MINUTE)}"
 
     def spans(self, start: datetime, end: datetime) -> Spans:
-        """The spans in which the window is open and that meet [start, end), whole, in order and apart, in aware UTC."""
+        """The spans in which the window is open and that meet [start, end), in order and apart, in aware UTC. Each is
+        whole, unless occurrences join on and on: then it holds those near [start, end) only."""
         first, last = shifted(start, -self.duration - TWO_DAYS), shifted(end, TWO_DAYS)
         days = self.schedule.each_day(first, last)
         hits = (day + timedelta(minutes=each) for day in days if self._keeps(day) for each in self.schedule.times)
@@ -82,9 +84,9 @@ class WindowAnswer:
 
 
 def read_window(document: t.Any, path: str = "window") -> OurWindow:
-    """A window of ``schedule``, ``duration`` and, if wanted, ``timeZone`` and ``nth``. FleetError with all problems:
-    ``wrong-type``, ``unknown-field``, ``invalid-schedule``, ``invalid-duration``, ``unknown-time-zone``,
-    ``not-one-of``."""
+    """A window of ``schedule``, ``duration`` (whole minutes, up to 366 days) and, if wanted, ``timeZone`` (else UTC)
+    and ``nth``. FleetError with all problems: ``wrong-type``, ``unknown-field``, ``invalid-schedule``,
+    ``invalid-duration``, ``unknown-time-zone``, ``not-one-of``."""
     if not isinstance(document, Mapping):
         raise FleetError("wrong-type", f"an object is wanted, not {document!r:.60}", path)
     problems = [

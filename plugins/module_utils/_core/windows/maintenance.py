@@ -30,9 +30,10 @@ LONG_AGO = date(1970, 1, 1)
 
 
 def openings(window: MaintenanceWindow, start: datetime, end: datetime, created: date | None = None) -> Spans:
-    """Every span in which it is open that begins before ``end`` and closes after ``start``, whole, in order and in UTC;
-    its ``notAllowedDates`` are cut out. Where there is no ``startDate``, ``created`` counts as the first day, else
-    1970. ValueError for a zone or a date that there is not."""
+    """Every span in which it is open that begins before ``end`` and closes after ``start``, in order and in UTC; its
+    ``notAllowedDates`` are cut out. Each is whole, unless occurrences join on and on: then it holds those near the two
+    instants only. Where there is no ``startDate``, ``created`` counts as the first day, else 1970. ValueError for a
+    zone or a date that there is not."""
     clock = clock_of(window.utc_offset, window.time_zone)
     anchor = date.fromisoformat(window.start_date) if window.start_date else created or LONG_AGO
     hour, minute = window.start_time.split(":")

@@ -91,8 +91,8 @@ class Testimony:
 
 @contextlib.contextmanager
 def attested(session: Session, deed: Deed, *, write: bool = True) -> t.Iterator[Testimony]:
-    """The testimony of an act that begins now, if anything is to ``write``. One that fails has ended as failed; what
-    has ended without a word of its own is done."""
+    """The testimony of an act that begins now, if anything is to ``write``. A FleetError ends it as failed, and is
+    raised on; after any other exception its end is not written. What has ended without a word of its own is done."""
     testimony = Testimony(session, deed)
     if write:
         testimony.begin()

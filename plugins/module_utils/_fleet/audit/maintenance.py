@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence of windows, freezes and budgets of the fleet that come, go, or become other ones."""
+"""Evidence of windows, freezes and budgets of the fleet (FleetMaintenance) that come, go, or become other ones, which
+are recorded with it; the spec in a record, damaged or not."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def kept(
     session: Session, wanted: t.Iterable[FleetMaintenance], write: bool, src: t.Sequence[str] | None = None
 ) -> bool:
     """Records, with ``write``, those that are new or other, with evidence of each; whether there are any. ``src`` is
-    where they were read."""
+    where they were read. FleetError as of ``given.keep``."""
     changed = False
     for each in wanted:
         stored = session.records.get(KIND, each.name)

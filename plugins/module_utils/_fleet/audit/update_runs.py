@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence of what is done to update runs: defined, commanded, conducted."""
+"""Evidence of what is done to update runs: defined, commanded, conducted, deleted, their gates approved or refused; the
+commit that manifests were read from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Being told to end: signals to this process, and the end of the process that started it."""
+"""Being told to end: signals to this process, and the end of the process that started it; waiting unless that comes."""
 
 from __future__ import annotations
 

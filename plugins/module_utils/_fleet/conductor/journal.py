@@ -86,7 +86,7 @@ class Journal(t.Generic[S]):
         Our epoch is stored before anything ``in_flight`` is followed: from then on an older conductor's write
         conflicts.
 
-        FleetError ``lease-lost`` if another conductor has taken the machine over.
+        FleetError ``lease-lost`` if another conductor has taken the machine over, and as of ``load``.
         """
         if state == self._stored and (self._book.epoch() == self.lease.epoch or not in_flight):
             self._noted, self.state = [], state

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loop that carries a machine on: see, decide, store the intents, begin acts, record, until it ends or waits.
+"""The loop that carries a machine on: see, decide, store the intents, begin acts, record, until it ends or waits; for
+how long records that do not answer are borne.
 
 It knows machines by the shape of ``_core.machine`` only; what is special to one stands behind its ``Steering``. Killed
 at any instant it can be started again: what is in flight is in the records before it is begun, and is looked for
@@ -179,7 +180,8 @@ def conduct(
     out of time; then closes the steering and gives the lease back.
 
     FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), those of its book, and
-    that of the records if they cannot be reached for LEASE_SECONDS. What is in flight goes on in every case.
+    any other of the records or the steering. One of PASSING is borne for LEASE_SECONDS, once the lease is held and the
+    state read; all others are raised at once. What is in flight goes on in every case.
     """
     held = acquire(records, lease, limits.holder, LEASE_SECONDS)
     conductor = None

@@ -147,7 +147,8 @@ class Followed(t.Protocol):
         """Of the subject when it was begun, empty if that is not known here."""
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
-        """Carries it on to its last event, and gives that; the arguments are as of ``Executor.begin``."""
+        """Carries it on to its last event, and gives that; the arguments are as of ``Executor.begin``. Raises Closed
+        when nobody follows any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +238,7 @@ class Operation:
 
     def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
         """Begins it and follows it to its end. FleetError of ``Driver.begin``, but for those that say it is busy, or
-        that there was no answer: then its driver is asked whether it was begun.
+        that there was no answer: then its driver is asked whether it was begun. Closed as of ``Attempt``.
 
         A subject that does not answer or is busy gives Blocked; one with nothing to do is Skipped, one that must not
         make this step Failed. ``resumed``: its intent was recorded earlier. It is begun then only where it would be
@@ -256,7 +257,8 @@ class Operation:
         return self._follow(progress)
 
     def is_seen(self) -> bool:
-        """Whether its driver sees that it was begun; nothing is done."""
+        """Whether its driver sees that it was begun; it is not begun here. A driver that fails to tell is asked again
+        for ``lost_after`` seconds, and has not seen it then. Closed as of ``Attempt``."""
         return self._poll().state not in (UNKNOWN, NOT_BEGUN)
 
     def _start(self) -> Ended | Blocked:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which drivers can be carried out; settings of a ready definition for a member, and what a FleetMember says in place
-of ``{location}``."""
+"""Which drivers can be carried out; settings of a ready definition for a member, what a FleetMember says in place of
+``{location}``, and names filled in that no object can have."""
 
 from __future__ import annotations
 
@@ -96,6 +96,11 @@ def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) ->
 def member_settings(given: Options, member: FleetMember) -> dict[str, str]:
     """All settings of the definition for that member, for options without problems; empty where nothing is said."""
     return {name: value or "" for name, value in _filled(given, member).items()}
+
+
+def placeholders_of(member: FleetMember) -> dict[str, str]:
+    """What stands for ``{member}``, ``{location}`` and ``{group}``, by these names, as the FleetMember has it."""
+    return {name: value(member) for name, value in _NAMES.items()}
 
 
 def filled_in(text: str, member: FleetMember) -> str:

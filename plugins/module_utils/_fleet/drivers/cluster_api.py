@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver ``cluster_api``: clusters with a managed topology, upgraded by the controllers of Cluster API.
+"""The driver ``cluster_api``: clusters with a managed topology, upgraded by the controllers of Cluster API; why a
+topology cannot have a version.
 
 The version of the topology is what they bring everything to: the control plane at once, and then each MachineDeployment
 and MachinePool. Pools are put off by the annotation that Cluster API has for it, in the same write as the version, and
@@ -86,7 +87,8 @@ class ClusterApiDriver:
 
     def begin(self, work: Work) -> str:
         """Writes the version into the topology with all pools put off; for a pool step, lets that pool go. FleetError
-        ``target-not-offered``, as for a version of two parts, ``no-such-pool``, ``no-topology``, ``conflict``."""
+        ``target-not-offered``, as for a version of two parts, ``no-such-pool``, ``no-topology``, ``conflict``, and of
+        the management cluster."""
         with self._management() as client:
             for _attempt in range(_ATTEMPTS):
                 cluster = self._cluster(client)
@@ -104,7 +106,8 @@ class ClusterApiDriver:
 
     def poll(self, work: Work) -> OperationProgress:
         """How the topology, or the pool of a pool step, comes on. FleetError ``cluster-paused``: nobody carries on what
-        was begun, and how long for is not known; ``no-topology``, ``no-such-pool``, ``pool-ambiguous``."""
+        was begun, and how long for is not known; ``no-topology``, ``no-such-pool``, ``pool-ambiguous``, and of the
+        management cluster."""
         with self._management() as client:
             cluster = self._cluster(client)
             _refuse_paused(cluster)

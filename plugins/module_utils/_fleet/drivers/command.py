@@ -46,7 +46,7 @@ from .contract import (
     Work,
 )
 from .environment import allowed
-from .placeholders import filled, values
+from .placeholders import environment_of, filled, values
 from .started import Started
 
 PLATFORM = "platform:"
@@ -130,8 +130,7 @@ class CommandDriver:
         return detached.folder_of(self.operations, work.operation)
 
     def _environ(self, known: t.Mapping[str, str]) -> dict[str, str]:
-        ours = {f"GITOPS_FLEET_{name.upper()}": value for name, value in known.items()}
-        return {**allowed(self.environ, self.environment), **ours}
+        return allowed(self.environ, self.environment) | environment_of(known)
 
     def _run(
         self, argv: tuple[str, ...], known: t.Mapping[str, str], member: str, code: str

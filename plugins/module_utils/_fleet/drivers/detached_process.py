@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run by its path, with nothing but the standard library: carries out the request in a folder, and records its end.
+"""The process over a detached operation, run by its path with nothing but the standard library: carries out the request
+in a folder, ends what is left of it, and records its end.
 
 Two processes of this file stand over the command, so that either notices the SIGKILL of the other: the outer one waits
 for the inner, which the kernel sends SIGTERM when the outer dies. Whoever is left ends all processes of the operation
@@ -33,7 +34,9 @@ class _Ended(BaseException):
 
 
 def main(folder: Path) -> int:
-    """0 if the command was carried out here, whatever came of it; 3 if another process has or had this operation."""
+    """0 if the command was carried out here, whatever came of it; 3 if another process has or had this operation.
+    OSError, ValueError, TypeError or KeyError if the request cannot be read or is none, OSError also if the folder
+    cannot be written."""
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
     # Held back until somebody is ready to record what they lead to.
     signal.pthread_sigmask(signal.SIG_BLOCK, _TO_END)

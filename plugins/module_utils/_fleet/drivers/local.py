@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver ``local``: members that are local clusters, whatever their names, get newer binaries on the same data."""
+"""The driver ``local``: members that are local clusters, whatever their names, get newer binaries on the same data;
+which members are none."""
 
 from __future__ import annotations
 
@@ -123,7 +124,8 @@ class LocalDriver:
 
 
 def without_cluster(drivers: t.Mapping[str, Driver]) -> tuple[Problem, ...]:
-    """A problem for each member of driver ``local``, by name, that is no local cluster; no member is asked."""
+    """The problems, as of ``cluster_of``, of members of driver ``local`` that are no local cluster, or of which that
+    cannot be told; ``drivers`` by member. No member is asked."""
     found: list[Problem] = []
     for name, driver in drivers.items():
         try:

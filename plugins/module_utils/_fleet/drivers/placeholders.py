@@ -49,6 +49,12 @@ def filled(argv: t.Iterable[str], known: t.Mapping[str, str]) -> tuple[str, ...]
     return tuple(_filled(each, known) for each in argv)
 
 
+def environment_of(known: t.Mapping[str, str]) -> dict[str, str]:
+    """The same values as variables, such as ``GITOPS_FLEET_MEMBER``: a script reads them without that they become words
+    of it."""
+    return {f"GITOPS_FLEET_{name.upper()}": value for name, value in known.items()}
+
+
 def _refuse_control(known: t.Mapping[str, str]) -> None:
     for name, value in known.items():
         if _CONTROL.search(value):

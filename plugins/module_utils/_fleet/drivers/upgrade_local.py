@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command behind the driver of local clusters: upgrades one, and says what it does. Ends with 0 or 1."""
+"""The command behind the driver of local clusters: upgrades one, and says what it does. Ends with 0 or 1, with 2
+for arguments that are none of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from ..._local.spec import TIMEOUT
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit code: 0 if the cluster is at its target, 1 with a line that says why not."""
+    """The exit code: 0 if the cluster is at its target, 1 with a line that says why not. SystemExit with 2 for
+    arguments that are none of its own."""
     # pylint: disable=ansible-bad-function  # a command, which prints
     parser = argparse.ArgumentParser(prog="upgrade_local")
     for name in ("root", "member", "target", "operation", "binaries-dir"):

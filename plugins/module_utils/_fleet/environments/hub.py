@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Making an API server a hub: our CRDs, our policies and our namespace. Two masters would fight, so foreign CRDs are
-left alone."""
+"""Making an API server a hub: our CRDs, our policies and our namespace, and which CRDs it does not serve yet; an object
+at a path, if it is there. Two masters would fight, so foreign CRDs are left alone."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], writ
 
 def install(client: KubeClient, write: bool) -> HubOutcome:
     """Installs or updates CRDs and policies, and makes our namespace; only looks without ``write``. FleetError
-    ``crds-missing``; ``foreign-crds``, ``foreign-hub`` where another is at home."""
+    ``crds-missing``; ``foreign-crds``, ``foreign-hub`` where another is at home; ApiError of the requests."""
     definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
     if not definitions:
         raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")
@@ -107,7 +107,8 @@ def _namespace(client: KubeClient, write: bool) -> str:
 
 
 def not_established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ...]:
-    """Those of the named CRDs that are not there, or not served yet, in the order given."""
+    """Those of the named CRDs that are not there, or not served yet, in the order given. ApiError as of
+    ``live_object``."""
     waiting = []
     for name in names:
         found = _live(client, name)

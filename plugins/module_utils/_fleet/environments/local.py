@@ -27,8 +27,9 @@ _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 
 @dataclass(frozen=True, kw_only=True)
 class LocalFleet:
-    """Outcomes in the order asked for; ``kubeconfig`` has a context for each cluster, ``kubectl`` may be empty.
-    ``others`` are names of clusters in the same folder that were not asked for."""
+    """Outcomes in the order asked for; ``kubeconfig`` is the path of a file with a context for each cluster, empty
+    without any outcome, ``kubectl`` that of a program, empty where none is at hand or is wanted. ``others`` are names
+    of clusters in the same folder that were not asked for."""
 
     outcomes: tuple[LocalOutcome, ...]
     kubeconfig: str
@@ -39,8 +40,9 @@ class LocalFleet:
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
     """Makes the clusters present, started, stopped or absent, with ``check`` only told; and, but for present, all
     others of the ``fleet`` if one is named. ``options`` are those of the verb ``local_cluster``. FleetError
-    ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``, ``cluster-of-others``, or the problems of all that
-    failed, each with its cluster."""
+    ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``, ``cluster-of-others``, ``bad-path``,
+    ``state-unreadable``, as of ``cluster.prepare`` and ``made_for.mark``, or the problems of all that failed, each with
+    its cluster."""
     root = Path(options["root"]) if options["root"] else None
     fleet = options.get("fleet") or ""
     options = _with_fleet(options, root, fleet)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which fleet a local cluster was made for: a mark in its folder, which is there first and goes with the cluster."""
+"""Which fleet a local cluster was made for: a mark in its folder, which is there first and goes with the cluster; all
+clusters of a fleet, half removed ones, those of others refused."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def half_removed_of(root: Path, fleet: str) -> tuple[str, ...]:
 
 
 def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
-    """FleetError ``cluster-of-others`` for each cluster that is there and was not made for the fleet."""
+    """FleetError ``cluster-of-others`` for each of the named clusters that is there and was not made for the fleet, but
+    for one whose folder is empty still. FleetError ``state-unreadable``."""
     there = states.cluster_names(root)
     problems = [_of_others(root, name) for name in names if name in there and not _is_free(root / name, fleet)]
     if problems:

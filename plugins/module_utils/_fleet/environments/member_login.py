@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A kubeconfig file for a service account of a member: its token goes from the API server into the file, and nowhere
-else."""
+"""A kubeconfig file for a service account of a member, and why it has to be made again: its token goes from the API
+server into the file, and nowhere else."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Account:
 
 def make_login(account: Account, path: Path, name: str, life: timedelta) -> datetime:
     """Writes the file (mode 0600) with one context called ``name``, and gives the instant at which its token ends: the
-    server may grant less than ``life``. FleetError ``unwritable-folder``, and those of the API server."""
+    server may grant less than ``life``. FleetError ``unwritable-folder``, those of the API server, and as of
+    ``connection_from_kubeconfig``."""
     admin = connection_from_kubeconfig(account.kubeconfig, account.context)
     request = {
         "apiVersion": "authentication.k8s.io/v1",

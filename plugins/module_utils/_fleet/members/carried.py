@@ -21,8 +21,8 @@ def carried_kubeconfig(
 ) -> dict[str, t.Any] | None:
     """A kubeconfig of that member alone, with all that it needs in it; None for one that is reached in its cluster.
 
-    FleetError as of ``connection_of``. What a Secret on the hub says is judged as it was read, and read once: whoever
-    may write it could change it in between.
+    FleetError as of ``connection_of`` and ``portable_kubeconfig``. What a Secret on the hub says is judged as it was
+    read, and read once: whoever may write it could change it in between.
     """
     wanted = member.spec.connection
     if wanted.in_cluster:

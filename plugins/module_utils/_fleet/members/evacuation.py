@@ -69,7 +69,7 @@ def evacuation(
 def record_marks(session: Session, wanted: Evacuation) -> None:
     """Records the marks that are news, so that every later run decides by them. FleetError ``lease-held`` where
     somebody changes one of these members just now, ``conflict`` where somebody did, ``not-a-member`` where one has
-    left, ``record-damaged``."""
+    left, ``record-damaged``; marks recorded before that stay."""
     for action, names in ((EVACUATED_MEMBERS, wanted.evacuated), (READMITTED, wanted.readmitted)):
         news = sorted(wanted.news & names)
         if not news:

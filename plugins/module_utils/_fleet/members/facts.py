@@ -78,7 +78,8 @@ def read_fleet(
     """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` their
     names. A member that cannot be read keeps its older facts and is in ``failed``.
 
-    ``threads`` is for each of the processes, of which there are ``workers``."""
+    ``threads`` is for each of the processes, of which there are ``workers``. FleetError ``no-workers`` where this
+    machine starts no process or thread for them."""
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
         work = {name: _reader(members[name], clients, now, pods, namespaces, prices.prices, commands) for name in names}

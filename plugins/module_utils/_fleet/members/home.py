@@ -29,7 +29,8 @@ T = t.TypeVar("T")
 
 
 def at_home(client: KubeClient, work: t.Callable[[], T]) -> T:
-    """What ``work`` gives; if something is not found it is done once more, after the namespace was made."""
+    """What ``work`` gives; if something is not found it is done once more, after the namespace was made. ApiError of
+    ``work``, or where the namespace cannot be made."""
     try:
         return work()
     except ApiError as error:
@@ -72,7 +73,7 @@ def empty_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] 
 
 def remove_home(client: KubeClient, namespace: t.Mapping[str, t.Any]) -> bool:
     """Deletes the namespace that ``empty_home`` gave. False if it has changed since, is gone, or may not be deleted;
-    else ApiError of the request."""
+    any other ApiError of the request is raised."""
     metadata = namespace["metadata"]
     try:
         return delete_object(client, PATH, uid=metadata["uid"], resource_version=metadata["resourceVersion"])

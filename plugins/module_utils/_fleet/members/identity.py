@@ -40,7 +40,8 @@ def cluster_uid(client: KubeClient) -> str:
 def cluster_words(client: KubeClient) -> tuple[str, str]:
     """The UID, and the windows of its own that the cluster bears in an annotation, as text.
 
-    FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID."""
+    FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID, and what the request
+    raises: ``not-found`` only after STARTING_SECONDS, for a server that has just started."""
     try:
         document = _kube_system(client)
     except ApiError as error:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Joining members (MemberClusters): each is reached once before anything is recorded, and told from all others; labels
-that its nodes tell."""
+"""Joining members (MemberClusters), or the contexts of a kubeconfig as members: each is reached once before anything is
+recorded, and told from all others; labels that its nodes tell."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joine
     """Joins new members and changes known ones, or says without ``write`` what that would be. Members with a new
     connection are reached first; if one of them cannot be, if it is a member under another name, or if a wish is
     malformed, nothing is recorded. FleetError ``duplicate-member``, ``no-connection``, ``double-member``,
-    ``record-damaged``, and those of connections; ``lease-held`` and ``conflict`` leave members before that one
-    recorded.
+    ``server-too-old``, ``record-damaged``, those of connections, and as of ``read`` for a malformed wish;
+    ``lease-held`` and ``conflict`` leave members before that one recorded.
     """
     records = session.records
     _refuse_repeated(wishes)

@@ -81,9 +81,10 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     records placed on a member is not touched, nor is a cluster that is still a member under another name.
 
     Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
-    where somebody is at it, ``member-busy`` where an upgrade is in flight, ``brake-max-removals``. A member that cannot
-    be reached stops all; one whose answers or ApplySets are damaged, or on which something is not done, stays a member,
-    and the others go.
+    where somebody is at it, ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (but for a
+    member that is forgotten as unreachable), ``brake-max-removals``, ``record-damaged``; ``lease-lost``, after which
+    some may be gone already. A member that cannot be reached stops all; one whose answers or ApplySets are damaged, or
+    on which something is not done, stays a member, and the others go.
     """
     records = session.records
     members = identified_members(session, write)

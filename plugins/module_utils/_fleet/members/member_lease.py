@@ -79,7 +79,7 @@ class MemberLeases:
 
     def take(self, client: KubeClient, task: str, seconds: int = APPLY_SECONDS) -> KeptLease:
         """Takes the lease on the member for ``seconds``; ``task`` as in ``shared_lease.Worker``. FleetError
-        ``member-held`` if other records have it."""
+        ``member-held`` if other records have it, what a request raises, and as of ``records_id``."""
         text = f"{task} by {self._holder} ({whereabouts(self._records)})"
         worker = Worker(owner=self._owner, task=task, token=secrets.token_hex(8), text=text)
         return KeptLease(client, worker, seconds)
@@ -95,7 +95,8 @@ class MemberLeases:
 
     @contextlib.contextmanager
     def holding(self, client: KubeClient, task: str) -> t.Iterator[Keep]:
-        """Held while entered; gives what is to be called before each write."""
+        """Held while entered, and given up then; gives what is to be called before each write, as ``KeptLease.keep``.
+        FleetError as of ``take``."""
         held = self.take(client, task)
         try:
             yield held.keep

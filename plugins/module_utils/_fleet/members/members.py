@@ -125,7 +125,7 @@ class Clients:
 
     @contextlib.contextmanager
     def holding(self, name: str, task: str) -> t.Iterator[Keep]:
-        """The lease on the member while entered; see ``MemberLeases.holding``."""
+        """The lease on the member while entered; see ``MemberLeases.holding``. FleetError as of that and of ``get``."""
         if self.leases is None:
             raise AssertionError("only verbs that write hold members")
         with self.leases.holding(self.get(name), task) as keep:
@@ -267,7 +267,8 @@ def kubeconfig_in_secret(member: FleetMember, hub: KubeClient | None) -> tuple[t
 
 
 def kubeconfig_document(content: bytes, where: str) -> t.Mapping[str, t.Any]:
-    """A kubeconfig's document; FleetError ``kubeconfig-invalid`` without its content if it is none."""
+    """A kubeconfig's document; FleetError ``kubeconfig-invalid`` without its content if it is none, and as of
+    ``parse_yaml``."""
     try:
         document = parse_yaml(content, where)
     except ValueError as error:

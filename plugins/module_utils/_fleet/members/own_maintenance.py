@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asking for maintenance windows that live on clusters: in an annotation, or told by the command of their platform."""
+"""Asking for maintenance windows that live on clusters: in an annotation, or told by the command of their platform;
+these commands out of an option."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from ..._core.cluster.facts.maintenance import IN_ANNOTATION, cluster_maintenanc
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_maintenance import ClusterMaintenance
 from ..._core.objects.clusters.fleet_member import FleetMember
-from ..drivers.choosing import filled_in
+from ..drivers.choosing import placeholders_of
 from ..drivers.environment import allowed
+from ..drivers.placeholders import environment_of, filled
 from ..drivers.started import Started
 from .members import Clients
 
@@ -31,13 +33,15 @@ class MaintenanceCommands:
     environ: t.Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def told(self, member: FleetMember, clients: Clients) -> ClusterMaintenance | None:
-        """The windows of a member whose client is open, None without any; a command has ``SECONDS``. FleetError
-        ``maintenance-unread``, ``invalid-maintenance``."""
+        """The windows of a member whose client is open; None where no command is for it and it bears no annotation. A
+        command has ``SECONDS``. FleetError ``maintenance-unread``, ``unsafe-argument`` where what the FleetMember says
+        would become an option or words of a script, and as of ``cluster_maintenance``."""
         argv = self.by_provider.get(member.spec.provider)
         if not argv:
             return annotated(member.name, clients)
-        words = tuple(filled_in(each, member) for each in argv)
-        child = Started(words, allowed(self.environ, CREDENTIALS), "maintenance-unread", member.name)
+        known = placeholders_of(member)
+        environ = allowed(self.environ, CREDENTIALS) | environment_of(known)
+        child = Started(filled(argv, known), environ, "maintenance-unread", member.name)
         done = child.ended(SECONDS)
         if done is None:
             child.kill()
@@ -55,7 +59,7 @@ ANNOTATIONS = MaintenanceCommands()
 
 def annotated(name: str, clients: Clients) -> ClusterMaintenance | None:
     """What the annotation of a member says whose client is open; None without one. FleetError ``maintenance-unread``
-    if it could not be read, ``invalid-maintenance``."""
+    if it could not be read, and as of ``cluster_maintenance``."""
     words = clients.identities.maintenance.get(name)
     if words is None:
         raise FleetError("maintenance-unread", "its namespace kube-system may not be read", name)

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What people ask about disruption budgets of Karpenter NodePools: what may be disrupted now and when, and a window
-written as budgets."""
+written as budgets; the time zone that an option names."""
 
 from __future__ import annotations
 

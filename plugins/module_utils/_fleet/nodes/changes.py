@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Edits of NodePools and node classes in files, held against what members have."""
+"""Edits of NodePools and node classes in files, held against what members have; what a file tells of the network that
+new subnets are judged by."""
 
 from __future__ import annotations
 
@@ -43,5 +44,5 @@ class ChangeQuestion:
         return cls(documents=documents, network=network_of(network), override=options["allow_subnet_move"])
 
     def answered(self, members: t.Iterable[MemberNodes]) -> tuple[ClassChange, ...]:
-        """What becomes of the nodes of these members; FleetError ``no-such-object``."""
+        """What becomes of the nodes of these members; FleetError as of ``class_changes``."""
         return class_changes(members, self.documents, self.network, self.override)

@@ -80,7 +80,8 @@ def node_report(
 ) -> NodeReport:
     """The answers, from members or, with ``snapshot``, from a file; nothing is written. What could not be read or
     planned (``plan-unknown``) is among the problems. FleetError ``bad-option`` where a file is to be looked at again,
-    and those of ``read_all``, or of ``nodes_file`` and ``members_in_file``."""
+    ``record-damaged``, those of ``read_all``, or of ``nodes_file`` and ``members_in_file``, and with ``edits`` those of
+    ``ChangeQuestion.answered``."""
     if snapshot and asked is not None and asked.look_again:
         raise FleetError("bad-option", "a file does not change", "look_again", "leave it out, or ask the members")
     reading = replace(reading, daemons=asked is not None)

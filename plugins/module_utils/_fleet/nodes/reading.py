@@ -87,7 +87,7 @@ def members_in_file(snapshot: NodesSnapshot, names: t.Sequence[str]) -> list[Mem
 def read_all(session: Session, wish: ReadingWish, seen: Seen = None) -> NodesSnapshot:
     """What the members hold; ``seen`` is given each as soon as it is read, and says what is kept of it.
 
-    FleetError ``no-members``, ``no-such-member``, or the problems of all if none can be read.
+    FleetError as of ``wanted_members``, or the problems of all if none can be read.
     """
     members = wanted_members(session, wish.names)
     fleet = {name: each.fleet for name, each in members.items()}

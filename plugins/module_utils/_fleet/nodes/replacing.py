@@ -27,7 +27,7 @@ from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
 from ..._local.nodes import SIMULATED, successor
 from ..drivers.environment import allowed
-from ..drivers.placeholders import filled, unknown
+from ..drivers.placeholders import environment_of, filled, unknown
 from ..drivers.started import Started
 from .draining import (
     NODES,
@@ -110,7 +110,8 @@ class NodeReplacer:
     wish: ReplacementWish
 
     def add(self, work: NodeWork, hands: Hands) -> None:
-        """Makes a simulated node beside the old one, unless it was made or the old one is gone (driver ``local``)."""
+        """Makes a simulated node beside the old one, unless it was made or the old one is gone (driver ``local``).
+        FleetError for refusals of the member that do not pass by themselves."""
         retried_while_passing(hands, lambda: self._make(hands.client(), work))
 
     def replace(self, work: NodeWork, hands: Hands) -> None:
@@ -156,7 +157,7 @@ class NodeReplacer:
         known = dict(zip(PLACEHOLDERS, (work.member, work.node, work.operation, provider_id), strict=True))
         argv = filled(self.wish.command, known)
         environ = allowed(self.wish.environ, self.wish.environment)
-        environ |= {f"GITOPS_FLEET_{name.upper()}": value for name, value in known.items()}
+        environ |= environment_of(known)
         child = Started(argv, environ, "command-failed", work.node, merged=True)
         _wait(child, work, hands, self.wish.timeout)
 

@@ -105,7 +105,9 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
 
 def conducted(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
     """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out
-    of time. FleetError as of ``planned`` and ``conductor.loop.conduct``."""
+    of time. One without nodes that are due is neither recorded nor conducted. FleetError as of ``planned``,
+    ``members_to_write`` and ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written
+    it; with ``only_waiting`` it is then left as it stands."""
     asked = _asked(session, name, given)
     if asked.is_left(wish):
         return asked.as_it_stands
@@ -167,8 +169,8 @@ def carried(
     limits: RunLimits,
     uid: str = "",
 ) -> tuple[Ending[RotationState], RotationSteering]:
-    """Conducts a rotation that is recorded, by this ``uid`` if it is known. FleetError as of
-    ``conductor.loop.conduct``."""
+    """Conducts a rotation that is recorded, by this ``uid`` if it is known, with evidence of it; how that ended, and
+    the steering as it is then. FleetError as of ``conductor.loop.conduct``."""
     name = ground.rotation.name
     lease = f"rotation/{name}"
 

@@ -101,7 +101,8 @@ class RotationSteering:
         return (*self._waits, *(HeldBack(node, (why,)) for node, why in held))
 
     def see(self, state: RotationState, now: datetime) -> RotationInput:
-        """Members as they were read last: all of them anew after ``interval``, else those where work has ended."""
+        """Members as they were read last: all of them anew after ``interval``, else those where work has ended.
+        FleetErrors of the records; while those of other rotations are damaged, nothing begins instead."""
         self._fresh = self._looked is None or is_over(self._looked, self._interval, now)
         if self._fresh:
             self._read(now)
@@ -155,7 +156,7 @@ class RotationSteering:
         self._others.end_turn()
 
     def carry_out(self, act: RotationAct, state: RotationState, resumed: bool) -> RotationChange | None:
-        """Begins the act, which looks at the node first, whoever began it before."""
+        """Begins the act, which looks at the node first, whoever began it before; nothing for AWAIT. Gives None."""
         if act.kind == AWAIT:
             return None
         work = self._work(act, state)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a rotation tells people while it goes on, and the line in the journal for each node that was disrupted."""
+"""What a rotation tells people while it goes on, who waits for what among it, and the line in the journal for each node
+that was disrupted; texts folded to lines that fit a log."""
 
 from __future__ import annotations
 
@@ -122,7 +123,7 @@ def folding(say: t.Callable[[str], None], before: str, taken: int = 0) -> t.Call
 
 def folded(text: str, further: str = "    ", width: int = WIDTH) -> list[str]:
     """The text in lines of at most ``width`` characters where its words allow that, those after the first behind
-    ``further``."""
+    ``further``; its own line breaks count as spaces. No line for a text without words."""
     return textwrap.wrap(text, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
 
 

@@ -52,7 +52,8 @@ class MemberHolds:
 
     def client(self, member: str) -> KubeClient:
         """The member's client, once it is held, by a lease that is renewed here if it is due: whoever renews leases may
-        wait for another member. FleetError ``member-held`` if other records have it, or what a renewal raises."""
+        wait for another member. FleetError as of ``Clients.get``, ``member-held`` if other records have it, or what a
+        renewal raises."""
         client = self._clients.get(member)
         with self._lock:
             hold = self._holds.setdefault(member, _Hold())
@@ -71,7 +72,8 @@ class MemberHolds:
         _in_threads(_renewed, self._free(lambda _member, lease: lease.due))
 
     def keep_only(self, members: t.Container[str]) -> tuple[threading.Thread, ...]:
-        """Gives the leases on all other members back, each in one of these threads."""
+        """Gives the leases on all other members back, each in one of these threads. One that somebody is just asking
+        for, or that the machine has no thread for, is left to the next call."""
         return _in_threads(_given_back, self._free(lambda member, _lease: member not in members))
 
     def _free(self, wanted: t.Callable[[str, KeptLease], bool]) -> list[_Hold]:
@@ -246,7 +248,7 @@ class WorkerHands:
         return self.holds.client(self.member)
 
     def pause(self, seconds: float) -> None:
-        """Looks twice in a second whether it is to end; raises Halted then."""
+        """Waits so many seconds, and looks twice in a second whether it is to end; raises Halted then."""
         end = time.monotonic() + seconds
         while True:
             self._check()

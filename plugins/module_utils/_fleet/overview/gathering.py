@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An overview of a fleet, from its records or from facts and manifests alone; what has changed since an earlier report.
-Asks no member and writes nothing."""
+"""The overview of a fleet for its report (clusters, placements, runs, pools, drift), from its records or from facts and
+manifests alone; what has changed since an earlier report. Asks no member and writes nothing."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class OverviewRequest:
 
 
 def gather(session: Session, asked: OverviewRequest) -> Overview:
-    """The whole overview. FleetError with all that is wrong with files and options; what cannot be read of the records
-    of a run, or decided of a placement, is told in its place."""
+    """The whole overview. FleetError with all that is wrong with files and options, ``record-damaged`` for a member or
+    a placement; what cannot be read of the records of a run, or decided of a placement, is told in its place."""
     now = session.clock()
     members = recorded_members(session.records)
     ground = ground_of(session, Question(name="", src=asked.src, facts=asked.facts))

@@ -46,7 +46,7 @@ def record_maintenance(
     session: Session, given: UpdateManifests, write: bool, src: t.Sequence[str] = ()
 ) -> MaintenanceReport:
     """Records the FleetMaintenances that are new or other, with ``write``; else it is told what that would change.
-    FleetError ``no-maintenance-given``."""
+    FleetError ``no-maintenance-given``, and as of ``given.keep``."""
     if not given.maintenance:
         raise nothing_given()
     records, stored = session.records, _stored(session)

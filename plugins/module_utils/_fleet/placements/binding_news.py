@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a binding becomes once its cluster was written or looked at, and whether it says what the plan wants there."""
+"""What a binding becomes as its cluster is written, looked at or evacuated, and whether it says what the plan wants
+there."""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ def down(each: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def is_emptied(each: RolloutBinding, seen: MemberOutcome | None) -> bool:
-    """Whether nothing of it was seen on its cluster, which is evacuated."""
+    """Whether its cluster is evacuated, loses it, and was seen without an error to hold nothing of it."""
     leaves = each.state == UNSCHEDULED and EVACUATED in each.binding.metadata.annotations
     return leaves and seen is not None and seen.error is None and not seen.steps
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Before a plan is carried out: brakes, approved digest, unfulfilled policies, clusters still ready; after it: what
-failed, what evacuated clusters keep."""
+"""Before a plan is carried out: brakes, approved digest, unfulfilled policies, clusters still ready, records without
+members; after it: what failed, what is only out of reach, what evacuated clusters keep."""
 
 from __future__ import annotations
 

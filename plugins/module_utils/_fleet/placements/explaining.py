@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers to "why this cluster, why not that one" and to "what if", from records or from files, and facts."""
+"""Answers to "why this cluster, why not that one" and to "what if", from records or from files, and facts; the recorded
+members to decide on, as they were last heard of."""
 
 from __future__ import annotations
 
@@ -68,8 +69,8 @@ class Ground:
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
     """For each placement one explanation, as results have it, of each cluster asked for, ``*`` being all of them; of
     what a plan would decide. ``won`` is the contest that gave the placement to the cluster, with its ``lines``; None
-    where ``Contests.of`` knows of none. FleetError ``no-such-placement``, and ``unknown-cluster`` for a name that
-    nobody knows."""
+    where ``Contests.of`` knows of none. FleetError ``no-such-placement``, ``unknown-cluster`` for a name that nobody
+    knows, and as of ``ground_of``."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
@@ -89,7 +90,7 @@ def suppositions(
 ) -> tuple[tuple[Supposed, ...], tuple[Problem, ...]]:
     """What would become of each placement, but for those that end, if the fleet were as ``supposed``
     (``read_overlay``); and what to tell of the facts. FleetError ``no-such-placement``, ``bad-option`` for a number of
-    clusters that is supposed of several placements, or all that is wrong with ``supposed``."""
+    clusters that is supposed of several placements, all that is wrong with ``supposed``, and as of ``ground_of``."""
     ground = _ground(session, question)
     overlay = read_overlay(supposed, ground.index.positions, "what_if")
     if overlay.number_of_clusters is not None and len(ground.known) > 1:

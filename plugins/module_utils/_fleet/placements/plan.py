@@ -151,8 +151,8 @@ def _gets(row: ClusterPlan, cluster: str) -> bool:
 
 
 def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
-    """The plans of everything that is asked for, by name; nothing is written. FleetError with every problem of every
-    placement at once. Brakes are in the plans and not raised."""
+    """The plans of everything that is asked for, by name; nothing is written. FleetError ``recovery-unfinished`` and as
+    of ``recorded_placement``; then every problem of every placement at once. Brakes are in the plans and not raised."""
     records = session.records
     members, told = beside(request.facts, request.members, records.place)
     facts = Facts(
@@ -194,7 +194,8 @@ def plan_again(
     """One placement's plan on what is recorded of it now, on the facts that the plan of the fleet was made on.
 
     It is decided again only if its records have moved. FleetError ``records-moved`` if that gives another plan, if a
-    brake stops it now, or if it would be carried out over a spec that is neither the one planned on nor the wanted one.
+    brake stops it now, or if it would be carried out over a spec that is neither the one planned on nor the wanted one;
+    and as of ``make_plans``.
     """
     record = recorded_placement(session.records, before.name)
     planned_on = fleet.recorded[before.name]

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The records of placements read and typed: status, bindings, snapshots; whether a recovery is unfinished; a binding or
-snapshot deleted."""
+"""The records of placements read and typed: names, status, bindings, snapshots; our own annotations on a placement told
+apart from its author's; an unfinished recovery; a binding or snapshot deleted."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ def all_placements(records: Records, name: str = "") -> list[Document]:
 
 
 def no_such_placement(name: str, known: t.Sequence[str], place: str) -> FleetError:
-    """FleetError ``no-such-placement``, with the known name that is most like it, or else those that are known."""
+    """The FleetError ``no-such-placement``, given back, not raised; its hint is the known name that is most like it, or
+    else those that are known."""
     there = f"there are: {listed(known)}" if known else ""
     text = f"there is no placement {name}".rstrip()
     return FleetError("no-such-placement", text, place, did_you_mean(name, known) or there)
@@ -202,7 +203,8 @@ def gathered(
     place: str,
 ) -> RecordedPlacement:
     """A recorded placement, made of documents that were listed already. FleetError ``records-damaged`` with the
-    ``place`` of the records for a snapshot, ``record-damaged`` for a binding or a policy."""
+    ``place`` of the records for a snapshot without its number or with what is no object, ``record-damaged`` for a
+    binding or a policy that cannot be read."""
     bindings = {each["metadata"]["name"]: each for each in bound}
     policies = _by_index(policy_snapshots, POLICY_INDEX, place)
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)

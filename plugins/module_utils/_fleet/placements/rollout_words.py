@@ -131,14 +131,19 @@ def late_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOu
 
 def lacking(name: str, outcome: MemberOutcome | None) -> str:
     """The name of a cluster that is waited for, and what is missing there by its outcome, if that is known."""
+    told = missing(outcome)
+    return f"{name}: {told}" if told else name
+
+
+def missing(outcome: MemberOutcome | None) -> str:
+    """What is missing on a cluster by its outcome; empty if nothing is known of that."""
     if outcome is None:
-        return name
+        return ""
     if outcome.error:
-        return f"{name}: {outcome.error.message}"
+        return outcome.error.message
     if outcome.failures:
         first = outcome.failures[0]
-        return f"{name}: {first.id} could not be applied: {first.message}"
+        return f"{first.id} could not be applied: {first.message}"
     late = [each for each, judged in (outcome.availability or {}).items() if judged == NOT_YET]
     lacks = outcome.lacks or {}
-    told = [f"{each} {lacks.get(each, 'is not available yet')}" for each in late[:NAMED]]
-    return f"{name}: {', '.join(told)}" if told else name
+    return ", ".join(f"{each} {lacks.get(each, 'is not available yet')}" for each in late[:NAMED])

@@ -108,7 +108,8 @@ class Writer:
     def snapshots(self, generation: int) -> None:
         """Writes policy and resource snapshots that are new, and what was decided now; takes the latest mark off
         others, and deletes those beyond the history limit, but for resource snapshots that bindings name.
-        ``generation`` is the placement's."""
+        ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record of another placement under
+        the name of a new one."""
         if not self.plan.deleting:
             self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
@@ -117,8 +118,8 @@ class Writer:
             self._retired(self.recorded.resource_snapshots, RESOURCE_INDEX, snapshot_index(self.plan.resource_snapshot))
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
-        """Writes the placement's status, and an event for each condition that has become True, with one more for a
-        rollout that is completed as all is available. Gives the record."""
+        """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
+        more for a rollout that is completed as all is available. Gives the record."""
         new = encode(status)
         before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:

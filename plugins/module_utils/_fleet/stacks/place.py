@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which stack of a Pulumi project is meant, and where its state, its plugins and its passphrase are: all said, nothing
-inherited from the shell of who runs a play."""
+"""Which stack of a Pulumi project is meant, where its state, its plugins and its passphrase are, its settings and the
+engine's environment: all said, nothing inherited from the shell of who runs a play."""
 
 from __future__ import annotations
 
@@ -185,7 +185,8 @@ def as_json(value: t.Any, where: str) -> bytes:
 
 
 def project_name(where: StackPlace) -> str:
-    """The name of the project, as ``Pulumi.yaml`` says. FleetError ``no-project``, ``unreadable-file``."""
+    """The name of the project, as ``Pulumi.yaml`` says. FleetError ``no-project``, ``unreadable-file``, and those of
+    YAML that cannot be parsed."""
     name = _document(where.project / "Pulumi.yaml").get("name")
     if not isinstance(name, str) or not name:
         raise FleetError("no-project", "Pulumi.yaml has no name", str(where.project))

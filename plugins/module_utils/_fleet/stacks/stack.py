@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A stack of a Pulumi project: made as its program says, refreshed, taken down; in check mode only looked at."""
+"""A stack of a Pulumi project: made as its program says, refreshed, taken down; in check mode only looked at; opened
+for commands, and its outputs."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class StackReport:
 def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks.
     FleetError: ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``,
-    ``deletions``, ``no-such-stack``, ``stack-timeout``, and those of ``place``, ``workspace`` and ``find_engine``."""
+    ``deletions``, ``no-such-stack``, ``stack-timeout``, and those of ``place`` and ``opened_stack``."""
     where = place(options)
     with opened_stack(where, options, environ, say) as commands:
         if options.get("force_unlock") and not check and commands.known():
@@ -70,8 +71,9 @@ def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say)
 def opened_stack(
     where: StackPlace, options: Options, environ: t.Mapping[str, str], say: Say, build: bool = True
 ) -> t.Iterator[Commands]:
-    """Commands for a stack, with its settings in a folder that is gone afterwards. Without ``build`` an engine that is
-    not there is FleetError ``no-engine``, and nothing is compiled."""
+    """Commands for a stack, with its settings in a folder that is gone afterwards. The folder of a state in files is
+    made if it is not there. Without ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is
+    compiled; FleetError as of ``find_engine``, ``ready_folder`` and ``workspace``."""
     engine = find_engine(environ, say=say, build=build)
     ready_folder(where)
     with workspace(where, options.get("config") or {}) as folder:

@@ -50,8 +50,9 @@ def allowed_disruptions(
     """A row for each pool and reason: what may be disrupted now, the arithmetic, and the next change within a year.
 
     ``nodes`` is a number of nodes that count, or their manifests; then those that are leaving or not Ready are
-    subtracted. Without ``node_claims`` each node with the label of a pool counts as having one. ``reason`` None: all
-    of them. FleetError ``bad-argument``, ``invalid-time``, and with all problems of pools.
+    subtracted. Without ``node_claims`` each node with the label of a pool counts as having one. ``reason`` None: all of
+    them. FleetError ``bad-argument``, ``invalid-time``, with all problems of pools, and as of ``read_node`` and
+    ``read_node_claim``.
     """
     at, rows = given_instant(now), []
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
@@ -69,7 +70,8 @@ def disruption_openings(
     pools: t.Any, nodes: t.Any, reason: str | None = None, days: t.Any = 7, now: t.Any = None
 ) -> list[Row]:
     """A row for each span of the next ``days`` (1 to 3660, from ``now`` on) in which a pool may lose nodes, for the
-    reason or for each. FleetError ``bad-argument``, ``invalid-time``, and with all problems of pools."""
+    reason or for each. FleetError ``bad-argument``, ``invalid-time``, with all problems of pools, and as of
+    ``read_node``."""
     begin, rows = given_instant(now), []
     until = begin + timedelta(days=whole_number(days, "days", 1, 3660))
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)

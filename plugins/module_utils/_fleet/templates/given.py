@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What users hand to filters and tests: one object, lists of them, results of k8s_info, Lists as kubectl has them."""
+"""What users hand to filters and tests: one object, lists of them, results of k8s_info, Lists as kubectl has them; one
+of several words, whole numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
 
 
 def whole_number(value: t.Any, name: str, least: int = 0, most: int = 10**9) -> int:
-    """The value, if it is such a number; FleetError ``bad-argument`` otherwise."""
+    """The value, if it is a whole number from ``least`` to ``most``; FleetError ``bad-argument`` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise FleetError("bad-argument", f"{written(value, 60)} is not a whole number from {least} to {most}", name)
     return value

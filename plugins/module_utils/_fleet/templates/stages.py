@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clusters in the order of an update strategy, for plays that run over them without an update run."""
+"""Clusters in the order of an update strategy, for plays that run over them without an update run; members put together
+from rows, FleetMembers and MemberClusters."""
 
 from __future__ import annotations
 
@@ -33,9 +34,9 @@ def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Fou
 
 
 def candidates(members: t.Any) -> tuple[Candidate, ...]:
-    """Members by name, in the order given. Groups come from FleetMembers, labels from MemberClusters of the same name;
-    rows of ``name``, ``group`` and ``labels`` have both. FleetError with the problems of all rows: ``bad-argument``,
-    ``missing-field``, ``wrong-type``."""
+    """Members by name, each once, in the order given. Rows of ``name``, ``group`` and ``labels``, FleetMembers and
+    MemberClusters of one name are put together: labels of all, for a key the later one, and the last group that is not
+    empty. FleetError with the first problem of each row: ``bad-argument``, ``missing-field``, ``wrong-type``."""
     found: dict[str, Candidate] = {}
     problems: list[Problem] = []
     for index, row in enumerate(objects(members, "members")):

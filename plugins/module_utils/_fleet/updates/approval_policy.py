@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The policies (ValidatingAdmissionPolicy) by which a hub vouches for names: who approved, made and started a run."""
+"""The policies (ValidatingAdmissionPolicy) by which a hub vouches for names: who approved, made and started a run; as
+they are shipped, and since when a hub has them."""
 
 from __future__ import annotations
 

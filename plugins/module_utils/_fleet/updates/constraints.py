@@ -32,7 +32,8 @@ AHEAD = timedelta(days=400)
 @dataclass(frozen=True)
 class StartConstraints:
     """For runs of one type to one version. What is ``given`` stands for what is recorded under the same name, which is
-    read anew by each call: FleetError ``record-damaged``. A FleetMember that cannot be read holds itself, no other."""
+    read anew by each call: FleetError ``record-damaged``, ``duplicate-location``. A FleetMember that cannot be read
+    holds itself, no other."""
 
     records: Records
     run_type: str

@@ -61,7 +61,8 @@ def define_run(
     another. Images that are the same for all members are chosen ``now``, and stand in the digest.
 
     FleetError: ``no-such-run``, ``no-such-strategy``, ``run-started`` (its definition has changed since),
-    ``digest-mismatch``, ``upgrade-type-not-supported``, ``record-damaged``, those of ``proven``, and of ``resolve``.
+    ``digest-mismatch``, ``upgrade-type-not-supported``, ``record-damaged``, ``duplicate-location``, those of
+    ``proven``, and of ``resolve``.
     """
     defined, stored = given.runs.get(name), records.get(KIND, name)
     if defined is None and stored is None:

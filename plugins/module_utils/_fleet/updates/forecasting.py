@@ -68,7 +68,7 @@ class FleetSight:
 
     @classmethod
     def of(cls, records: Records, runs: t.Sequence[UpdateRun], given: UpdateManifests | None = None) -> FleetSight:
-        """Reads what is recorded of members; ``runs`` are those to learn from."""
+        """Reads what is recorded of members; ``runs`` are those to learn from. FleetError ``record-damaged``."""
         fleet = {name: each.fleet for name, each in recorded_members(records).items()}
         listed = {each["metadata"]["name"]: each for each in records.list("FleetMember")}
         return cls(
@@ -87,7 +87,7 @@ class FleetSight:
 
     def views(self, run: UpdateRun, state: RunState, now: datetime) -> dict[str, MemberView]:
         """The run's members by their records alone: windows, what holds them, at which version they were.
-        FleetError ``record-damaged``."""
+        FleetError ``record-damaged``, ``duplicate-location``."""
         permits = self.permits(run)
         documents = self.of_run(state)
         views = permits.views(documents, now)
@@ -120,7 +120,7 @@ def outlooks(
 ) -> dict[str, Outlook]:
     """The outlook, by name, of those runs that have not ended; all recorded ones are learned from. An open gate of a
     run ``with_answers`` that is approved is passed at ``now``. ``given`` are windows and releases that may not be
-    recorded yet. FleetError as of ``outlook`` and ``refuse_days``, ``no-such-maintenance``."""
+    recorded yet. FleetError as of ``outlook`` and ``refuse_days``."""
     refuse_days(days)
     going = [each for each in runs if each.status.status.state not in TERMINAL]
     if not going:
@@ -137,7 +137,7 @@ def refuse_days(days: int) -> None:
 
 def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outlook:
     """How the run goes on, and its calendar for ``days`` from ``now`` on, by the records alone: no member is contacted.
-    FleetError ``record-damaged``."""
+    FleetError ``record-damaged``, ``duplicate-location``."""
     state, kind = run_of(run), run.spec.managed_cluster_update.upgrade.type
     views, documents = sight.views(run, state, now), sight.of_run(state)
     found, until = sight.forecast(run, state, views, now), now + timedelta(days=days)

@@ -78,7 +78,7 @@ class Completed:
 
 
 def approver(session: Session) -> Approver:
-    """Who we are as one who approves, and since when the hub vouches for names."""
+    """Who we are as one who approves, and since when the hub vouches for names. ApiError if the hub does not answer."""
     return Approver(name=user(session), since=vouched_since(session.hub))
 
 

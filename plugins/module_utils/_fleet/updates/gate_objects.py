@@ -195,8 +195,8 @@ def _publish(records: Records, run: UpdateRun, placed: PlacedGate, lease: Lease)
 
 
 def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
-    """A problem for each open gate that somebody refused to pass, and nobody has approved since. FleetError
-    ``record-damaged``."""
+    """A problem ``gate-refused`` for each open gate that somebody refused to pass, and nobody has approved since.
+    FleetError ``record-damaged``."""
     for placed in gates_of(run_of(run)):
         document = records.get(KIND, placed.gate.id) if placed.gate.state == PENDING else None
         words = refusal_words(recorded(Gate, document)) if document is not None else ""

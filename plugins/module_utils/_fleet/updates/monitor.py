@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a conductor sees of its members: who is in the fleet, and who of those that are due may begin.
+"""What a conductor sees of its members: who is in the fleet, who of those that are due may begin, and claims on those
+that do.
 
 A member is looked at when its turn comes, not before: a run over a thousand members begins as soon as one over three.
 """
@@ -114,7 +115,8 @@ class MemberMonitor:
 
     def refresh(self, now: datetime) -> None:
         """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
-        again are forgotten. FleetError ``record-damaged``. Called once in each turn of the conductor."""
+        again are forgotten. FleetError ``record-damaged``, ``duplicate-location``. Called once in each turn of the
+        conductor."""
         self._until = time.monotonic() + LOOKING
         if self._listed is None or is_over(self._listed, LIST_AFTER, now):
             self._list(now)

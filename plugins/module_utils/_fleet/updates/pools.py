@@ -103,7 +103,7 @@ class WholeJudge:
 
 def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) -> NodeImageSelectionStatus | None:
     """The images that pools get, where they are the same for all members: fixed before anything begins. None where the
-    run fixes none, as of ``fixed_images``."""
+    run fixes none, as of ``fixed_images``. FleetError ``record-damaged``."""
     names = {row.name for row in run_of(run).members}
     clusters = [cluster_of(each.fleet) for name, each in recorded_members(records).items() if name in names]
     return fixed_images(run, clusters, known, now)
@@ -111,7 +111,7 @@ def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) 
 
 def with_images(records: Records, run: UpdateRun, given: UpdateManifests, now: datetime) -> UpdateRun:
     """The run with the images of selection Consistent, which follow from what catalogues offer and pools have; with
-    another selection as it is. FleetError ``record-damaged``."""
+    another selection as it is. FleetError ``record-damaged``, ``duplicate-location``."""
     if run.spec.image_selection != CONSISTENT:
         return run
     kind = run.spec.managed_cluster_update.upgrade.type
@@ -171,7 +171,7 @@ def pools_seen(
 ) -> t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]:
     """Gives a function for the pools of a member that was just observed: as its driver tells, or by its nodes. Where
     these cannot be asked, or its driver alone knows how to ask it, what was read last does for a control plane, and
-    for a driver that upgrades no pools; not otherwise if it is ``whole``."""
+    for a driver that upgrades no pools; otherwise, if it is ``whole``, the function raises FleetError."""
 
     def recorded_ones(name: str) -> tuple[NodePoolStatus, ...]:
         member = clients.members.get(name)

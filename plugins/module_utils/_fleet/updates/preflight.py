@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A look at all members of a run before anybody approves it, by their drivers too; they are read, and nothing is
-written."""
+"""A look at all members of a run before anybody approves it, by their drivers too; what is found as lines; they are
+read, and nothing is written."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
     Each driver is asked to look at its member, by the options in ``wish``; one that would need options and has none is
     a remark, and so is a member that has left.
 
-    FleetError ``record-damaged``, ``no-such-maintenance``, ``bad-option``.
+    FleetError ``record-damaged``, ``duplicate-location``, ``bad-option``.
     """
     state, now = run_of(run), session.clock()
     names = (start(state, now) if derive(state).state in STARTABLE else state).unfinished

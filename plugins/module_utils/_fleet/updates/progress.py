@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run's conductor tells while it works: lines for people, events for machines, the journal of the records."""
+"""What a run's conductor tells while it works: lines for people, events for machines, the journal of the records; how
+far a run is, counted."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ class RunProgress:
             self._level("run", self.run.name, self._status.state, self._status.message, state.members, now)
 
     def gate_opened(self, action: OpenGate) -> None:
-        """Tells people of a gate that they can approve from now on."""
+        """Tells people, and the journal, of a gate that they can approve from now on."""
         place = f"{action.timing.lower()} {'group ' + action.group if action.group else 'stage ' + action.stage}"
         due = f"; opens by itself at {write_time(action.gate.due)}" if action.gate.due else ""
         self.say(f"  gate {action.gate.name or 'without name'} {place} waits for approval: {action.gate.id}{due}")

@@ -170,7 +170,8 @@ class UpdateSteering:
         self._wake: datetime | None = None
 
     def see(self, state: RunState, now: datetime) -> UpdateSeen:
-        """Members, gates and approvals as they are now. FleetError ``gate-unproven``, ``record-damaged``."""
+        """Members, gates and approvals as they are now. FleetError ``gate-unproven``, ``record-damaged``,
+        ``duplicate-location``, ``conflict``, and of ``ApprovalRules.since``."""
         self._sight.refresh(now)
         self._gates.prove(self.book.run, state, now)
         approvals, shown = self._gates.seen(self.book.run, state, now)

@@ -54,8 +54,9 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start,
     unless a profile made the run, which leaves it out, or the run goes minor by minor. FleetError ``minor-skipped``,
-    ``kubelet-skew``, ``member-busy``, ``gate-refused``, ``conflict-state``, ``record-damaged``, and ``conflict`` if
-    others write the run at every attempt; without ``write`` nothing is recorded.
+    ``kubelet-skew``, ``member-busy``, ``gate-refused``, ``conflict-state``, ``record-damaged``, ``duplicate-location``,
+    as of ``read_run`` if others write the run meanwhile, and ``conflict`` if they do at every attempt; without
+    ``write`` nothing is recorded.
     """
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):

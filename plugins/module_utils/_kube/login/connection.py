@@ -146,7 +146,7 @@ class Connection:
 
 
 def is_loopback(server: str) -> bool:
-    """Whether the server is on this machine, as far as its URL says."""
+    """Whether the server is on this machine, as far as its URL says. ValueError if it is no URL."""
     host = urlsplit(server).hostname or ""
     address = _address(host)
     return host == "localhost" or (address is not None and address.is_loopback)

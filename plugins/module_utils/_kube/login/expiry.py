@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a credential ends, or what a server shows of itself."""
+"""When a client certificate or a token ends, how long a token was granted for, and when the certificate ends that a
+server shows."""
 
 from __future__ import annotations
 

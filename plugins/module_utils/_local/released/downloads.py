@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files from a server, over HTTPS: within time limits, through the user's proxies, gone on with where they ended; their
-SHA-256."""
+"""Files from a publisher's server or a mirror (``FLEET_RELEASES``), over HTTPS: their size, downloads within time
+limits, through proxies, gone on with where they ended; their SHA-256."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool]
     """Completes the file ``part``, which may hold the beginning of it from an earlier attempt.
 
     ``whole`` tells whether its content is what it should be. FleetError ``release-unreachable`` (``part`` stays),
-    ``release-missing``, ``release-damaged`` (``part`` is removed), ``unwritable-folder``.
+    ``release-missing``, ``release-damaged`` (``part`` is removed, unless the file has more than 2 GB),
+    ``unwritable-folder``.
     """
     make_folder(part.parent)
     name, host = place.rsplit("/", 1)[-1], of.host(place)
@@ -136,7 +137,7 @@ def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool]
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal; OSError for a link, which is not followed."""
+    """The SHA-256 of a file in hexadecimal; OSError if it cannot be read, and for a link, which is not followed."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

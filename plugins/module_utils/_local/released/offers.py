@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Binaries from the publishers' release files: downloaded, checked, and kept like those that were built here."""
+"""Binaries from the publishers' release files: offered or not, how large, downloaded, checked, and kept like those
+built here; a server out of reach is left alone for a while."""
 
 from __future__ import annotations
 
@@ -71,8 +72,8 @@ def install_release(offered: ReleaseOffer, say: Say) -> bool:
 
 
 def megabytes(offered: ReleaseOffer) -> int:
-    """What has to be downloaded, in MB, as its server tells. FleetError as of ``downloads.text``; a server that is out
-    of reach is left alone from then on."""
+    """What has to be downloaded, in MB, as its server tells. FleetError as of ``downloads.text``, and
+    ``unwritable-folder``; a server that is out of reach is left alone for ``REST`` seconds from then on."""
     try:
         return round(sum(size(file.place, offered.server) for file in offered.files) / 1e6)
     except FleetError as error:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What to type next, as a shell takes it: whom a run waits for, how it goes on, how a plan is carried out."""
+"""What to type next, as a shell takes it: how an update run, a staged run, placements or a rotation go on; after an
+approval, a stop, or another cluster under a member's name."""
 
 from __future__ import annotations
 
@@ -170,11 +171,12 @@ def _approve(named: NamedGate) -> str:
 
 
 def after_staged(
-    run: str, kind: str, state: str, approvals: t.Sequence[tuple[str, str]], again: Variables
+    run: str, kind: str, state: str, approvals: t.Sequence[tuple[str, str]], again: Variables, late: bool = False
 ) -> list[NextStep]:
     """How a staged update run of that ``kind`` goes on; ``state`` is its word in results. One that has ended goes
     nowhere, and after one that failed a new one is made. ``approvals`` are stages and timings that it waits for,
-    ``again`` the variables that its playbook was given and needs once more."""
+    ``again`` the variables that its playbook was given and needs once more; with ``late`` it waits for clusters that
+    may never come right."""
     if state == FAILED:
         return [NextStep(to="make a new run of it", playbook="staged_update", variables=again, blanks=_A_RUN)]
     if state in ENDED:
@@ -191,7 +193,11 @@ def after_staged(
         up = NextStep(to="take it up again", playbook="staged_update", variables={"run": run, "state": "started"})
         found.append(up)
     to = "go on then" if found else "go on"
-    return [*found, NextStep(to=to, playbook="staged_update", variables={"run": run, **again})]
+    found.append(NextStep(to=to, playbook="staged_update", variables={"run": run, **again}))
+    if late:
+        to = "go back, by a run with an earlier resourceSnapshotIndex"
+        found.append(NextStep(to=to, playbook="staged_update", variables=again, blanks=_A_RUN))
+    return found
 
 
 def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
@@ -225,9 +231,10 @@ def after_placement(
     looked: Looked | None = None,
     ways: WaysOn = NO_WAYS,
 ) -> list[NextStep]:
-    """How placements go on that were planned, looked at or applied with the ``given`` options; where another playbook
-    than these would have to be told more, only how one goes back. ``looked`` is what was seen where nothing was to be
-    written: None after an apply, and then ``ways`` says what can be done."""
+    """How placements go on that were planned, looked at, applied or rolled back with the ``given`` options; where
+    another playbook than these would have to be told more, only the staged run that they wait for, and how one goes
+    back. ``looked`` is what was seen where nothing was to be written: None after an apply, and then ``ways`` says what
+    can be done."""
     own = given.get("state", "present") in ("present", "planned")
     if given.get("state") == "rolled_back" and looked is None and outcome in ("waiting", "partial"):
         return [_rolls_back_on(given, outcome)]

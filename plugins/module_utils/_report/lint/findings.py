@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Findings of the linter as text, and as data."""
+"""Findings of the linter as text, with what is mended as YAML, in a sentence, as data, and counted by level."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Group = tuple[PoolAnswer, str]
 
 def budgets_text(answers: t.Sequence[PoolAnswer], zone: tzinfo, week: bool) -> list[str]:
     """A part for each pool: now, until when, why; the next openings where nothing may be; the week if wanted. The
-    answers of a pool stand together."""
+    answers of a pool stand together. A sentence where there are none."""
     lines: list[str] = []
     for _key, found in groupby(answers, key=lambda each: (each.pool.member, each.pool.kind, each.pool.name)):
         lines += _pool_lines(list(found), zone, week)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an edit of a NodePool or a node class rotates, and what speaks against it."""
+"""What an edit of a NodePool or a node class rotates, and what speaks against it, as text."""
 
 from __future__ import annotations
 

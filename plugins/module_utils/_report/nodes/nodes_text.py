@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes with why they may be disrupted and what keeps them from it; and which safeguard holds for which reason."""
+"""Nodes with why they may be disrupted and what keeps them from it; which images they have; and which safeguard holds
+for which reason."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def _places(places: Counter[tuple[str, str]]) -> str:
 
 
 def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
-    """A sentence and a table for each member, whose answers stand together; nodes without a cause are only counted."""
+    """A sentence and a table for each member, whose answers stand together; nodes without a cause are only counted. A
+    sentence where there is no node."""
     lines: list[str] = []
     for name, found in groupby(answers, key=lambda each: each.member):
         here = list(found)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What becomes other in windows and freezes as they are recorded, and for which clusters that moves the openings."""
+"""What becomes other in windows and freezes as they are recorded, and for which clusters that moves the openings, as
+text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When members may be touched, as tables: one row for all members that have the same answer."""
+"""When members may be touched, as tables: one row for all members that have the same answer; which kinds of work
+(upgrades, nodes) are told apart."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def openings_text(
 
 
 def works_told(found: t.Sequence[ClusterOpenings]) -> list[tuple[str, str]]:
-    """The kinds of work with their titles; a single one where all clusters have one answer for both."""
+    """Pairs of a title and the kind of work whose permissions are told below it: one pair, titled with both kinds and
+    of ``UPGRADE``, if each cluster has the same answer for both, else one for each kind."""
     if all(each.permissions[UPGRADE] == each.permissions[NODES] for each in found):
         return [(BOTH, UPGRADE)]
     return [(title, work) for work, title in WORDS.items()]

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The numbers of an overview, as text and for what stands above its page."""
+"""The numbers of an overview, as text and for what stands above its page: clusters, placements, places gained and lost,
+drift, runs, certificates, kubelets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The state of the fleet as text: a headline, the clusters that ask for attention, and the others counted by group."""
+"""The state of the fleet as text: a headline, the clusters that ask for attention, the others counted by group; nodes
+that no image counts, and ages in words."""
 
 from __future__ import annotations
 
@@ -102,7 +103,7 @@ def _image_cell(row: MemberToday) -> str:
 
 
 def age_text(age: timedelta) -> str:
-    """How long ago, in one unit: ``40 s``, ``12 min``, ``5 h``, ``3 d``."""
+    """How long ago, in one unit, rounded down: ``40 s``, ``12 min``, ``5 h``, ``3 d``."""
     seconds = int(age.total_seconds())
     for unit, size, most in (("s", 1, 120), ("min", 60, 7_200), ("h", 3_600, 172_800)):
         if seconds < most:

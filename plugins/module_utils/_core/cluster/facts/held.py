@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a fleet holds, as a facts snapshot carries it: enough to plan as with the records, and no content of objects.
+"""What a fleet holds, written into a facts snapshot and read from it: placements, bindings, names and hashes of
+objects; enough to plan as with the records, and no content of objects.
 
 Of each placement its spec, the policy under which clusters were picked, its bindings, and the names and hashes of its
 objects. The hash of a Secret is a keyed one, as in the records.
@@ -100,8 +101,8 @@ def read_holdings(document: Row) -> Holdings:
 
 
 def without_content(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """A copy of a recorded placement (a document), cut down to what plans read of it: spec, identity and our
-    annotations."""
+    """A recorded placement (a document) cut down to what plans read of it: identity, our annotations, and its spec,
+    which is shared. KeyError without metadata, name or spec."""
     metadata = document["metadata"]
     kept = {key: metadata[key] for key in METADATA if metadata.get(key)}
     written = metadata.get("annotations") or {}

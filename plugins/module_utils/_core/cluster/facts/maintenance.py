@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maintenance windows that live on the cluster itself, in an annotation or as its platform prints them."""
+"""Maintenance windows and freezes that live on the cluster itself, read from an annotation or from what its platform
+prints, and read again as they were kept."""
 
 from __future__ import annotations
 

@@ -46,9 +46,8 @@ MOST_NAMESPACES = 200
 @dataclass(frozen=True, kw_only=True)
 class MemberReading:
     """One read. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by
-    part (NODES, PODS, NAMESPACES) why it could not be read; ``nodes`` is None then, or ``requests``. ``namespaces`` are
-    names; None means that they were not read.
-    """
+    part (NODES, PODS, NAMESPACES, MAINTENANCE) why it could not be read; ``nodes``, ``requests`` or ``namespaces`` is
+    None then for the first three. ``namespaces`` are names; None means that they were not read."""
 
     at: datetime
     ready: bool
@@ -63,8 +62,9 @@ class MemberReading:
 
 
 def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
-    """The member's status after a read. What could not be read stays as it was, with the time of its last read; of more
-    than 200 namespaces the first by name are kept."""
+    """The member's status after a read. What could not be read stays as it was, with the time of its last read. Costs
+    are told only if every node has a price, available amounts only if pods were read; of more than 200 namespaces the
+    first by name are kept."""
     values = {VERSION: reading.version, ENTRYPOINT: reading.server}
     if reading.nodes is not None:
         values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}

@@ -61,7 +61,7 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
     annotation's age.
 
     ValueError for a node whose parts are of other types than an API server's, or longer than any that Kubernetes
-    writes.
+    writes, and for one that is older than a calendar has.
     """
     metadata, status = mapping(node, "metadata"), mapping(node, "status")
     labels, info = texts(metadata, "labels"), mapping(status, "nodeInfo")
@@ -98,8 +98,8 @@ def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
 
 
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
-    """Amounts of a node, names and quantities as they were told, in the same order, by which the same ones are known
-    again."""
+    """Amounts of a node, names and quantities as they were told, numbers as texts, in the same order, by which the same
+    ones are known again."""
     try:
         "".join(amounts.values())
     except TypeError:

@@ -34,7 +34,7 @@ PARTLY_READ, OLDER = "partly-read", "what was read of it before still stands"
 @dataclass(frozen=True, kw_only=True)
 class FactsSnapshot:
     """``nodes`` and ``failed`` are by member. ``failed`` says why one could not be read, as ``code`` and ``message``;
-    its older facts still stand. ``missing`` says the same of parts (``nodes``, ``pods``), by member and part.
+    its older facts still stand. ``missing`` says the same of parts, such as ``nodes`` or ``pods``, by member and part.
 
     ``prices`` is where the costs of those that were read come from; None if no price list was given. ``held`` is what
     was recorded of placements at that time; None if that is not known. ``certificates`` are those of members that were
@@ -160,7 +160,8 @@ def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t
 
 
 def snapshot_digest(snapshot: FactsSnapshot) -> str:
-    """The hash by which an approved plan names its facts: hex SHA-256 of what ``write_snapshot`` writes."""
+    """The hash by which an approved plan names its facts: hex SHA-256 of what ``write_snapshot`` writes. FleetError as
+    of ``digest_of``."""
     return digest_of(write_snapshot(snapshot))
 
 

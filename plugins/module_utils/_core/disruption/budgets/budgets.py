@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many of so many nodes budgets let go for one reason at one instant, each budget read and its arithmetic told
-(Karpenter, ``NodePool.GetAllowedDisruptionsByReason``).
+"""How many of so many nodes budgets let go for one reason at one instant: each budget and its ``nodes`` read, amounts
+compared, the arithmetic told (Karpenter, ``NodePool.GetAllowedDisruptionsByReason``).
 
 Budgets only ever lower the limit: the smallest value among those that are active and cover the reason. A budget that
 cannot be evaluated closes the pool for every reason, also for those that it does not cover.
@@ -94,7 +94,8 @@ class BudgetAnswer:
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """The answer for one reason. ``limit`` is before nodes are subtracted that are being disrupted already; it can be
-    negative, because numbers wrap to 32 bits as upstream. ``error``: some budget could not be evaluated."""
+    negative, as a budget has it or because numbers wrap to 32 bits as upstream. ``error``: some budget could not be
+    evaluated."""
 
     reason: str
     total: int
@@ -177,9 +178,10 @@ def rule_of(budget: Budget) -> BudgetRule:
 
 
 def read_amount(text: str) -> Amount | None:
-    """``nodes`` as upstream evaluates it, which is more than admission lets through; None if it cannot be read.
+    """``nodes`` of a budget, a text, as upstream evaluates it, which is more than admission lets through, negative ones
+    too; None if it cannot be read.
 
-    Numbers are read in 64 bits and then cut to 32: 3000000000 comes out negative.
+    Numbers are read in 64 bits, and those without ``%`` then cut to 32: 3000000000 comes out negative.
     """
     number = int64(text.removesuffix("%"))
     if number is None:

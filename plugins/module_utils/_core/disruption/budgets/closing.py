@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Budgets that let no node go: which of them, at what hours, and from when on they let some go again."""
+"""Budgets that let no node go now (limit 0): which of them, at what hours, in words, when they let some go again, and
+how far ahead that is looked for."""
 
 from __future__ import annotations
 
@@ -43,14 +44,14 @@ def horizons(budgets: t.Iterable[Budget]) -> tuple[timedelta, timedelta]:
 
 
 def ahead_words(budgets: t.Iterable[Budget]) -> str:
-    """The longer of ``horizons``, for people: ``a year``."""
+    """The longer of ``horizons``, for people: ``a year``, or ``13 days`` where that is shorter."""
     longest = horizons(budgets)[1]
     return "a year" if longest == A_YEAR else f"{longest.days} days"
 
 
 def closed_words(answer: Allowed, opens: datetime | None, now: datetime) -> str:
-    """Which budgets let none go, and until when: ``budget 2 (0 nodes, 21:00-04:00 UTC) until Fri 04:00 UTC``. One that
-    is alone has no number."""
+    """Which budgets let none go, the first three of them, and until when: ``budget 2 (0 nodes, 21:00-04:00 UTC) until
+    Fri 04:00 UTC``, or ``for a year or more`` without ``opens``. One that is alone has no number."""
     rows = answer.budgets
     alone = len(rows) == 1
     found = []

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hazards of a list of budgets: what cannot be read, and what a proof over a year shows (never permits, nothing limits,
-never decides).
+"""Hazards of a list of budgets, each a finding with level, path and mended form: what cannot be read, and what a proof
+over a year shows (never permits, nothing limits, never decides).
 
 Everything found here is admitted by API servers: the schema is weaker than what Karpenter evaluates, and budgets only
 restrict, so that a list can say something else than it seems to.
@@ -68,6 +68,11 @@ def lint_budgets(
 ) -> tuple[Lint, ...]:
     """All findings about a list, proved over the year that follows an aware instant; only those about single budgets if
     one of these is an error.
+
+    Errors are ``schedule-unreadable``, ``nodes-unreadable``, ``nodes-overflow`` and ``schedule-never-fires``; besides
+    them there are, of single budgets, ``reasons-empty``, ``window-empty`` and ``windows-overlap``, of the list
+    ``no-budget``, ``budget-never-permits``, ``reason-without-budget``, ``unlimited-outside-windows``,
+    ``budget-never-binds`` and ``reason-never-binds``.
 
     ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all. Of how long an opening is
     nothing is said: a budget limits when a disruption starts, and not how long it takes.

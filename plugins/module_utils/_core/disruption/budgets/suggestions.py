@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Budgets that do what a faulty list was probably meant to do, each proved by its limits before it is offered."""
+"""Budgets that do what a faulty list was probably meant to do, each proved by its limits before it is offered; and the
+windows of a list, in words."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ TRIED = timedelta(weeks=3)
 def only_inside_windows(budgets: Budgets) -> Budgets | None:
     """Windows beside an always active 0, which were meant to permit only inside themselves: the 0 is put outside them.
 
-    None if that is not what the list looks like, or if its windows are not the same every week.
+    None if that is not what the list looks like, or if its windows are not the same every week. ValueError as of
+    ``weekly_spans``.
     """
     zeros = [each for each in budgets if each.schedule is None and is_zero(rule_of(each).amount)]
     windows = tuple(each for each in budgets if each not in zeros)
@@ -50,8 +52,8 @@ def only_inside_windows(budgets: Budgets) -> Budgets | None:
 def with_base(budgets: Budgets) -> Budgets | None:
     """Windows outside which nothing limits: upstream's default is put there, and no limit inside them changes.
 
-    None if a budget is always active, if they are for different reasons, or if the default cannot be kept out of
-    windows that differ from week to week and permit more.
+    None for an empty list, if a budget is always active, if they are for different reasons, or if the default cannot be
+    kept out of windows that differ from week to week and permit more. ValueError as of ``weekly_spans``.
     """
     if not budgets or any(each.schedule is None for each in budgets) or len({each.reasons for each in budgets}) != 1:
         return None
@@ -65,7 +67,8 @@ def with_base(budgets: Budgets) -> Budgets | None:
 
 
 def windows_in_words(budgets: Budgets) -> str:
-    """When any of the scheduled budgets is active, in words; "its windows" if they differ from week to week."""
+    """When any of the scheduled budgets is active, in words as of ``week_in_words``, which is "never" where none has a
+    duration; "its windows" if one is an ``@every``, or not the same every week. ValueError as of ``weekly_spans``."""
     week = weekly_spans(each for each in budgets if each.schedule is not None)
     return "its windows" if week is None else week_in_words(week)
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When the limit that its Karpenter budgets set a pool changes over a span of time: all instants, the next one, and the
-openings between them.
+"""When the limit that its Karpenter budgets set a pool changes over a span of time: all instants, the next one,
+openings between them, spans that others close; and which budgets are active when.
 
 Between two changes the limit depends on the number of nodes alone. Budgets' windows open and close on full minutes, so
 nothing is missed between the instants given here.

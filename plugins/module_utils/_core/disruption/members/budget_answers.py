@@ -61,7 +61,7 @@ class PoolAnswer:
     @property
     def blocks(self) -> tuple[str, ...]:
         """Why budgets let nothing be disrupted now, in words: those that decide, counted from 1, then nodes that are
-        disrupted already; empty if something may. Windows and freezes are not told here."""
+        disrupted already, then that no node counts; empty if something may. Windows and freezes are not told here."""
         if self.allowed is None or self.allowed > 0:
             return ()
         answer, census = self.allowance.answer, self.allowance.census

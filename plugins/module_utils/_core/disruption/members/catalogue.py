@@ -48,7 +48,7 @@ class Catalogue:
 
     def put_into(self, state: ClusterState) -> ClusterState:
         """The same cluster, every pool of which makes nodes of these types, or without a list of those as of
-        ``observed_types``. On-demand offers without a price get that of ``prices``."""
+        ``observed_types``, FleetError included. On-demand offers without a price get that of ``prices``."""
         types = tuple(map(self._priced, observed_types(state) if self.types is None else self.types))
         pools = {name: dataclasses.replace(each, instance_types=types) for name, each in state.pools.items()}
         return dataclasses.replace(state, pools=pools)
@@ -93,7 +93,8 @@ def read_catalogue(document: t.Any, where: str) -> tuple[InstanceType, ...]:
 
 def observed_types(state: ClusterState) -> tuple[InstanceType, ...]:
     """A type for each that nodes with a NodeClaim name, by name: the least that any of them has, the labels in which
-    they agree, and the zones and capacity types in which they stand, without prices."""
+    they agree, those of one node and of pools left out, and the zones and capacity types in which they stand, without
+    prices. FleetError ``invalid-quantity`` for a NodeClaim that cannot be read."""
     by_type: dict[str, list[StateNode]] = defaultdict(list)
     for each in state.nodes:
         if each.claim is not None and each.labels.get(INSTANCE_TYPE):

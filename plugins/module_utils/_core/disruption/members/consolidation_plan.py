@@ -108,7 +108,8 @@ def consolidation_plans(
     names: t.Collection[str] = (),
 ) -> tuple[MemberPlan, ...]:
     """A plan for each member that has Karpenter, at an aware instant, its nodes by name, those that Karpenter overlooks
-    included; with ``names``, only these nodes, while ``commands`` are still all of the pass."""
+    included; with ``names``, only these nodes, while ``commands`` are still all of the pass. FleetError as of
+    ``Simulator.simulate``."""
     return tuple(_plan(each, catalogue, now, settings, names) for each in members if each.karpenter)
 
 
@@ -116,7 +117,7 @@ def looked_again(
     plan: MemberPlan, member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings = DEFAULTS
 ) -> MemberPlan:
     """The same plan, each of whose commands is held against the member as it is at a later instant; where that could
-    not be read, with ``unknown`` instead."""
+    not be read, with ``unknown`` instead. FleetError as of ``Simulator.simulate``."""
     unknown = _unknown(member)
     if unknown:
         return replace(plan, unknown=unknown)

@@ -57,7 +57,8 @@ class FleetClosure:
 
 
 def amount(text: str, total: int) -> int:
-    """How many of ``total`` members or nodes an amount of a budget is, a checked number or percentage, rounded up."""
+    """How many of ``total`` members or nodes an amount of a budget is, a 32-bit number or a percentage, rounded up.
+    ValueError for another text."""
     number = int64(text)
     return scaled(text if number is None else number, total, round_up=True)
 

@@ -77,8 +77,9 @@ class MemberNodes:
 
 
 def made_of(kind: str, document: Mapping[str, t.Any]) -> Object:
-    """The object that decisions read, made of a manifest of one of ``KINDS`` (Node, NodePool, Pod and others).
-    FleetError ``undecodable``, ``invalid-quantity``; KeyError for another kind."""
+    """The object that decisions read, made of a manifest of one of ``KINDS`` (Node, NodePool, Pod and others); of a
+    DaemonSet the manifest as of ``kept``, with its errors too. FleetError ``undecodable``, ``invalid-quantity``;
+    KeyError for another kind."""
     return _MAKE[kind](document)
 
 
@@ -91,7 +92,8 @@ def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any)
 
 def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
     """A copy of a manifest of one of ``KINDS`` without what no decision about nodes reads, and without what may hold
-    secrets; FleetError ``undecodable``, KeyError without metadata."""
+    secrets; FleetError ``undecodable``, KeyError without metadata, AttributeError for some parts that are no
+    objects."""
     if kind == POD:
         out: Document = encode(read_as(PodManifest, document, POD))
     elif kind == DAEMON_SET:

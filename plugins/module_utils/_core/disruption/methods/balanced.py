@@ -50,8 +50,9 @@ class Score:
 
 
 class Balance:
-    """By name of the pool: what its NodeClaims cost an hour, and what it would cost to disrupt all its nodes,
-    candidates or not. Empty where no pool has the policy."""
+    """By name of the pool: ``prices``, what its NodeClaims cost an hour (only of pools with candidates, and what these
+    cost where NodeClaims do not tell), and ``costs``, what it would cost to disrupt all its nodes, candidates or not.
+    Both are empty where no pool has the policy."""
 
     def __init__(self, look: MethodInput) -> None:
         self.prices: dict[str, float] = {}

@@ -42,7 +42,8 @@ def check_again(command: Command, state: ClusterState, now: datetime, settings: 
     """Whether a command still holds after a pause, which is 15 s in Karpenter.
 
     Of empty nodes those stay in it that are still empty and have room in the budgets; a consolidation needs all of its
-    nodes, room in the budgets, and the same new nodes; drift is not checked and always holds.
+    nodes, room in the budgets, and the same new nodes; drift is not checked and always holds. FleetError as of
+    ``Simulator.simulate``.
     """
     look = MethodInput(state, now, settings)
     if command.method == EMPTINESS:

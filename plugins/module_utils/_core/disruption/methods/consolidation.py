@@ -49,6 +49,7 @@ def multi_node(look: MethodInput) -> MethodCommands:
     command.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
+    FleetError as of ``Simulator.simulate``.
     """
     nodes, refused, filtering = underused(look)
     names = tuple(each.name for each in by_saving(nodes))
@@ -85,7 +86,7 @@ def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[Refuse
 
 def single_node(look: MethodInput) -> MethodCommands:
     """The first underused node within the budgets that can go alone, with at most one replacement that is cheaper;
-    pools take turns. At most one command."""
+    pools take turns. At most one command. FleetError as of ``Simulator.simulate``."""
     nodes, refused, filtering = underused(look)
     names = tuple(each.name for each in by_saving(nodes))
     allowed, tried = look.allowances(UNDERUTILIZED), list(refused)
@@ -134,8 +135,9 @@ class Consolidation:
         return Balance(self.look)
 
     def of(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
-        """What consolidating these nodes together comes to, ``Balanced`` and budgets left aside. NoPools where upstream
-        gives up."""
+        """What consolidating these nodes together comes to, ``Balanced`` and budgets left aside; or why it is not done:
+        ``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, what ``cheaper`` says, and of several nodes
+        ``same-type``. NoPools where upstream gives up, FleetError as of ``Simulator.simulate``."""
         names = tuple(each.name for each in nodes)
         done, told = simulated(self.look, nodes, consolidation=True)
         self.events += told
@@ -154,7 +156,8 @@ class Consolidation:
         return self._replaced(nodes, done, total)
 
     def alone(self, one: NodeCandidate) -> Command | RefusedCommand:
-        """What consolidating this node alone comes to, budgets left aside; why not where it is not worth it."""
+        """What consolidating this node alone comes to, budgets left aside; or why it is not done: ``balanced``,
+        ``no-pools``, or as of ``of``, FleetError included."""
         if not self.balance.can_pass(one):
             text = f"{one.name}: not even its deletion would save enough for policy {BALANCED}"
             return RefusedCommand((one.name,), "balanced", text)

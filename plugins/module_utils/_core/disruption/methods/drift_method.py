@@ -66,7 +66,7 @@ def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandi
 
 def drift_method(look: MethodInput) -> MethodCommands:
     """One command for the first drifted node, of pools without ``replicas``, whose pods all find a place within the
-    budgets; none if there is no such node. It may need several new nodes."""
+    budgets; none if there is no such node. It may need several new nodes. FleetError as of ``Simulator.simulate``."""
     allowed, refused, events = look.allowances(DRIFTED), [], list[NodeEvent]()
     due = drift_candidates(look)
     names = tuple(each.name for each in by_saving(each.candidate for each in due))
@@ -91,7 +91,7 @@ def static_drift_method(look: MethodInput) -> MethodCommands:
     """In pools with ``replicas``: as many drifted nodes as budgets and the limit of nodes allow, a command and a
     replacement for each, pods not looked at; pools by name.
 
-    A pool that has more nodes than replicas is left alone until it has shrunk.
+    A pool that has more nodes than replicas is left alone until it has shrunk. FleetError as of ``pool_limits``.
     """
     allowed = look.allowances(DRIFTED)
     commands, refused = [], []

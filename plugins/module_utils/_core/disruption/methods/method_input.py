@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all methods of disruption ask of a cluster at one instant (candidates, drift, budgets), found out once."""
+"""What all methods of disruption ask of a cluster at one instant (candidates, drift, which nodes are Consolidatable,
+budgets), found out once."""
 
 from __future__ import annotations
 

@@ -54,13 +54,13 @@ class Pass:
 
 def commands_of(look: MethodInput, method: str) -> MethodCommands:
     """What one method, by its name in ``METHODS``, does with the cluster that ``look`` is at; methods that share a look
-    find nothing out twice. KeyError for another name."""
+    find nothing out twice. KeyError for another name, FleetError as of ``Simulator.simulate``."""
     return _METHODS[method](look)
 
 
 def pass_of(look: MethodInput) -> Pass:
     """What one pass of the controller does with the cluster that ``look`` is at: the commands of the first method that
-    has any, and why methods up to it leave nodes alone."""
+    has any, and why methods up to it leave nodes alone. FleetError as of ``Simulator.simulate``."""
     refused: dict[str, tuple[RefusedCommand, ...]] = {}
     for method in METHODS:
         found = commands_of(look, method.name)

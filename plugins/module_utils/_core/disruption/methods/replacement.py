@@ -32,8 +32,10 @@ class Dearer:
 
 def cheaper(new: NewNode, price: float, all_spot: bool, single: bool, settings: Settings) -> NewNode | Dearer:
     """The new node as it may replace nodes of that summed ``price`` of an hour, narrowed to cheaper types, or why it is
-    no gain; ``all_spot`` says that these are all spot nodes, ``single`` that it is one. Spot replaces spot only by the
-    setting ``spot_to_spot``, and one node only if 15 types are cheaper."""
+    no gain, as of ``below``; ``all_spot`` says that these are all spot nodes, ``single`` that it is one. Spot replaces
+    spot only by the setting ``spot_to_spot`` (else ``spot-to-spot-off``), and one node only if 15 types are cheaper
+    (else ``spot-not-flexible``). One that may be spot or on-demand becomes spot, if that is offered at all or the
+    setting ``upstream`` is on."""
     if all_spot and _admits(new, SPOT):
         return _spot_to_spot(new, price, single, settings.spot_to_spot)
     found = below(new, price)
@@ -47,7 +49,7 @@ def cheaper(new: NewNode, price: float, all_spot: bool, single: bool, settings: 
 
 def below(new: NewNode, price: float) -> NewNode | Dearer:
     """The new node with only the types whose dearest launch is strictly below a price; why it is no gain if none is
-    left, or fewer than ``minValues`` asks for."""
+    left (``not-cheaper``), or fewer than ``minValues`` asks for (``min-values``)."""
     kept = tuple(each for each in new.kinds if each.worst_launch_price(new.requirements) < price)
     short = min_values(kept, new.requirements)[1]
     if short is not None:

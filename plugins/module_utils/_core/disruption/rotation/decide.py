@@ -2,9 +2,9 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A rotation of nodes: begun, decided step by step (which nodes go now, in growing waves within all budgets, and what
-holds the others back), what is in flight, what was let go, and how far it is.
+holds the others back), stopped at once, what is in flight, what was let go, and how far it is.
 
-``begin`` makes the state and ``decide`` moves it on: which nodes now, what holds each other one back, and when to look
+``begin`` makes the state and ``decide`` moves it on: which nodes now, what holds back those that wait, and when to look
 again, in the shape of ``_core.machine``. ``outcome`` says in one word how far it has come.
 """
 
@@ -84,8 +84,10 @@ def begin(names: t.Iterable[str], sight: RotationInput, settings: RotationSettin
 
 
 def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision[RotationState, RotationAct]:
-    """The next step of a rotation at an aware instant: which nodes are begun, and what holds each other back; the state
-    of one that is done stays as it is, but for nodes to be let go whose member has left the fleet."""
+    """The next step of a rotation at an aware instant: what is to be done (with nodes in flight ``drain`` or
+    ``release``, then with those that are begun ``add-node`` or ``drain``), what holds back each node that still waits,
+    and when to look again. One that is done does nothing more, and its state stays as it is, but for nodes to be let go
+    whose member has left the fleet."""
     state = without_left(state, seen, now)
     if state.done:
         return Decision(state=state)

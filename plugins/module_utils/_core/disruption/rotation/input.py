@@ -173,7 +173,8 @@ class ScopeLeft:
 
     @cached_property
     def opens(self) -> datetime | None:
-        """When budgets of a scope that is ``closed`` let some node go; None if they do not within a year."""
+        """When budgets of a scope that is ``closed`` let some node go; None if they do not within ``horizons``, a year
+        or less."""
         return opens_at(self.scope.budgets, self.now, self.answer.total, self.answer.reason)
 
     @cached_property

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the nodes that a rotation has in flight come on (drained, gone, replaced), and what is done next with each."""
+"""How the nodes that a rotation has in flight come on (drained, gone, replaced, given up as their member left), and
+what is done next with each (add-node, drain, release)."""
 
 from __future__ import annotations
 
@@ -79,8 +80,9 @@ class RotationProgress:
                 self._fresh.setdefault(family(each.pool), []).append(each)
 
     def of(self, node: NodeProgress) -> NodeProgress:
-        """A node of the rotation after what was seen of it: gone, drained, replaced, failed or too late; the same
-        object if nothing has changed. What is next for it is in ``acts``."""
+        """A node of the rotation, which must not have ended, after what was seen of it: gone, drained, replaced, failed
+        or too late; the same object if nothing has changed, or its cluster could not be read. What is next for it is in
+        ``acts``."""
         if cluster_in_name(node.name) in self._sight.unknown:
             return node
         if node.phase == WAITING:
@@ -173,7 +175,7 @@ _BY_PHASE: dict[str, t.Callable[[RotationProgress, NodeProgress], NodeProgress]]
 
 def without_left(state: RotationState, sight: RotationInput, now: datetime) -> RotationState:
     """The state in which the nodes of clusters that have left the fleet are given up, and none of them is to be let go
-    any more; the same object if there are none."""
+    any more; the same object if no cluster has left."""
     if not sight.left:
         return state
     nodes = (_left(each, now) if cluster_in_name(each.name) in sight.left else each for each in state.nodes)

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """When a step of a rotation is worth repeating although nothing new was seen: the next instant at which a limit, a
-pause, a window or a budget turns."""
+pause, a window or a budget turns; and whether all that waits is shut in until then."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def next_instant(
 
 def shut(state: RotationState, sight: RotationInput, scopes: t.Sequence[ScopeLeft]) -> bool:
     """Whether every node that waits is behind a budget or a window that is closed, of which it is known when it opens:
-    whatever becomes of pods and PodDisruptionBudgets, none can begin before."""
+    whatever becomes of pods and PodDisruptionBudgets, none can begin before. True if none waits; else False if one was
+    not seen, or ``wait`` is said."""
     there = {each.name: each for each in sight.nodes}
     waiting = [each for each in state.nodes if each.phase == WAITING]
     if any(each.name not in there or sight.wait for each in waiting):

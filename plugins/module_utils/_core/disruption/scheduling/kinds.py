@@ -90,7 +90,8 @@ class CatalogueType:
 
     def worst_launch_price(self, demands: Requirements) -> float:
         """What a launch within the demands costs an hour at most: the dearest zone of the capacity type that a launch
-        tries first (reserved, spot, on-demand); infinite if there is nothing, or one price is not known."""
+        tries first (reserved, spot, on-demand); infinite if there is nothing, or the price in one of these zones is not
+        known."""
         return self._within(demands).worst
 
     def _within(self, demands: Requirements) -> _Within:

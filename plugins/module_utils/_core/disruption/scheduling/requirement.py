@@ -99,7 +99,7 @@ class LabelRequirement:
         return LabelRequirement(self.key, values, True, gte, lte, fewest)
 
     def meets(self, other: LabelRequirement) -> bool:
-        """Whether some value of this label meets both demands."""
+        """Whether some value of this label meets both demands; of two complements only the bounds are asked."""
         gte, lte = _most(self.gte, other.gte), _least(self.lte, other.lte)
         if gte is not None and lte is not None and gte > lte:
             return False

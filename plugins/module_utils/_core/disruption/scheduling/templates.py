@@ -128,8 +128,8 @@ class Template:
 def making_pools(pools: t.Iterable[StatePool]) -> list[MakingPool]:
     """The pools that may make nodes, those with more weight first, then by name from the end of the alphabet.
 
-    Left out are static ones, those of other providers, those on their way out, and those that say they are not Ready;
-    a pool without any status says nothing. FleetError ``undecodable``, ``invalid-quantity``.
+    Left out are static ones, those of other providers, those on their way out, and those whose conditions do not say
+    that they are Ready; a pool without any condition is not left out. FleetError ``undecodable``, ``invalid-quantity``.
     """
     rows = [(read_as(_Pool, each.pool.manifest, f"NodePool {each.name}"), each) for each in pools if each.managed]
     found = [

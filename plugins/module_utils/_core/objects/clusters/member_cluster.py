@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``MemberCluster`` of ``cluster.kubernetes-fleet.io``: one cluster of the fleet and what it said of itself."""
+"""``MemberCluster`` of ``cluster.kubernetes-fleet.io``: one cluster of the fleet, its taints, and what it said of
+itself (properties, resources, agents)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of NodeRotation over several fields."""
+"""Rules of NodeRotation over several fields: label selectors of members and nodes, schedule and duration of budgets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of MemberCluster and FleetMember over several fields: taints, identity, connection, status."""
+"""Rules of MemberCluster and FleetMember over several fields: taints, identity, the label of an Azure subscription;
+connection, status."""
 
 from __future__ import annotations
 

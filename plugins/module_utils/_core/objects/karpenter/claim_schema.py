@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the published v1 definitions ask of a node: requirements, taints, the reference of a class; rules over several
-fields of them, which NodePool, NodeClaim and NodeOverlay share (CRDs of Karpenter v1.14.1)."""
+"""What the published v1 definitions ask of a node: requirements, taints and the form of their keys, the class; rules
+that NodePool, NodeClaim and NodeOverlay share: labels, values (CRDs of Karpenter v1.14.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _NAME = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 
 
 def is_qualified(text: str) -> bool:
-    """Whether a text is a name, with a DNS prefix or without, as keys and values of taints have it."""
+    """Whether a text is a name, with a DNS prefix and ``/`` before it or without, as keys of requirements, and keys and
+    values of taints, have it. It may be of any length but 0."""
     prefix, slash, name = text.rpartition("/")
     return bool(_NAME.fullmatch(name)) and (not slash or all(map(_PART.fullmatch, prefix.split("."))))
 
@@ -87,8 +88,8 @@ def check_claim(claim: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
 
 def check_node_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Iterator[Found]:
     """What is wrong with rows of requirements at ``path``: ``restricted-label``, ``values-missing``,
-    ``min-values-too-large``; those of a ``pool`` may not ask for the label of its own name. What is no list or no
-    mapping is left to the schema."""
+    ``min-values-too-large``; those of a ``pool`` may not ask for the label of its own name. Rows that are no list, and
+    a row that is no mapping, are left to the schema; ``values`` of a row are a list, or not there."""
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping):
             here = f"{path}[{index}]"

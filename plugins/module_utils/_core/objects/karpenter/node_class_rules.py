@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules over several fields of classes of machines, as their published definitions say them in CEL."""
+"""Rules over several fields of ``EC2NodeClass`` (role, images, terms, interfaces) and ``AKSNodeClass`` (FIPS, swap,
+kernel parameters, DNS zones), as their published definitions say them in CEL."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ CLUSTER_ZONE = "cluster.local"
 
 def check_ec2(spec: Spec) -> t.Iterator[Found]:
     """Rules of an EC2NodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
-    is wrong in itself, as its published definition has them; paths begin with ``spec``."""
+    is wrong in itself, as its published definition has them; paths begin with ``spec``. Codes are ``role-or-profile``,
+    ``missing-field``, ``alias-alone``, ``alias-of-another-family``, ``empty-term``, ``id-alone``,
+    ``no-primary-interface``, ``duplicate-interface``, ``name-or-id`` and ``threshold-order``."""
     if ("role" in spec) == ("instanceProfile" in spec):
         hint = "write role" if "role" not in spec else "keep one of them"
         yield Found("role-or-profile", "spec", "exactly one of role and instanceProfile is wanted", hint)
@@ -93,7 +96,9 @@ def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
 
 def check_aks(spec: Spec) -> t.Iterator[Found]:
     """Rules of an AKSNodeClass that are over several fields of its ``spec``, which ``check_object`` has freed of what
-    is wrong in itself, as its published definition has them; paths begin with ``spec``."""
+    is wrong in itself, as its published definition has them; paths begin with ``spec``. Codes are ``no-such-fips``,
+    ``swap-refused``, ``threshold-order``, ``port-range``, ``dns-zones``, ``duplicate-value``, ``dns-forward`` and
+    ``stale-over-tcp``."""
     family = spec.get("imageFamily")
     trusted = field(spec, "security.trustedLaunch") or {}
     launched = isinstance(trusted, Mapping) and (trusted.get("vtpm") is True or trusted.get("secureBoot") is True)

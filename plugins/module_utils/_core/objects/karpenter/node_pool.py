@@ -108,7 +108,9 @@ class NodePool:
         return self.metadata.name
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The manifest, with the fields above in their present form and everything else as it was read."""
+        """The manifest as it was read, with the present ``spec.disruption``, ``expireAfter`` and, unless that is None,
+        ``terminationGracePeriod``; no other field of the template is written back. What it lacks of version, kind and
+        metadata is filled in."""
         spec = dict(self.manifest.get("spec") or {})
         template = dict(spec.get("template") or {})
         claim = dict(template.get("spec") or {}) | {"expireAfter": self.template.expire_after}

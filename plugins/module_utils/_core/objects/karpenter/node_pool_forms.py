@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The forms of texts in a NodePool (CRD of Karpenter v1.14.1), as details of a ``prop``: durations, counts, schedules,
-label values.
+"""The forms of durations, counts and schedules of budgets, and label values in a NodePool (CRD of Karpenter v1.14.1),
+as details of a ``prop``; that of keys and taints is in ``claim_schema``.
 
 They are those of the CRD, and weaker than what Karpenter evaluates.
 """

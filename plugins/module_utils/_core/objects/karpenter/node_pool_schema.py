@@ -87,7 +87,8 @@ class NodePoolAdmission:
 def admit(
     document: Mapping[str, t.Any], strict: bool = False, policies: Policies = None, written: Written = as_read
 ) -> NodePoolAdmission:
-    """The answer of an API server to a new object. ``policies`` are those that the cluster's own definition lists.
+    """The answer of an API server to a new object; nothing is raised. ``policies`` are those that the cluster's own
+    definition lists, where it is known; ``strict`` and ``written`` as in ``Check``.
 
     Of budgets with one of two fields that belong together each is named; a server names the list, and judges this rule
     only where nothing is missing or of another type.

@@ -75,7 +75,8 @@ class Examined:
 def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tuple[NodePool, tuple[Finding, ...]]:
     """The pool that a manifest describes, whole or as a patch, and the repairs; with ``strict`` these are problems.
     FleetError with all problems: those of ``examine``, and ``missing-field`` for a fragment and for a pool without a
-    name; each says ``where`` the manifest is."""
+    name; each says ``where`` the manifest is. If there are none, ``undecodable`` as of ``decode_node_pool``, without
+    ``where``, for metadata of a wrong type."""
     examined = examine(document, strict)
     name = field(examined.repaired, "metadata.name")
     about = " ".join(filter(None, (where, f"{KIND}/{name if isinstance(name, str) and name else '?'}")))

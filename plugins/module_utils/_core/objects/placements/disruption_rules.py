@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of evictions and of the budgets that hold them back (KubeFleet's CRD rules)."""
+"""Rules of evictions and of the disruption budgets that hold them back, alone and with the placement that they are for
+(KubeFleet's CRD rules and admission webhooks)."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ def check_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) ->
 
 
 def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> t.Iterator[Finding]:
-    """The finding ``eviction-never-permitted`` on a disruption budget of a placement without a limit, which refuses
-    every eviction."""
+    """The finding ``eviction-never-permitted`` if the disruption budget of a placement gives no limit: it refuses every
+    eviction then."""
     if budget.spec.max_unavailable is None and budget.spec.min_available is None:
         reason = "with neither maxUnavailable nor minAvailable every eviction is refused"
         yield Finding("eviction-never-permitted", "spec", "spec", None, None, reason)

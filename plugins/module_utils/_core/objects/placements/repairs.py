@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Forms of a placement that documents print and no API server takes, rewritten before anything is judged."""
+"""Forms of a placement's preferred terms that documents print and no API server takes (``metricSorter``, an object for
+a list or a list for an object), rewritten before anything is judged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Status of an ``UpdateRun``: the tree of Azure Fleet's update runs, and beside it what a resume needs."""
+"""Status of an ``UpdateRun``: the tree of Azure Fleet's update runs (stages, groups, members, gates, waits), and beside
+it what a resume needs."""
 
 from __future__ import annotations
 

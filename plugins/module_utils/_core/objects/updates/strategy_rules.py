@@ -28,12 +28,12 @@ STRATEGY = "spec.strategy"
 
 
 def check_update_strategy(obj: UpdateStrategy) -> t.Iterator[Found]:
-    """What is wrong with the stages and groups of an UpdateStrategy over several fields."""
+    """What is wrong with the stages and groups of an UpdateStrategy over several fields, as of ``check_sequence``."""
     yield from check_sequence(obj.spec.strategy, STRATEGY)
 
 
 def warn_update_strategy(obj: UpdateStrategy) -> t.Iterator[Finding]:
-    """What is given in the stages and groups of an UpdateStrategy and has no effect."""
+    """What is given in the stages and groups of an UpdateStrategy and has no effect, as of ``warn_sequence``."""
     yield from warn_sequence(obj.spec.strategy, STRATEGY)
 
 

@@ -70,7 +70,8 @@ class ManagedClusterUpdate:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolUpgrade:
-    """Without it pools are upgraded node by node, within the budgets of NodePools and of the fleet."""
+    """Without it at most 10% of a pool's nodes, rounded up, are replaced at once, at the default pace. The budgets of
+    NodePools and of the fleet hold in either case."""
 
     budgets: tuple[RotationBudget, ...] = prop(
         "How many nodes of one pool may be disrupted at once; 10% if absent.",

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is said of an evacuated cluster: who has what it holds before it goes, or that nobody can."""
+"""What is said of an evacuated cluster that loses a placement: which cluster takes its place, and whether what it holds
+goes only once that has it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ class EvictionResult:
     next_pick: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The result as plain data; ``arithmetic`` is there where a budget decided."""
+        """The result as plain data; ``arithmetic`` is None unless a budget decided, ``member`` unless there is an
+        ``outcome``."""
         numbers = self.verdict.arithmetic
         return {
             "name": self.name,

@@ -65,7 +65,7 @@ def is_masked(key: str, desired: Manifest, live: Manifest) -> bool:
 
 def shown(value: t.Any, masked: bool) -> t.Any:
     """A value as drift and differences show it: None where it is ``ABSENT``; if ``masked`` only the lengths in bytes of
-    what is in it, under the same keys; else long texts (64 KiB), deep and large structures are cut."""
+    what is in it, under the same keys; else texts beyond 65,536 characters, deep and large structures are cut."""
     if isinstance(value, Absent):
         return None
     if not masked or value is None:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fields that a server-side apply gives up: ours until now, and not named by the manifest any more.
+"""Fields that a server-side apply gives up: ours until now, and not named by the manifest any more; and what the server
+does with them.
 
 A field that nobody else owns is removed by the server, which may set its default in place of it; one that another
 manager owns, too, stays as it is.

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""``metadata.managedFields`` of Kubernetes' server-side apply: who owns which field of a live object.
+"""``metadata.managedFields`` of Kubernetes' server-side apply: who owns which field of a live object, and how items of
+its lists are told apart and found.
 
 A FieldsV1 tree names map keys ``f:<key>``, items of keyed lists ``k:{<key fields>}``, elements of sets ``v:<value>``
 and items by position ``i:<index>``; ``.`` marks the thing itself beside its children. A node without children is one
@@ -66,7 +67,7 @@ def owners(live: Manifest, manager: str) -> tuple[Node | None, tuple[Owner, ...]
     in the order of ``managedFields``.
 
     The same name by Update is somebody else, called ``<name> (Update)``: whoever used it did not apply, and an apply
-    does not give it up.
+    does not give it up. So is one that applied to a subresource, called ``<name> (Apply)``.
     """
     ours: Node | None = None
     others: list[Owner] = []

@@ -29,8 +29,8 @@ from .patch import PatchFailed, filled, patched
 
 @dataclass(frozen=True)
 class Overridden:
-    """``manifest`` is None where the object is left out on that cluster. ``problems`` fail all objects of the cluster:
-    upstream's condition Overridden is False, reason ``OverriddenFailed``."""
+    """``manifest`` is None where the object is left out on that cluster, and where there are problems. ``problems``
+    fail all objects of the cluster: upstream's condition Overridden is False, reason ``OverriddenFailed``."""
 
     manifest: Manifest | None
     problems: tuple[Problem, ...] = ()
@@ -97,9 +97,9 @@ def overridden(
 ) -> Overridden:
     """An object as the cluster gets it with its overrides; the manifest given is not changed.
 
-    ``overrides`` are the attached ones, in any order; those that do not name the object are passed over. Delete ends
-    its own override; later ones then have nothing to patch. ``upstream`` fills variables into the text of a value
-    before it is read as JSON, else into the texts inside it. The first rule that fails ends it, with problems
+    ``overrides`` are the attached ones, in any order; those that do not reach the object (``reaches``) are passed over.
+    Delete ends its own override; later ones then have nothing to patch. ``upstream`` fills variables into the text of a
+    value before it is read as JSON, else into the texts inside it. The first rule that fails ends it, with problems
     ``override-failed`` or those of ``filled``. FleetError if the manifest has no name, and as of ``patched``.
     """
     each = identify(manifest)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bindings as they are once a step of a rollout is carried out: what executors write, and what a forecast assumes."""
+"""Bindings as they are once a step of a rollout is carried out (bound, started, held back, removed): what executors
+write, and what a forecast assumes."""
 
 from __future__ import annotations
 
@@ -67,8 +68,8 @@ def removed(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def with_apply_strategy(held: RolloutBinding, apply_strategy: ApplyStrategy) -> RolloutBinding:
-    """The binding with this apply strategy, by which its resources are applied on the cluster from now on; its
-    conditions stay as they are."""
+    """The binding with this apply strategy, by which its resources are applied on the cluster from now on, in a new
+    generation if that changes it; its conditions stay as they are."""
     spec = replace(held.binding.spec, apply_strategy=apply_strategy)
     return replace(held, binding=_respecified(held.binding, spec))
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers of a rolling update (KubeFleet ``RollingUpdateConfig``): maxUnavailable and maxSurge resolved, how many
-clusters are to hold it, the waiting period."""
+"""Numbers of a rolling update and upstream's defaults (KubeFleet ``RollingUpdateConfig``): maxUnavailable and maxSurge
+resolved, how many clusters are to hold it, the waiting period."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class Calculation:
     ``ready`` of the bindings are ready, ``can_be_ready`` are or may become so, and ``can_be_unavailable`` of the ready
     ones are on their way out. Candidates are bindings that want a change. The limits and ``max_to_remove``,
     ``max_to_add`` (either may be negative) are None where nothing wants one. ``min_wait`` is the shortest time after
-    which time alone can change something, zero when all are ready.
+    which time alone can change something, at most the waiting period, which it also is if nothing but an event can;
+    zero when all are ready.
     """
 
     target: int
@@ -107,7 +108,8 @@ def rolling_update(placement: ClusterResourcePlacement) -> RollingUpdate:
 
 
 def unavailable_period(placement: ClusterResourcePlacement) -> timedelta:
-    """How long an object counts as unavailable where its availability cannot be told; never negative."""
+    """How long an object counts as unavailable where its availability cannot be told; never negative, at most 2^31 - 1
+    seconds."""
     seconds = rolling_update(placement).unavailable_period_seconds
     return timedelta(seconds=min(max(seconds, 0), MAX_INT32))
 

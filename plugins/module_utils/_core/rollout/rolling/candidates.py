@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each binding of a rolling update is and wants: KubeFleet's classes of bindings."""
+"""What each binding of a rolling update is (ready, failed, leaving, picked) and wants (bind, update, remove), and which
+may hold something on their cluster: KubeFleet's classes of bindings."""
 
 from __future__ import annotations
 

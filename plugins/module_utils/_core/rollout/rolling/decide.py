@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rolling update of one placement (KubeFleet rollout controller): which bindings change now, which wait, and why."""
+"""Rolling update of one placement (KubeFleet rollout controller): which bindings change now, which wait, and why; what
+is in flight."""
 
 from __future__ import annotations
 
@@ -120,8 +121,8 @@ RolloutDecision = Decision[RolloutState, RolloutAct]
 
 
 def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDecision:
-    """Decide which bindings begin to change at ``now``; their order does not matter. Acts are in the order in which
-    budgets were spent.
+    """Decide which bindings begin to change at ``now``; their order does not matter. Acts that change a cluster are in
+    the order in which budgets were spent, behind those that are only recorded (hold, mark-started).
 
     FleetError ``not-a-count`` for maxUnavailable or maxSurge, ``number-of-clusters-missing`` for PickN.
     """

@@ -30,8 +30,8 @@ def kept_for_homes(
 ) -> dict[str, HomeWait]:
     """By binding, the evacuated clusters that are not emptied yet. Each waits until the cluster that was picked in its
     place is ready. Those without such a one stay while the placement has fewer than ``target`` clusters, else until
-    another cluster has it: the last of them that is known to be ready, or else all, for any may have it. Nobody waits
-    for or with a cluster that is out of reach, or once no cluster is picked at all."""
+    another cluster has it: the last of them that is known to be ready, or else all, for any may have it. A cluster that
+    is out of reach is never among them, and never known to be ready. Empty once no cluster is picked at all."""
     leaving = [each for each in rows if _is_evacuated(each) and each.held.cluster not in out_of_reach]
     picked = [each for each in rows if each.picked and not each.held.deleting]
     if not leaving or not picked:

@@ -75,8 +75,9 @@ def waiting(
     homes: t.Mapping[str, HomeWait] = NOBODY,
 ) -> tuple[BindingWait, ...]:
     """A reason for each binding that wants a change and was not ``chosen`` (names of bindings), and for each that wants
-    none and is not ready yet, in the order of ``rows``. ``homes`` are reasons by binding, ``out_of_reach`` and
-    ``blocked`` by cluster; the first of these counts, then the budget. ``limit`` None: no budget holds any."""
+    none and is being removed or not ready yet, in the order of ``rows``. ``homes`` are reasons by binding,
+    ``out_of_reach`` and ``blocked`` by cluster; the first of these counts, then the budget. ``limit`` None: no budget
+    holds any."""
     held = may_hold(rows)
     unready = _Spent.by(each for each in held if not each.ready or each.leaving)
     coming = _Spent.by(each for each in held if each.can_be_ready)

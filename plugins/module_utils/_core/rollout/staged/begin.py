@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a staged update run begins (KubeFleet): what it takes over from its placement, policy, strategy and resources."""
+"""How a staged update run begins (KubeFleet): what it takes over from its placement, policy, bindings, strategy and
+resources."""
 
 from __future__ import annotations
 

@@ -95,7 +95,8 @@ class StageStep:
 def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDecision:
     """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter.
 
-    An act is decided again until it is seen done. Waits are what may pass by itself.
+    An act is decided again until it is seen done. Waits are what may pass by itself. A run that cannot begin or go on
+    ends, and ``failure`` in the state says why.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The last stage of every staged update run: clusters that lose the placement (KubeFleet). No tasks, no limit."""
+"""The delete stage, the last of every staged update run (KubeFleet): clusters that lose the placement, whose bindings
+are deleted, and how many deletions are under way. No tasks, no limit."""
 
 from __future__ import annotations
 

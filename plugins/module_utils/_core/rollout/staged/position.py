@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a staged update run stands, and whether the fleet is still the one that it began with (KubeFleet)."""
+"""The stage at which a staged update run goes on, by its record, and whether placement, policy and fleet are still
+those that it began with (KubeFleet)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a staged update run, its stages and its clusters stand, in words, by their conditions alone."""
+"""How a staged update run, its stages and clusters are told to stand (states in a word, message, counts, a newer run
+beside it): by their conditions, and without any progress by the wanted state."""
 
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ...objects.staged.update_run import INITIALIZE, ClusterStagedUpdateRun
 from ...schema.meta import Condition, find_condition
@@ -24,7 +26,8 @@ _STATES = {
 
 def state_of(run: ClusterStagedUpdateRun) -> str:
     """Where a staged update run stands: ``NotStarted``, ``Running``, ``Waiting``, ``Stuck``, ``Stopping``, ``Stopped``,
-    ``Succeeded`` or ``Failed``, which it also is if it could not begin."""
+    ``Succeeded`` or ``Failed``, which it also is if it could not begin. Without any progress it is ``NotStarted`` until
+    it has begun, and while only ``Initialize`` is wanted, else ``Running``."""
     conditions = run.status.conditions
     begun, ended = find_condition(conditions, "Initialized"), find_condition(conditions, "Succeeded")
     if ended is not None:
@@ -61,7 +64,7 @@ def cluster_state(conditions: tuple[Condition, ...]) -> str:
 @dataclass(frozen=True, kw_only=True)
 class RunStanding:
     """How far a run is; ``name`` and ``placement`` as keys write them. Stages and clusters are counted once its stages
-    are laid out, those that leave with them."""
+    are laid out, those that leave with them, which was at ``begun_at``."""
 
     name: str
     placement: str
@@ -71,9 +74,10 @@ class RunStanding:
     clusters: int = 0
     clusters_done: int = 0
     message: str = ""
+    begun_at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields, in camelCase."""
+        """As results have it: the fields but ``begun_at``, in camelCase."""
         return {
             "name": self.name,
             "placement": self.placement,
@@ -87,11 +91,13 @@ class RunStanding:
 
 
 def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
-    """Where a staged update run stands, in numbers, by its status alone; a deletion stage without clusters is none."""
+    """Where a staged update run stands, in numbers, with its state as of ``state_of``; a deletion stage without
+    clusters is none."""
     deletion = run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion and deletion.clusters else ()))
     ended = [find_condition(each.conditions, "Succeeded") for each in stages]
     states = [cluster_state(each.conditions) for stage in stages for each in stage.clusters]
+    begun = find_condition(run.status.conditions, "Initialized")
     return RunStanding(
         name=str(run.key),
         placement=str(run.placement_key),
@@ -101,4 +107,20 @@ def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
         clusters=len(states),
         clusters_done=states.count("done"),
         message=message_of(run),
+        begun_at=begun.last_transition_time if begun and begun.status == TRUE else None,
     )
+
+
+def with_newer(runs: t.Iterable[RunStanding]) -> tuple[RunStanding, ...]:
+    """The same in their order; the message of one that has begun and not ended names the last run of its placement that
+    has begun after it, and may have taken clusters from it."""
+    found = tuple(runs)
+    begun = sorted((each.begun_at, each.name, each.placement) for each in found if each.begun_at)
+    last = {placement: (at, name) for at, name, placement in begun}
+    return tuple(_beside(each, *last[each.placement]) if each.begun_at else each for each in found)
+
+
+def _beside(run: RunStanding, at: datetime, newest: str) -> RunStanding:
+    if run.begun_at == at or run.state in (SUCCEEDED, FAILED):
+        return run
+    return replace(run, message="; ".join(filter(None, (f"run {newest} has begun since", run.message))))

@@ -42,7 +42,8 @@ from .world import (
 
 @dataclass(frozen=True, kw_only=True)
 class Tasks:
-    """The stage after a look at its tasks. ``wake_at`` is when the last wait ends, None if there is none to end."""
+    """The stage after a look at its tasks, and the ``actions`` that ask for approvals and take them. ``wake_at`` is
+    when the last wait ends, None if there is none to end."""
 
     stage: StageUpdatingStatus
     passed: bool
@@ -91,8 +92,8 @@ def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) ->
 
 
 def unaccepted(scene: RunContext) -> tuple[Action, ...]:
-    """What remains to be told of approvals: those that are recorded as taken, while their requests do not say so, since
-    who took them ended before it could; nothing with ``upstream``."""
+    """The acts that are still owed to approvals: ``AcceptApproval`` for each that is recorded as taken while its
+    request does not say so, since who took it ended before it could; none with ``upstream``."""
     requests = {each.name: each for each in scene.world.approvals}
     taken = (
         task.approval_request_name

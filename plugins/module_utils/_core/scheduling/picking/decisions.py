@@ -126,7 +126,7 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
 
 
 def by_score(decisions: t.Iterable[PickDecision]) -> dict[ClusterScore, str]:
-    """Of the clusters that are picked with a score the last one for each."""
+    """By score the name of the last of the clusters that are picked with it; those picked without one are left out."""
     return {each.score: each.cluster for each in decisions if each.selected and each.score}
 
 

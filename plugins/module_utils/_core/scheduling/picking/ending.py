@@ -34,7 +34,8 @@ class PickResult:
 
 
 def in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
-    """Hold the picks in ``book``, and give the names of bindings as ``order_of`` does."""
+    """Hold the picks in ``book``, and give the names of bindings as ``order_of`` does. FleetError as of
+    ``Bindings.take``."""
     return order_of(book, book.take(picks))
 
 

@@ -28,8 +28,9 @@ class ProposedRun:
 def levelling(members: t.Sequence[Cluster], version: str, known: Releases, now: datetime) -> tuple[ProposedRun, ...]:
     """The runs that leave no member more than one minor below ``version``, the lowest first.
 
-    Each goes to the newest patch of its minor. Members without a version, or of another major, are left out. FleetError
-    ``no-such-release`` if a minor on the way is not offered any more; ValueError for a malformed version.
+    Each goes to the newest patch of its minor; to the minor as such where nothing is known of the providers. Members
+    without a version, or of another major, are left out. FleetError ``no-such-release`` if a minor on the way is not
+    offered any more; ValueError for a malformed version.
     """
     target = KubeVersion.parse(version)
     at = {each.name: KubeVersion.parse(each.version) for each in members if each.version}

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digest of an update run: a hash over what it will do, so that what was approved is what is carried out."""
+"""The digest of an update run, a hash over what it will do, so that what was approved is what is carried out; that of
+its strategy."""
 
 from __future__ import annotations
 

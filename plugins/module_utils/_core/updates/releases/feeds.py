@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Published lists of Kubernetes versions, as their publishers write them, and the catalogue that comes of them.
+"""Published lists of Kubernetes versions, as their publishers write them, and the catalogue that comes of them;
+versions that members report and that are not believed.
 
 Known are plain lists of versions, the release schedule of Kubernetes (``schedules``), endoflife.date, and what
 ``az aks get-versions``, ``gcloud container get-server-config`` and ``aws eks describe-cluster-versions`` print.
@@ -30,8 +31,8 @@ _STANDARD = ("STANDARD_SUPPORT", "standard-support")
 
 
 def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesRelease, ...]:
-    """Every full version of the feed, by version; a minor alone is its patch 0. What is out of support at ``now`` is
-    deprecated, what is no release a preview.
+    """Every version of the feed, by version, without ``v``; a minor alone is its patch 0 in the release schedule and
+    for EKS, and stays a minor elsewhere. What is out of support at ``now`` is deprecated, what is no release a preview.
 
     FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version or another entry that cannot be read;
     ``where`` names the feed.
@@ -74,7 +75,8 @@ def with_versions(
 
 def told_alone(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
     """Those of the members with a version ``reported`` that are not believed, the highest first: each is more than one
-    minor above all others, and above what is ``told`` elsewhere. ValueError for what is no version."""
+    minor above all others, and above what is ``told`` elsewhere. Where nothing is told, the lowest is believed.
+    ValueError for what is no version."""
     elsewhere = max((_minor(each.version) for each in told), default=(0, 0))
     members = sorted(reported, key=lambda name: _minor(reported[name]), reverse=True)
     alone = []

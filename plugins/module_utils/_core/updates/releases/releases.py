@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What platforms offer where: versions of Kubernetes and node images, looked up by provider and location.
+"""What platforms offer where, by provider and location: versions of Kubernetes and node images, which minors are
+supported, the newest patch of a minor, why a version cannot be had yet.
 
 A vendor's update runs know this by themselves; here it comes from ReleaseCatalog objects. A provider that none of them
 describes is not checked; a location that its provider's catalogues leave out offers nothing.
@@ -216,7 +217,7 @@ def general_everywhere(known: Releases, providers: t.Iterable[str], now: datetim
 
 
 def exact_version(known: Releases, providers: t.Iterable[str], wanted: str, now: datetime) -> str:
-    """A minor such as 1.33 as its newest generally available patch; a full version as it is.
+    """A minor such as 1.33 as its newest generally available patch, without ``v``; a full version as it is.
 
     As it is, too, where nothing is known of the providers. FleetError ``no-such-release`` if they offer no such patch.
     """

@@ -57,7 +57,8 @@ def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
 
 def step_refused(version: str, target: str, chain: bool = False) -> MemberBlocker | None:
     """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need, or with ``chain``
-    in several; None if it can, and if it is there or ahead. ValueError for what is no version."""
+    in several; None if it can, and if it is there or ahead. Another major, a lower one too, is always refused.
+    ValueError for what is no version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if now.major != wanted.major:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")

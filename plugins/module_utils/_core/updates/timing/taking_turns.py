@@ -42,7 +42,7 @@ class TakingTurns:
         return found
 
     def is_whole(self, flying: t.Collection[str]) -> bool:
-        """Whether all that has not ended stands still."""
+        """Whether all that has not ended (``flying``) stands still; False where there is none."""
         return bool(flying) and self._until.keys() >= set(flying)
 
     @property

@@ -69,7 +69,7 @@ def image_name(kind: str, release: str, kubernetes: str) -> str:
 
 
 def release_of(image: str) -> str:
-    """The release in a name that ``image_name`` has made."""
+    """The release in a name that ``image_name`` has made; a ``_`` of the release itself is a dash then."""
     return image.rpartition("-")[2].replace("_", "-")
 
 

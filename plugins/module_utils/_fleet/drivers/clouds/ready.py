@@ -51,8 +51,10 @@ def environ_of(environ: t.Mapping[str, str]) -> dict[str, str]:
 
 def main(arguments: t.Sequence[str], environ: t.Mapping[str, str]) -> int:
     """Carries out one verb of a definition, for target, pool and so on as the driver ``command`` sets them in its
-    environment. The exit code: 0 if it is done, 1 if it failed; of ``poll`` also 75 while it goes on, and 4 if the
-    tool does not tell."""
+    environment; what it has to tell is a line of JSON on the output, what is wrong goes to the error output. The exit
+    code: 0 if it is done, 1 if it failed; of ``poll`` also 75 while it goes on, and 4 if the tool does not tell.
+    SystemExit with 2 for arguments that are none of its own; KeyError without the settings ``patience`` and
+    ``interval``, ValueError where they are no numbers."""
     parser = argparse.ArgumentParser(prog="ready")
     parser.add_argument("definition", choices=sorted(DEFINITIONS))
     parser.add_argument("verb", choices=VERBS)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What may be said of where roles run: in processes of this machine, or as Jobs in a cluster."""
+"""The option ``executor`` of the driver ``role``, checked and read: whether roles run in processes of this machine or
+as Jobs in a cluster, and with which settings."""
 
 from __future__ import annotations
 

@@ -75,8 +75,8 @@ class RoleJobDriver:
     def begin(self, work: Work) -> str:
         """Makes the Job and then its Secret, or what is missing of both; a reference to the Job. FleetError
         ``operation-in-progress`` if a Job of another operation is at work on the member, ``begun-before`` if the Job
-        was begun here and is gone, ``job-of-another``, ``unwritable-folder``; those of the member's kubeconfig, and of
-        the cluster of the Jobs."""
+        was begun here and is gone, ``job-of-another``, ``unwritable-folder``; as of ``carried_kubeconfig``, and of the
+        cluster of the Jobs: ``job-refused`` where that refuses one of both with status 429 or higher."""
         job = self._found(work)
         if job is None:
             files = self._files(work)

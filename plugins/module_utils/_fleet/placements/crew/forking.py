@@ -53,7 +53,7 @@ def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePip
 
 
 def wait_or_kill(pid: int) -> None:
-    """Waits until the process has ended, which it was told to; kills it if it does not."""
+    """Waits until the process has ended, which it was told to; kills it if it has not after two seconds."""
     end = time.monotonic() + _PATIENCE
     with contextlib.suppress(ChildProcessError):
         while not os.waitpid(pid, os.WNOHANG)[0]:

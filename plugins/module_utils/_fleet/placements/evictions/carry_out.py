@@ -125,7 +125,8 @@ class _Placement:
 
 def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
     """Judges what is asked for; with ``write`` records the budgets of the files, and carries out what is permitted.
-    FleetError where nothing could be begun; what stops it later is among the problems."""
+    FleetError as of ``wanted_evictions``, ``members_to_write`` and ``record_budgets``, and where nothing was begun:
+    ``lease-held``, ``interrupted``, ``recovery-unfinished`` and so on; what stops it later is among the problems."""
     now = session.clock()
     wanted = wanted_evictions(session.records, request.src, request.placement, request.clusters, now)
     members = members_to_write(session) if request.write else recorded_members(session.records)

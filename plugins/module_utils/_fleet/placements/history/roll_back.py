@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Rolling back: the content of an earlier resource snapshot, Secrets read again from Git, to be planned and applied
-like any other.
+like any other; whether a plan rolls forward again; manifests gathered by their keys.
 
 Records hold no content of Secrets. That is read again, from the Git revision that it came from.
 """
@@ -65,7 +65,7 @@ def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack
 
 def forward_again(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) -> t.Iterator[Problem]:
     """A problem ``rolls-forward`` where the latest snapshot is a roll back and ``objects`` are other content; else
-    none."""
+    none. FleetError as of ``kept_snapshots``."""
     kept = kept_snapshots(recorded)
     back = kept[-1].rolled_back if kept else None
     if back is None or resource_hash(each.hash for each in objects) == kept[-1].hash:

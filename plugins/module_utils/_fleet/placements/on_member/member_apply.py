@@ -132,7 +132,8 @@ def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> Mem
 
     The member is looked at once, and held by the lease that ``holding`` takes only if something is to be written. What
     is written was decided on what was seen under the lease, or on what provably is as it was before. FleetError
-    ``foreign-applyset``, ``applyset-invalid``, ``member-moved``, and of a member that does not answer.
+    ``foreign-applyset``, ``applyset-invalid``, ``member-moved``, of a member that does not answer, and what ``permit``
+    and ``holding`` raise.
     """
     seen = task.seen
     if seen is None and not (task.write and task.due):

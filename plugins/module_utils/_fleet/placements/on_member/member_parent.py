@@ -33,7 +33,7 @@ class Parent:
 
     def write(self, applyset: ApplySet, permit: t.Callable[[], None]) -> None:
         """Writes the parent, unless its content is there already; ``permit`` is called before. FleetError
-        ``member-moved``, and what ``permit`` raises."""
+        ``member-moved``, what ``permit`` raises, and ApiError of the requests."""
         if applyset.same_content(self._seen):
             return
         permit()
@@ -48,7 +48,7 @@ class Parent:
 
     def delete(self, placement: str) -> bool:
         """Deletes it, if it is there, and our namespace if nothing else is in it; whether that went too. FleetError
-        ``member-moved``."""
+        ``member-moved``, and ApiError of the requests."""
         path = f"{PARENTS}/{parent_name(placement)}"
         self._unmoved(lambda: delete_object(self._client, path, resource_version=self._version))
         namespace = empty_home(self._client, (placement,))

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is there on one member: the ApplySets of placements, in their parents, and the objects that a placement has or
-wants there. Reads only."""
+"""What is there on one member: the ApplySets of placements, in their parent ConfigMaps, the resourceVersion of such a
+parent, and the objects that a placement has or wants there. Reads only."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
     """Reads the parent, then every desired or recorded object; a whole kind at once where several are held. In a
     namespace that is found not to be there, nothing is looked for.
 
-    FleetError ``foreign-applyset`` when a placement of the same name but of another fleet holds the member.
+    FleetError ``foreign-applyset`` when a placement of the same name but of another fleet holds the member,
+    ``applyset-invalid``, or of the request.
     """
     parent = _parent(client, placement)
     recorded = parsed_parent(parent, client) if parent else None
@@ -92,7 +93,8 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
 
 
 def parent_version(client: KubeClient, placement: str) -> str:
-    """The resourceVersion of the placement's parent as it is now; empty if there is none."""
+    """The resourceVersion, as the member has it now, of the ConfigMap that is the placement's parent; empty if there is
+    none. FleetError of the request."""
     return _version(_parent(client, placement))
 
 

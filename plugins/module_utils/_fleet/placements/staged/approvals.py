@@ -146,7 +146,8 @@ def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: 
 
 
 def told_approval(session: Session, run: ClusterStagedUpdateRun, digest: str, request: ClusterApprovalRequest) -> str:
-    """Who gave the approval that the run takes, such as ``before prod: approved by anna``."""
+    """Who gave the approval that the run takes, such as ``before prod: approved by anna``. ApiError as of
+    ``vouched_since``."""
     court = StagedCourt(run=run, digest=digest, since=vouched_since(session.hub, OF_STAGED_RUNS))
     name = run.key.record(request.name)
     where = next((each.position for each in requests_of(run) if each.name == name), request.spec.target_stage)
@@ -164,7 +165,8 @@ def seen_requests(
 ) -> tuple[ClusterApprovalRequest, ...]:
     """The requests that count, by name. One that was made for another run of this name, or for other work, counts for
     nothing and is deleted where this is to ``write``, so that it is asked for anew; so is one that cannot be read, and
-    one whose approval does not count. ``tell`` is told of each that is deleted."""
+    one whose approval does not count. ``tell`` is told of each that is deleted. FleetError of the records, and what
+    ``judge`` raises."""
     key = run.key
     kind = key.kinds.approval
     documents = {record_name(each): each for each in records.list(kind, key.labels, key.namespace)}
@@ -218,7 +220,8 @@ def approve(
     as it is. ``given`` is the digest that was looked at, empty for none.
 
     FleetError: ``digest-mismatch``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``self-approval``,
-    ``conflict``, ``gate-unproven`` for a request that is not of this run.
+    ``conflict``, ``gate-unproven`` for a request that is not of this run, ``record-damaged`` for one that cannot be
+    read.
     """
     key = run.key
     hint = "look at the run again: what it does is not what was approved"

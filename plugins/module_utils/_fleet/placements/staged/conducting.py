@@ -82,7 +82,8 @@ def rehearse(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, changed: bool
 ) -> StagedReport:
     """The run as it would begin or go on, from the records alone. Nothing is written, no member is asked. Brakes that
-    would stop it are its ``problems``. FleetError ``digest-mismatch``, and as of ``run_ground`` and ``planned``."""
+    would stop it are its ``problems``. FleetError ``digest-mismatch``, and as of ``run_ground``, ``planned`` and
+    ``refuse_other_overrides``."""
     laid = _laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
         _check_digest(laid, wish.approved)
@@ -130,7 +131,7 @@ def carry_on(
     """Carries a recorded run on until it ends, waits for longer than allowed, or is out of time.
 
     FleetError: ``lease-held`` where another run, or an apply, works on the placement; ``run-deleted``; brakes;
-    ``digest-mismatch``; and as of ``planned``.
+    ``digest-mismatch``; and as of ``run_ground``, ``planned`` and ``refuse_other_overrides``.
     """
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
@@ -149,7 +150,7 @@ def carry_on(
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
     """Records the stages of a run that has none yet, and who is in each; one that has is only rehearsed. No member is
-    asked. FleetError ``lease-held``, ``run-deleted``, ``digest-mismatch``, and as of ``run_ground`` and ``planned``."""
+    asked. FleetError ``lease-held``, ``run-deleted``, and as of ``rehearse``."""
     if find_condition(run.status.conditions, "Initialized") is not None:
         return rehearse(session, run, given, wish, changed=False)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:

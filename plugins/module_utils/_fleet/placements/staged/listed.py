@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which staged update runs the placements have that are changed by such runs alone, and how far each is."""
+"""Which staged update runs the placements have that are changed by such runs alone, how far each is, and which of them
+fail by new plans."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from ...._core.objects.placements.binding import UNSCHEDULED
 from ...._core.objects.placements.key import PlacementKey
 from ...._core.objects.staged.key import RUN_KINDS, RunKey
 from ...._core.plan.document import LOST, PlacementPlan
-from ...._core.rollout.staged.standing import FAILED, SUCCEEDED, RunStanding, standing_of
+from ...._core.rollout.staged.standing import FAILED, SUCCEEDED, RunStanding, standing_of, with_newer
 from ...._core.values.parts import mapping, text
 from ...._store.records import Record, Records
 from ..recorded import RecordedPlacement
@@ -26,9 +27,8 @@ def staged_standings(records: Records, placements: t.Iterable[Record]) -> tuple[
     with why."""
     waiting = {str(PlacementKey.of_record(each)) for each in placements if _type_of(each) == EXTERNAL}
     found = [_standing(each) for kinds in RUN_KINDS if waiting for each in records.list(kinds.run)]
-    return tuple(
-        sorted((each for each in found if each.placement in waiting), key=lambda one: (one.placement, one.name))
-    )
+    mine = (each for each in found if each.placement in waiting)
+    return with_newer(sorted(mine, key=lambda one: (one.placement, one.name)))
 
 
 def runs_upset(

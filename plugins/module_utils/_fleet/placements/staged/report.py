@@ -19,6 +19,7 @@ from ...._core.schema.codec import encode
 from ...._core.updates.approvals import Terms
 from ...._core.values.instants import write_time
 from ..look import ApplyOptions
+from ..rollout_words import missing
 from .approvals import open_requests
 
 
@@ -54,6 +55,12 @@ class StagedReport:
     def state(self) -> str:
         """Where it stands, in one word of ``state_of``."""
         return state_of(self.run)
+
+    @property
+    def lacks(self) -> dict[str, str]:
+        """What is missing on clusters of which that is known, by name."""
+        told = {name: missing(outcome) for name, outcome in self.outcomes.items()}
+        return {name: words for name, words in told.items() if words}
 
     @property
     def resumes(self) -> str:

@@ -106,7 +106,7 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
     """The run as it is to be recorded, with the ``state`` that is asked for, empty for none. Nothing is written.
 
     What a file says of the state counts unless it says Initialize, which is what it says by saying nothing. A run that
-    has ended stands as it is. FleetError ``no-such-run``, and what an update may not change.
+    has ended stands as it is. FleetError ``no-such-run``, ``record-damaged``, and what an update may not change.
     """
     key = RunKey.of(name)
     defined, stored = given.runs.get(name), records.get(key.kinds.run, name)
@@ -133,7 +133,8 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
 def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUpdateRun:
     """Writes the run as it is wanted. It takes no lease: a conductor, if there is one, meets the change and goes on.
 
-    ``who`` is recorded as its maker if it is new. FleetError ``conflict`` if others write it at every attempt.
+    ``who`` is recorded as its maker if it is new. FleetError ``conflict`` if others write it at every attempt,
+    ``already-exists`` if they made one of its name meanwhile, ``no-such-run`` if they deleted it.
     """
     run, key = wanted.run, wanted.run.key
     if not wanted.changed:

@@ -212,7 +212,8 @@ class StagedSteering:
         self.release(state)
 
     def keep(self, state: StagedState, now: datetime) -> None:
-        """Looks again at clusters that are waited for; what failed there is tried again now and then."""
+        """Has the next ``wait`` look again at clusters that are waited for, every 2 s; what failed there is tried again
+        every 10 s."""
         flying = {each.cluster: each.stage for each in machine.acts_in_flight(state)}
         waited = {name: stage for name, stage in flying.items() if name not in self._queue}
         if not waited:

@@ -68,10 +68,10 @@ class Catalogued:
 def catalogued(
     records: Records, given: UpdateManifests, asked: CatalogSources, now: datetime, write: bool
 ) -> Catalogued:
-    """Records the catalogues that are given, and the one that is made of ``asked``.
+    """Records, with ``write``, the catalogues that are given, and the one that is made of ``asked``.
 
     FleetError ``nothing-asked``, ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
-    ``duplicate-location``, and those of reading what was made.
+    ``duplicate-location``, ``record-damaged``, and those of reading what was made.
     """
     wanted, notes = dict(given.catalogues), given.findings
     if asked.any:

@@ -105,7 +105,7 @@ def record_profiles(records: Records, given: UpdateManifests, write: bool) -> bo
     """Records, with ``write``, the profiles that are given, with strategies and catalogues; whether any was new or
     another.
 
-    FleetError ``profile-fixed`` for a field that a profile keeps as long as it is there.
+    FleetError ``profile-fixed`` for a field that a profile keeps as long as it is there, ``record-damaged``.
     """
     problems = []
     for name, wanted in given.profiles.items():

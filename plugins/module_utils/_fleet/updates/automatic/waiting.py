@@ -36,7 +36,8 @@ class WaitingWork:
 
 
 def waiting(records: Records) -> WaitingWork:
-    """What is to be carried on now. One whose record cannot be read is among them: whoever takes it up is told why."""
+    """What is to be carried on now. One whose record cannot be read is among them: whoever takes it up is told why.
+    FleetErrors of the records but ``forbidden``."""
     unread: list[str] = []
     staged = [
         record_name(each)

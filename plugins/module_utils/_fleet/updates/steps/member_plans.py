@@ -26,7 +26,7 @@ from .seen_members import SeenMembers
 
 @dataclass(frozen=True, kw_only=True)
 class MemberPlans:
-    """What is to do (``works``), by name of the member; ``without_window`` are those that may begin at any time,
+    """What is to do (``works``), by name of the member; ``without_window`` are those that no maintenance window holds,
     ``unattended_stopped`` those that do not update their operating system by themselves once this driver was there."""
 
     target: UpgradeTarget

@@ -57,7 +57,8 @@ class PoolSubject:
         return self.driver.poll(work)
 
     def reached(self, _version: str, _target: str) -> bool:
-        """Whether the pool, as it was seen last, is where the step brings it; so is one that is gone."""
+        """Whether the pool, as it was seen last, is where the step brings it; so is one that is gone. ValueError if it
+        has a version that is none."""
         step, pool = self.step, self.last
         if pool is None:
             return True

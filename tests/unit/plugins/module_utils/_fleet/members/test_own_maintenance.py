@@ -25,8 +25,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.own_ma
 FREEZE = {"name": "sales", "start": "2026-11-20", "end": "2026-12-01"}
 
 
-def member(name: str, provider: str = "") -> FleetMember:
-    spec = {"connection": {"kubeconfig": "/k"}, "provider": provider, "location": "eu"}
+def member(name: str, provider: str = "", location: str = "eu") -> FleetMember:
+    spec = {"connection": {"kubeconfig": "/k"}, "provider": provider, "location": location}
     kind = {"apiVersion": "gitops.fleet/v1alpha1", "kind": "FleetMember", "metadata": {"name": name}}
     return decode(FleetMember, {**kind, "spec": spec})
 
@@ -75,6 +75,34 @@ def test_a_command_that_fails_says_so(argv: list[str], code: str, words: str):
     with pytest.raises(FleetError) as failed:
         told(argv)
     assert failed.value.code == code and words in failed.value.message
+
+
+@pytest.mark.parametrize(
+    "argv, location",
+    [
+        (["sh", "-c", "echo [] ; true {location}"], "eu; touch made"),
+        (["cat", "{location}"], "--version"),
+        (["cat", "{location}"], "eu\x1b"),
+    ],
+    ids=["script", "option", "control"],
+)
+def test_what_a_member_says_is_neither_option_nor_script(
+    argv: list[str], location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Whoever may write a FleetMember must not choose what is run."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FleetError) as refused:
+        commands_of({"aks": argv}, {"PATH": "/usr/bin:/bin"}).told(member("east", "aks", location), Clients({}))
+    assert refused.value.code == "unsafe-argument" and not list(tmp_path.iterdir())
+
+
+def test_a_script_reads_what_a_member_says_in_its_environment():
+    script = 'printf \'{"freezes": [{"name": "x", "start": "2026-11-20", "end": "2026-12-01", "reason": "%s"}]}\' '
+    argv = ["sh", "-c", script + '"$GITOPS_FLEET_LOCATION"']
+    found = commands_of({"aks": argv}, {"PATH": "/usr/bin:/bin"}).told(
+        member("east", "aks", "eu; touch made"), Clients({})
+    )
+    assert found is not None and [each.reason for each in found.freezes] == ["eu; touch made"]
 
 
 def test_a_command_that_hangs_is_ended_with_all_that_it_began(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -235,6 +235,10 @@ def test_a_staged_run_is_approved_carried_on_and_taken_up() -> None:
     assert told(after_staged("r", kind, FAILED, [], again)) == [
         ("to make a new run of it", "staged_update", again | anew)
     ]
+    assert told(after_staged("r", kind, "Running", [], again, late=True)) == [
+        ("to go on", "staged_update", {"run": "r", **again}),
+        ("to go back, by a run with an earlier resourceSnapshotIndex", "staged_update", again | anew),
+    ]
 
 
 GIVEN = {

@@ -5,12 +5,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import (
     ClusterStagedUpdateRun,
     StagedUpdateRun,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import standing_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import (
+    RunStanding,
+    standing_of,
+    with_newer,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 
 DONE = {"type": "Succeeded", "status": "True", "reason": "StageUpdatingSucceeded", "message": "it is done"}
@@ -60,3 +66,21 @@ def test_a_run_that_has_not_begun_counts_nothing_and_one_in_a_namespace_says_so(
 def test_its_state_in_one_word(condition, state):
     found = standing_of(run(conditions=[condition]))
     assert (found.state, found.message) == (state, condition["message"])
+
+
+def test_a_run_that_has_not_ended_names_a_newer_one_of_its_placement():
+    def begun(name, minute, state="Running", placement="web", message=""):
+        at = datetime(2026, 3, 1, 12, minute, tzinfo=UTC) if minute is not None else None
+        return RunStanding(name=name, placement=placement, state=state, message=message, begun_at=at)
+
+    first, ended, newest = begun("a", 1, message="stuck"), begun("b", 2, "Succeeded"), begun("c", 3)
+    other, waits = begun("d", 4, placement="till"), begun("e", None, "NotStarted")
+    found = with_newer([first, ended, newest, other, waits])
+    assert [each.message for each in found] == ["run c has begun since; stuck", "", "", "", ""]
+    assert with_newer([begun("b", 2, "Failed"), begun("a", 1)])[1].message == "run b has begun since"
+
+
+def test_when_it_began_is_when_its_stages_were_laid_out():
+    laid = {"type": "Initialized", "status": "True", "reason": "x", "lastTransitionTime": "2026-03-01T12:00:00Z"}
+    assert standing_of(run(conditions=[laid])).begun_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
+    assert standing_of(run(conditions=[{**laid, "status": "False"}])).begun_at is None
