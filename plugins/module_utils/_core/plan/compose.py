@@ -139,7 +139,7 @@ def compose(
     the facts' instant, their age at ``now``, both aware.
 
     Brakes that stop it are told in the plan and not raised. FleetError ``too-many-objects``; as of ``by_cluster`` where
-    overrides cannot be carried out; as of ``decide``, the scheduling. ValueError for ``limits``, as of ``permitted``."""
+    overrides cannot be carried out; as of ``decide``, the scheduling. ValueError as of ``brakes.permitted``."""
     placement = wanted.placement
     many = too_many(str(placement.key), [each.id for each in wanted.objects])
     if many:
