@@ -31,7 +31,7 @@ from ..._store.records import Record, Records
 from ..given import keep
 from ..recorded import recorded
 from .claims import KIND
-from .pools import refuse_type, with_chosen, with_images
+from .pools import images_of_no_pool, refuse_type, with_chosen, with_images
 from .run_record import proven, proven_run, read_run, run_document
 from .sources import UpdateManifests
 
@@ -90,6 +90,7 @@ def define_run(
         *given.findings,
         *_not_evaluated(given),
         *(Problem(each.code, each.message, f"{KIND}/{name} {each.path}") for each in resolved.warnings),
+        *images_of_no_pool(records, run),
     )
     if before is not None and _same(before, run):
         return Outcome(run=proven_run(before), changed=False, notes=notes)

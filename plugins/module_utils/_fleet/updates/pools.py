@@ -18,7 +18,7 @@ from ..._core.objects.updates.update_run import CONSISTENT, CONTROL_PLANE_ONLY, 
 from ..._core.updates.integrity import DIGEST
 from ..._core.updates.record.digest import run_digest
 from ..._core.updates.record.run_state import run_of
-from ..._core.updates.releases.node_images import Cluster, cluster_of
+from ..._core.updates.releases.node_images import Cluster, cluster_of, of_no_pool
 from ..._core.updates.releases.releases import Releases
 from ..._core.updates.releases.targets import UpgradeTarget, fixed_images, target_of, upgrade_work
 from ..._core.updates.releases.versions import skewed
@@ -107,6 +107,26 @@ def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) 
     names = {row.name for row in run_of(run).members}
     clusters = [cluster_of(each.fleet) for name, each in recorded_members(records).items() if name in names]
     return fixed_images(run, clusters, known, now)
+
+
+def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
+    """A warning ``image-of-no-pool`` for images that the run names and no pool of its members can get, as they were read
+    last: pools of other families are left alone, and nothing else would tell. FleetError ``record-damaged``."""
+    selection = run.spec.managed_cluster_update.node_image_selection
+    named = [each.version for each in selection.custom_node_image_versions] if selection else []
+    if not named:
+        return ()
+    names = {row.name for row in run_of(run).members}
+    clusters = [cluster_of(each.fleet) for name, each in recorded_members(records).items() if name in names]
+    unused, families = of_no_pool(named, clusters)
+    where = f"UpdateRun/{run.name} spec.managedClusterUpdate.nodeImageSelection"
+    hint = (
+        f"pools of its members have images of {listed(families, _NAMED)}; those without a named image stay as they are"
+    )
+    return tuple(
+        Problem("image-of-no-pool", f"no node pool of its members has images of the family of {each}", where, hint)
+        for each in unused
+    )
 
 
 def with_images(records: Records, run: UpdateRun, given: UpdateManifests, now: datetime) -> UpdateRun:

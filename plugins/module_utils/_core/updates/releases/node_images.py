@@ -110,6 +110,16 @@ def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
     return {family: max(found, key=image_order) for family, found in offered.items() if found}
 
 
+def of_no_pool(images: t.Iterable[str], clusters: t.Iterable[Cluster]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of images by their full names those of a family that no pool of the clusters has, and the families that they
+    have, in order; nothing where a pool's family is not known, or none has a pool."""
+    pools = [pool for each in clusters for pool in each.pools]
+    there = {each.family for each in pools}
+    if not pools or "" in there:
+        return (), ()
+    return tuple(each for each in images if split_image(each)[0] not in there), tuple(sorted(there))
+
+
 def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime) -> Images:
     """The newest image of each family where a pool of the clusters has it, by ``provider/location/family``, empty parts
     left out: a release for Latest anywhere changes it.

@@ -116,6 +116,22 @@ def test_a_run_that_is_given_is_forecast_by_its_files_and_recorded_nowhere(recor
     assert not records.names("UpdateRun") and not records.names("FleetMaintenance")
 
 
+@pytest.mark.parametrize(
+    "image, told", [("Linux-2", []), ("linux-2", ["no node pool of its members has images of the family of linux-2"])]
+)
+def test_a_named_image_that_no_pool_can_get_is_told(records: Records, image: str, told: list[str]) -> None:
+    """D3-34: pools of other families are left alone, so that a misspelt one would change nothing without a word."""
+    (member,) = records.list("FleetMember")
+    pools = [{"name": "blue", "count": 3, "version": "v1.35.4", "image": "Linux-1"}]
+    records.replace({**member, "status": {"lastRead": "2026-08-17T11:00:00Z", "nodePools": pools}})
+    run = control_planes("images")
+    selection = {"type": "Custom", "customNodeImageVersions": [{"version": image}]}
+    run["spec"]["managedClusterUpdate"] = {"upgrade": {"type": "NodeImageOnly"}, "nodeImageSelection": selection}
+    notes = define_run(records, "images", given(run), write=False).notes
+    assert [each.message for each in notes] == told
+    assert all(each.code == "image-of-no-pool" and "have images of Linux;" in each.hint for each in notes)
+
+
 def test_a_run_that_is_given_goes_before_the_record_of_one_that_was_not_started(records: Records) -> None:
     define_run(records, "r", given(control_planes("r")), write=True)
     other = control_planes("r")

@@ -14,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
     cluster_of,
     common_images,
     node_images,
+    of_no_pool,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.releases import Releases
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
@@ -187,6 +188,13 @@ def test_custom_leaves_other_families_alone() -> None:
     found = asked(at, ONLY, given=TWO, selection="Custom", images={"U": "2021.10.12"})
     assert steps(found) == ["p 2021.10.12"]
     assert found.left_out == ("pool other: no image of its family is named",)
+
+
+def test_an_image_is_of_no_pool_if_no_pool_has_one_of_its_family() -> None:
+    named = ["U-2", "UX-2"]
+    assert of_no_pool(named, [A, B]) == (("UX-2",), ("U",))
+    assert of_no_pool(named, [replace(A, pools=(*A.pools, Pool(name="fresh")))]) == ((), ())
+    assert of_no_pool(named, [replace(A, pools=())]) == ((), ())
 
 
 def test_pools_with_a_snapshot() -> None:
