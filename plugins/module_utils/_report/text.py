@@ -34,7 +34,7 @@ from .._core.plan.outcome import MemberOutcome
 from .._core.plan.reached import reached
 from .._core.plan.waves import reached_at_once, waves
 from .._core.schema.meta import find_condition
-from .._core.values.listed import listed
+from .._core.values.listed import listed, number_of
 from .changes import field_lines, rendered_lines, unseen
 from .widths import columns_of, padded, wrapped
 
@@ -289,7 +289,7 @@ def _headline(plan: PlacementPlan) -> str:
     if plan.deleting:
         what = "is deleted"
     elif plan.fulfilled:
-        what = f"{kind}: {plan.picked} clusters{beside}"
+        what = f"{kind}: {number_of(plan.picked, 'cluster')}{beside}"
     else:
         what = f"{kind}: {plan.picked} of {plan.wanted} clusters, not fulfilled{beside}"
     return f"{plan.name}: {what}, digest {plan.digest[:16]}"
@@ -322,7 +322,8 @@ def _rendered(plan: PlacementPlan) -> list[str]:
 
 def _object_lines(plan: PlacementPlan) -> list[str]:
     """What is placed, and every object that leaves, with the clusters; those that lose the same share a line."""
-    lines = [] if plan.deleting else [f"{len(plan.objects)} objects: {listed([str(each.id) for each in plan.objects])}"]
+    named = listed([str(each.id) for each in plan.objects])
+    lines = [] if plan.deleting else [f"{number_of(len(plan.objects), 'object')}: {named}"]
     return (
         lines
         + [

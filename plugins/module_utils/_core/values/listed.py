@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Many names in a sentence: the first of them, and how many more there are."""
+"""Many names in a sentence: the first of them, and how many more there are; a number with its noun."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def listed(names: t.Sequence[str], most: int = 6, between: str = ", ") -> str:
         return between.join(names)
     comma = between.strip() if between != ", " else ""
     return f"{between.join(names[:most])}{comma} and {len(names) - most} more"
+
+
+def number_of(count: int, noun: str) -> str:
+    """``1 object``, ``2 objects``, ``0 objects``: for nouns that take an s."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

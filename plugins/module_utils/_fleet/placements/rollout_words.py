@@ -16,7 +16,7 @@ from ..._core.resources.availability import NOT_YET
 from ..._core.rollout.rolling.decide import RolloutState
 from ..._core.rollout.rolling.new_home import LIFTED, NEW_HOME
 from ..._core.rollout.rolling.waiting import BindingWait
-from ..._core.values.listed import listed
+from ..._core.values.listed import listed, number_of
 
 NAMED = 3
 
@@ -51,7 +51,7 @@ def plan_counts(plan: PlacementPlan) -> str:
         "kept": len(plan.changed_clusters(KEPT)),
         "lost": len(plan.changed_clusters(LOST)),
     }
-    return f"{len(plan.objects)} objects; clusters " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    return f"{number_of(len(plan.objects), 'object')}; clusters " + ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
 def available_words(far: Reached | None) -> str:

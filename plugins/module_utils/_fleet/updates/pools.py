@@ -110,8 +110,8 @@ def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) 
 
 
 def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
-    """A warning ``image-of-no-pool`` for images that the run names and no pool of its members can get, as they were read
-    last: pools of other families are left alone, and nothing else would tell. FleetError ``record-damaged``."""
+    """A warning ``image-of-no-pool`` for each image that the run names and no pool of its members can get, as they were
+    read last: pools of other families are left alone, and nothing else would tell. FleetError ``record-damaged``."""
     selection = run.spec.managed_cluster_update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
     if not named:

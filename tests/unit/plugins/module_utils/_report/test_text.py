@@ -109,7 +109,7 @@ def test_a_plan_reads_like_this() -> None:
     silent = cluster("d", heard=SILENT)
     made = plan(wanted(pick_n(1), (OBJECTS[0], rendered(EXTRA))), facts("a", "b", "c", silent), known)
     assert plan_text(made) == [
-        f"web: PickN: 1 clusters, digest {made.digest[:16]}",
+        f"web: PickN: 1 cluster, digest {made.digest[:16]}",
         "     CLUSTER  SCORE  WHY",
         "  -  b        0/0    scaled-down: fewer clusters are wanted, and it ranks lowest",
         "  =  c        0/0    content-changed: is recorded with another content",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.listed import listed
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.listed import listed, number_of
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,7 @@ def test_the_first_names_and_how_many_more_there_are(names: tuple[str, ...], tex
 
 def test_what_holds_commas_is_parted_by_semicolons() -> None:
     assert listed(["a, b", "c, d", "e"], 2, "; ") == "a, b; c, d; and 1 more"
+
+
+def test_one_is_no_plural() -> None:
+    assert [number_of(count, "object") for count in (0, 1, 2)] == ["0 objects", "1 object", "2 objects"]
