@@ -38,7 +38,8 @@ _CONTROL = re.compile(
 def in_line(text: str, most: int = LINE) -> str:
     """The text as a part of one line: line ends, tabs and what else is white space become spaces, characters that are
     not seen become ``\\x1b`` or ``\\u202e``, and commands of CI runners are broken by a space. What is beyond about
-    ``most`` characters is only counted: ``... (12 more characters)``."""
+    ``most`` characters is only counted: ``... (12 more characters)``. With a ``most`` of 40 or less that is all of a
+    longer text."""
     text = _cut(text, most)
     if not text.isprintable():
         text = "".join(map(_seen, _BREAK.sub(" ", text)))
@@ -110,7 +111,7 @@ def _data(value: t.Any, hide: t.Callable[[str], str], depth: int) -> t.Any:
 def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
-    kept = most - _NOTE
+    kept = max(0, most - _NOTE)
     return f"{text[:kept]}... ({len(text) - kept} more characters)"
 
 

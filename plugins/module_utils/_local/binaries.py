@@ -171,7 +171,7 @@ def places_of(one: Recipe, root: Path) -> Places:
 
 def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path | None:
     """The folder in the cache in which nothing is wrong with ``names``, a build before a download; None without one.
-    ``say`` hears of those that are there and cannot be used."""
+    ``say`` hears of those that are there and cannot be used. FleetError as of ``build_fault``."""
     one = places.recipe
     for folder, go, verb in (
         (places.built, places.go, "built"),

@@ -15,6 +15,7 @@ import typing as t
 from pathlib import Path
 
 from .._kube.files import read_file
+from .locks import writing
 from .private import others_may_write
 from .recipes import (
     BUILD_ENVIRONMENT,
@@ -86,12 +87,13 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
     """Why a build must not be used; empty if there is no build, None if nothing is wrong with it.
 
     Of its binaries only ``names`` are looked at; ``go`` is None where there is no compiler to compare with. A file that
-    others may write to is made 0755 first.
+    others may write to is made 0755 first. FleetError ``unwritable-folder`` where no folder can be looked at, nor made.
     """
-    try:
-        why = others_may_write(folder)
-    except FileNotFoundError:
-        return ""
+    with writing(folder.parent):
+        try:
+            why = others_may_write(folder)
+        except FileNotFoundError:
+            return ""
     if why:
         return why
     try:

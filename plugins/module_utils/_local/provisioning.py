@@ -29,8 +29,9 @@ def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> 
     takes, for people. No binary is fetched.
 
     Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
-    whoever looks for binaries, for a note in the cache says so. What keeps release files away, a note that cannot be
-    written among it, is told as the reason of a build. FleetError as of ``binaries.places_of``.
+    whoever looks for binaries, for a note in the cache says so. What keeps release files away is told as the reason of
+    a build. FleetError as of ``binaries.places_of`` and ``binaries.usable``, and ``unwritable-folder`` for a cache that
+    cannot take that note.
     """
     root = cache or cache_root()
     missing = [each for each in (places_of(one, root) for one in chosen) if usable(each, each.recipe.names) is None]
@@ -48,12 +49,15 @@ def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> 
 
 
 def _offered(places: Places) -> int | str:
-    """Megabytes of its release files, or why they cannot be had; empty where there never are any."""
+    """Megabytes of its release files, or why they cannot be had; empty where there never are any. FleetError
+    ``unwritable-folder``."""
     if places.offered is None:
         return f"{SETTING} is off" if os.environ.get(SETTING, "").lower() == "off" else ""
     try:
         return resting(places.offered) or megabytes(places.offered)
     except FleetError as error:
+        if not error.code.startswith("release-"):
+            raise
         return error.message
 
 

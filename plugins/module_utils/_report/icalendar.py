@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The calendar of an update run as iCalendar (RFC 5545), which calendar programs subscribe to."""
+"""A calendar of update runs, or of when members may be worked on, as iCalendar (RFC 5545), which calendar programs
+subscribe to."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r
 
 
 def icalendar(found: t.Mapping[str, t.Sequence[Appointment]], now: datetime) -> str:
-    """The text of a calendar with the entries of each run as events. An event has the same UID as long as it is the
-    same, however its expected start moves, so that readers keep it; one that nothing ends has no end."""
+    """The text of a calendar, its lines ended by CRLF, with the entries of each run, or kind of work, as events, as of an
+    aware ``now``. An event keeps its UID however its expected start moves, so that readers keep it; those that are
+    alike are numbered in their order. One that nothing ends has no end."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gitops.fleet//update runs//EN"]
     alike = Counter[str]()
     for run, entries in found.items():

@@ -186,8 +186,8 @@ class StateNode:
 
 
 def age(node: Node, now: datetime) -> timedelta | None:
-    """How old a node is at an aware instant; one of a local cluster is as old as it pretends to be. None where nobody
-    said; ``timedelta.max`` where more cannot be told."""
+    """How old a node is at an aware instant, with the age on top that one of a local cluster pretends to have; negative
+    for one that was made later. None where nobody said when; ``timedelta.max`` where more cannot be told."""
     if node.created_at is None:
         return None
     lived, pretended = now - node.created_at, simulated_age(node.annotations)

@@ -6,7 +6,6 @@ what an update may not change."""
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -257,11 +256,15 @@ def _checked(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> t.Any:
     Status of upstream's kinds is no input: an exported object has one, of any release, and a server drops it.
     """
     clean = check_object(check, kind.cls, document)
-    beside = [each for each in check.problems if not re.match(r"status\b", each.path)]
+    beside = [each for each in check.problems if not _is_status(each.path, document)]
     if kind.group == FLEET_GROUP or len(beside) == len(check.problems):
         return clean
     check.problems[:] = beside
     return {key: value for key, value in clean.items() if key != "status"}
+
+
+def _is_status(path: str, document: Mapping[str, t.Any]) -> bool:
+    return path == "status" or (path.startswith(("status.", "status[")) and path not in document)
 
 
 def _in_our_version(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> Mapping[str, t.Any]:

@@ -99,7 +99,7 @@ def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem
     they map keys to texts, or to null."""
     for key, found in (("labels", labels_of(manifest)), ("annotations", annotations_of(manifest))):
         where = f"{each} metadata.{key}"
-        if not isinstance(metadata_of(manifest).get(key) or {}, t.Mapping):
+        if not isinstance(metadata_of(manifest).get(key), (t.Mapping, type(None))):
             message = f"{key} map keys to texts, and here they are something else"
             yield Problem("malformed-metadata", message, where)
         for name, value in found.items():

@@ -17,6 +17,7 @@ from ..disruption.lint_pool import lint_node_pool
 from ..objects.karpenter.node_pool import REASONS, Budget
 from ..objects.karpenter.reading import examine
 from ..updates.timing.maintenance import NamedFreeze
+from ..values.field_path import field
 from ..values.instants import SECONDS, write_time
 
 YEAR = timedelta(days=366)
@@ -112,8 +113,7 @@ def pool_calendar(
     cannot be read gives a calendar with ``problems`` and no ``findings``, which ends where it starts; of any other all
     that is wrong is among ``findings``."""
     examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
-    metadata = document.get("metadata") if isinstance(document, t.Mapping) else None
-    name = str((metadata or {}).get("name") or "")
+    name = str(field(document, "metadata.name") or "")
     if examined.budgets is None:
         return PoolCalendar(
             name=name, where=where, nodes=size, clusters=tuple(clusters), start=start, until=start,

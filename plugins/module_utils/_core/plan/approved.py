@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
+from ..values.canonical import is_unicode
 from .digest import document_digest, plans_digest
 from .document import (
     GAINED,
@@ -51,8 +52,7 @@ def read_approved(document: t.Any, where: str) -> Approved:
 
     FleetError ``plan-invalid`` with everything that has not its form (fields that no digest covers are not looked at),
     ``plan-too-old`` (also without ``schema``) or ``plan-too-new`` for another schema, ``plan-doctored`` when the file
-    shows something else than its digests stand for, or lists a placement or a cluster of one twice; and as of
-    ``canonical_json``.
+    shows something else than its digests stand for, or lists a placement or a cluster of one twice.
     """
     schema = document.get("schema", 1) if isinstance(document, dict) and "digest" in document else None
     if not isinstance(schema, int) or isinstance(schema, bool):
@@ -118,3 +118,5 @@ def _wrong(value: t.Any, shape: t.Any, path: str = "") -> t.Iterator[tuple[str, 
             yield path, f"one of {', '.join(shape)} is wanted"
     elif not isinstance(value, shape):
         yield path, f"{'a text' if shape is str else 'true or false'} is wanted"
+    elif shape is str and not is_unicode(value):
+        yield path, "a text without halves of surrogate pairs is wanted"

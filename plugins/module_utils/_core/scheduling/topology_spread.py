@@ -83,7 +83,8 @@ class TopologySpread:
     """The constraints over one set of holders.
 
     ``worth`` is the score that each constraint gives a domain, REFUSED where it forbids it. ``scores`` are the sums for
-    the groups of ``topology``, whose clusters share all domains; at most FORBIDDEN where any constraint forbids.
+    the groups of ``topology``, whose clusters share all domains (0 for the only one where there are no constraints); at
+    most FORBIDDEN where any constraint forbids.
     """
 
     constraints: tuple[TopologySpreadConstraint, ...]
@@ -105,7 +106,8 @@ class TopologySpread:
         )
         worth = tuple(_worth(one, census) for one, census in zip(constraints, censuses, strict=True))
         parts = [map(each.__getitem__, domains) for each, domains in zip(worth, topology.domains, strict=False)]
-        return cls(constraints, topology, censuses, worth, tuple(map(sum, zip(*parts, strict=True))))
+        scores = tuple(map(sum, zip(*parts, strict=True))) if constraints else (0,)
+        return cls(constraints, topology, censuses, worth, scores)
 
     def refusal(self, position: int) -> ClusterBlocker | None:
         """The first constraint that forbids the cluster's domain; None if none does."""

@@ -171,7 +171,8 @@ def due_at(stage: StageRow) -> list[datetime]:
 
 
 def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, ...]]]:
-    """Group (empty for the stage's own), timing and gates, in the order in which they would be reached."""
+    """Group (empty for the stage's own), timing and gates of each place of a stage, also where there are none: before
+    the stage, before and after each of its groups, after the stage."""
     yield "", BEFORE, stage.before_gates
     for group in stage.groups:
         yield group.name, BEFORE, group.before_gates

@@ -21,7 +21,7 @@ from ..objects.clusters.fleet_member import NodePoolStatus
 from ..values.instants import SECONDS, write_time
 from ..values.kube_version import KubeVersion
 from ..values.listed import listed
-from ..values.update_states import MEMBER_GONE
+from ..values.update_states import MEMBER_GONE, WINDOW_CLOSED
 from .releases.versions import is_version, skewed, step_refused, view_at_version
 from .run import MemberView
 
@@ -141,7 +141,8 @@ def _found(
     yield from look.driver
     for each in view.obstacles:
         yield each.reason, each.message, each.until is None
-    if view.windows is not None and not any(end > now for _start, end in view.windows):
+    unknown = any(each.reason == WINDOW_CLOSED and each.until is None for each in view.obstacles)
+    if view.windows is not None and not unknown and not any(end > now for _start, end in view.windows):
         yield "never-opens", "no maintenance window of it opens in the next 13 months", True
     if look.busy:
         yield "busy", f"its platform works on it: {look.busy}", False

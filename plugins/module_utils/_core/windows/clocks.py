@@ -31,7 +31,7 @@ def instant(clock: datetime, zone: tzinfo) -> datetime | None:
 def next_clock_change(zone: tzinfo, now: datetime, ahead: timedelta) -> datetime | None:
     """The first instant after an aware one at which a zone's distance from UTC is another, in UTC; None if not within
     ``ahead``. Two changes within a day may cancel each other, unseen."""
-    at, end = now.astimezone(UTC).replace(microsecond=0), shifted(now, ahead)
+    at, end = (each.replace(microsecond=0) for each in (now.astimezone(UTC), shifted(now, ahead)))
     while at < end:
         later = min(shifted(at, DAY), end)
         if offset(zone, later) != offset(zone, at):

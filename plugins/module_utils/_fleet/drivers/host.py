@@ -11,9 +11,10 @@ import os
 import platform
 import secrets
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from ..._core.errors import FleetError
+from ..._core.foreign import in_line
 from ..._local.locks import make_folder
 from ..._local.private import write_private
 
@@ -61,12 +62,13 @@ def is_intent(reference: str) -> bool:
 
 
 def place_words(reference: str) -> str:
-    """On which machine, and in which folder, that was begun, in words; empty if the reference does not say."""
+    """On which machine, and in which folder, that was begun, in words of one line; empty if the reference does not
+    say."""
     place, _colon, _process = reference.removeprefix(PREFIX).partition(":")
     if not reference.startswith(PREFIX) or not place:
         return ""
     at, _at, folder = place.partition("@")
-    return f"on {at.partition('/')[0]}" + (f", with its operations in {folder}" if folder else "")
+    return f"on {at.partition('/')[0]}" + (f", with its operations in {in_line(unquote(folder))}" if folder else "")
 
 
 def _numbered(operations: Path) -> str:

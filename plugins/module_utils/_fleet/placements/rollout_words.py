@@ -51,7 +51,8 @@ def plan_counts(plan: PlacementPlan) -> str:
         "kept": len(plan.changed_clusters(KEPT)),
         "lost": len(plan.changed_clusters(LOST)),
     }
-    return f"{number_of(len(plan.objects), 'object')}; clusters " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return f"{number_of(len(plan.objects), 'object')}; clusters {told}"
 
 
 def available_words(far: Reached | None) -> str:

@@ -18,7 +18,7 @@ from ..._core.updates.releases.releases import Releases, releases, version_obsta
 from ..._core.updates.run import ClosedOpening, MemberBlocker, MemberView
 from ..._core.updates.timing.maintenance import Calendar, MaintainedMember, MemberTimes, calendar
 from ..._core.values.update_states import WINDOW_CLOSED
-from ..._core.windows.spans import Span
+from ..._core.windows.spans import Span, Spans
 from ..._store.records import Record, Records
 from ..recorded import recorded
 from .sources import UpdateManifests
@@ -41,7 +41,8 @@ class StartConstraints:
     given: UpdateManifests = UpdateManifests()
 
     def views(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberView]:
-        """One view for each FleetMember, with its windows, and what keeps it from beginning whatever it is at."""
+        """One view for each FleetMember, with its windows, and what keeps it from beginning whatever it is at. Where it
+        is not known when it may begin, it has windows of which none opens."""
         times, known = self._read()
         labels = self._labels() if times.windows or times.freezes else {}
         return {each["metadata"]["name"]: self._view(each, _known(each, labels), times, known, now) for each in members}
@@ -118,7 +119,7 @@ class StartConstraints:
         if self.target:
             place = known.at(spec.get("provider", ""), spec.get("location", ""))
             obstacles.append(version_obstacle(place, self.target, spec.get("location", ""), now))
-        windows = None
+        windows: Spans | None = ()
         shut: tuple[str, ...] = ()
         closed: tuple[ClosedOpening, ...] = ()
         try:

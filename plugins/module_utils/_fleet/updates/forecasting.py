@@ -130,7 +130,7 @@ def outlooks(
 
 
 def refuse_days(days: int) -> None:
-    """FleetError ``bad-option`` for what is no number of days to look ahead."""
+    """FleetError ``bad-option`` unless the days to look ahead are 1 to ``MOST_DAYS``."""
     if not 1 <= days <= MOST_DAYS:
         raise FleetError("bad-option", f"{days} is not a number of days from 1 to {MOST_DAYS}", "days")
 

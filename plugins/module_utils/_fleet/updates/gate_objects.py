@@ -60,7 +60,7 @@ class PlacedGate:
 
 
 def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
-    """Every gate of the run in the order in which they would be reached."""
+    """Every gate of the run, stage by stage, in the order of ``placed_gates``."""
     for stage in run.stages:
         for group, timing, gates in placed_gates(stage):
             yield from (PlacedGate(stage.name, group, timing, each) for each in gates)

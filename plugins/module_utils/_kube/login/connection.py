@@ -146,8 +146,11 @@ class Connection:
 
 
 def is_loopback(server: str) -> bool:
-    """Whether the server is on this machine, as far as its URL says. ValueError if it is no URL."""
-    host = urlsplit(server).hostname or ""
+    """Whether the server is on this machine, as far as its URL says; what is no URL is not."""
+    try:
+        host = urlsplit(server).hostname or ""
+    except ValueError:
+        return False
     address = _address(host)
     return host == "localhost" or (address is not None and address.is_loopback)
 

@@ -106,7 +106,7 @@ def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool]
     """Completes the file ``part``, which may hold the beginning of it from an earlier attempt.
 
     ``whole`` tells whether its content is what it should be. FleetError ``release-unreachable`` (``part`` stays),
-    ``release-missing``, ``release-damaged`` (``part`` is removed, unless the file has more than 2 GB),
+    ``release-missing``, ``release-damaged`` (``part`` is removed; also for a file of more than 2 GB),
     ``unwritable-folder``.
     """
     make_folder(part.parent)
@@ -190,6 +190,7 @@ def _go_on(address: str, part: Path, progress: _Progress) -> None:
             while chunk := answer.read(_CHUNK):
                 done += len(chunk)
                 if done > _MOST:
+                    part.unlink()
                     raise FleetError("release-damaged", f"{part.name} has more than {_mb(_MOST)}")
                 write(chunk)
                 progress.at(done, whole)

@@ -149,7 +149,8 @@ def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
         local, lowest = at.astimezone(zone), _lowest(week, at, at + HALF_HOUR)
         cell = 2 * local.hour + local.minute // 30  # an hour that the clocks repeat is told as one
         known = found[cell]
-        found[cell] = lowest if known is None or lowest is None else min(known, lowest)
+        if lowest is not None:
+            found[cell] = lowest if known is None else min(known, lowest)
         at += HALF_HOUR
     return found
 

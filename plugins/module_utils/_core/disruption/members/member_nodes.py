@@ -22,13 +22,14 @@ from ...cluster.state_node import (
     read_node,
     read_node_claim,
 )
-from ...errors import Problem
+from ...errors import FleetError, Problem
 from ...objects.clusters.fleet_maintenance import ClusterMaintenance
 from ...objects.karpenter.node_claim import NodeClaim
 from ...objects.karpenter.node_class import NodeClass
 from ...objects.karpenter.node_pool import NodePool, decode_node_pool
 from ...schema.codec import encode
 from ...schema.meta import EMPTY
+from ...values.parts import mapping, rows
 
 NODE, POD, PDB, DAEMON_SET = "Node", "Pod", "PodDisruptionBudget", "DaemonSet"
 NODE_POOL, NODE_CLAIM, NODE_CLASS = "NodePool", "NodeClaim", "NodeClass"
@@ -92,17 +93,25 @@ def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any)
 
 def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
     """A copy of a manifest of one of ``KINDS`` without what no decision about nodes reads, and without what may hold
-    secrets; FleetError ``undecodable``, KeyError without metadata, AttributeError for some parts that are no
-    objects."""
+    secrets; FleetError ``undecodable``, also without metadata."""
+    try:
+        return _kept(kind, document)
+    except ValueError as error:
+        raise FleetError("undecodable", str(error), kind) from None
+
+
+def _kept(kind: str, document: Mapping[str, t.Any]) -> Document:
     if kind == POD:
         out: Document = encode(read_as(PodManifest, document, POD))
     elif kind == DAEMON_SET:
         out = {"spec": {"template": {"spec": encode(_template(document).spec)}}}
     else:
         out = {key: each for key, each in document.items() if key in ("kind", "spec", "status")}
-    metadata = document["metadata"]
+    if document.get("metadata") is None:
+        raise ValueError("metadata is missing")
+    metadata = mapping(document, "metadata")
     annotations = {
-        key: each for key, each in (metadata.get("annotations") or {}).items() if key.startswith(OUR_ANNOTATIONS)
+        key: each for key, each in mapping(metadata, "annotations").items() if key.startswith(OUR_ANNOTATIONS)
     }
     ours = ("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp", "ownerReferences")
     out["metadata"] = {key: metadata[key] for key in ours if metadata.get(key) is not None}
@@ -111,14 +120,14 @@ def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
     if isinstance(out.get("spec"), Mapping):
         out["spec"] = {key: each for key, each in out["spec"].items() if key not in UNWANTED}
     if kind == NODE:
-        out["status"] = _node_status(document.get("status") or {})
+        out["status"] = _node_status(mapping(document, "status"))
     return out
 
 
 def _node_status(status: Mapping[str, t.Any]) -> Document:
     conditions = [
         {key: each[key] for key in ("type", "status", "lastTransitionTime") if key in each}
-        for each in status.get("conditions") or ()
+        for each in rows(status, "conditions")
     ]
     kept_parts = {key: status[key] for key in ("allocatable", "capacity", "nodeInfo") if key in status}
     return {**kept_parts, "conditions": conditions}
@@ -126,8 +135,8 @@ def _node_status(status: Mapping[str, t.Any]) -> Document:
 
 def _template(document: Mapping[str, t.Any]) -> PodManifest:
     """The pod that a DaemonSet makes."""
-    spec = (document.get("spec") or {}).get("template") or {}
-    return read_as(PodManifest, {"metadata": {"name": "template"}, "spec": spec.get("spec") or {}}, DAEMON_SET)
+    template = mapping(mapping(document, "spec"), "template")
+    return read_as(PodManifest, {"metadata": {"name": "template"}, "spec": mapping(template, "spec")}, DAEMON_SET)
 
 
 def _daemon_set(document: Mapping[str, t.Any]) -> Document:

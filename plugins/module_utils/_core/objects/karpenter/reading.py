@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...errors import FleetError, Problem
-from ...schema.checking import Check, Written, as_read
+from ...schema.checking import Check, Written, as_read, check_object
 from ...schema.finding import Finding
+from ...schema.meta import ObjectMeta
 from ...schema.rules import Found
 from ...values.duration import TOO_LONG
 from ...values.field_path import field, with_field
@@ -74,9 +75,8 @@ class Examined:
 
 def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tuple[NodePool, tuple[Finding, ...]]:
     """The pool that a manifest describes, whole or as a patch, and the repairs; with ``strict`` these are problems.
-    FleetError with all problems: those of ``examine``, and ``missing-field`` for a fragment and for a pool without a
-    name; each says ``where`` the manifest is. If there are none, ``undecodable`` as of ``decode_node_pool``, without
-    ``where``, for metadata of a wrong type."""
+    FleetError with all problems: those of ``examine``, ``missing-field`` for a fragment and for a pool without a name,
+    and ``wrong-type`` and ``placeholder`` in metadata; each says ``where`` the manifest is."""
     examined = examine(document, strict)
     name = field(examined.repaired, "metadata.name")
     about = " ".join(filter(None, (where, f"{KIND}/{name if isinstance(name, str) and name else '?'}")))
@@ -85,10 +85,18 @@ def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tu
         problems.append(Found("missing-field", "apiVersion, kind, metadata.name", "this is a fragment, not an object"))
     elif not (isinstance(name, str) and name):
         problems.append(Found("missing-field", "metadata.name", "name is required"))
+    problems += _unreadable_metadata(examined.repaired)
     if problems:
         raise FleetError.of(Problem(each.code, each.message, f"{about} {each.path}", each.hint) for each in problems)
     pool = replace(decode_node_pool(examined.stored), manifest=examined.repaired)
     return pool, tuple(replace(each, where=f"{about} {each.old_path}") for each in examined.findings)
+
+
+def _unreadable_metadata(document: Document) -> list[Found]:
+    """Of metadata only what no server reads; the rest is judged with that of all kinds."""
+    check = Check()
+    check_object(check, ObjectMeta, document.get("metadata") or {}, "metadata")
+    return [each for each in check.problems if each.code in ("wrong-type", "placeholder")]
 
 
 def examine(document: t.Any, strict: bool = False, policies: Policies = None, written: Written = as_read) -> Examined:

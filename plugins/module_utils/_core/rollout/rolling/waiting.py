@@ -15,7 +15,7 @@ from ...values.instants import write_time
 from ...values.listed import listed
 from .barrier import CLEANING_UP
 from .budget import Limits
-from .candidates import BIND, RolloutCandidate, may_hold
+from .candidates import BIND, REMOVE, RolloutCandidate, may_hold
 from .new_home import HomeWait
 
 MAX_UNAVAILABLE, MAX_SURGE = "max-unavailable", "max-surge"
@@ -76,8 +76,8 @@ def waiting(
 ) -> tuple[BindingWait, ...]:
     """A reason for each binding that wants a change and was not ``chosen`` (names of bindings), and for each that wants
     none and is being removed or not ready yet, in the order of ``rows``. ``homes`` are reasons by binding,
-    ``out_of_reach`` and ``blocked`` by cluster; the first of these counts, then the budget. ``limit`` None: no budget
-    holds any."""
+    ``out_of_reach`` and ``blocked`` by cluster; the first of these counts, then the budget. No removal is ``blocked``.
+    ``limit`` None: no budget holds any."""
     held = may_hold(rows)
     unready = _Spent.by(each for each in held if not each.ready or each.leaving)
     coming = _Spent.by(each for each in held if each.can_be_ready)
@@ -91,7 +91,7 @@ def waiting(
             waits.append(_wait(each, home.reason, home.message, home.blockers))
         elif each.held.cluster in out_of_reach:
             waits.append(_wait(each, OUT_OF_REACH, out_of_reach[each.held.cluster]))
-        elif each.held.cluster in blocked:
+        elif each.wants != REMOVE and each.held.cluster in blocked:
             waits.append(_blocked(each, blocked[each.held.cluster]))
         elif limit:
             waits.append(_over_surge(each, limit, coming) if each.wants == BIND else _over_limit(each, limit, unready))

@@ -53,12 +53,12 @@ TASK_WAITING = (FALSE, "AfterStageTaskWaitTimeNotElapsed", "the wait has begun")
 
 
 def run_waiting(when: str, stage: str) -> Row:
-    """The run's condition while tasks ``when`` (``before-stage``, ``after-stage``) of a stage are not done."""
+    """The run's condition Progressing while tasks ``when`` (``before-stage``, ``after-stage``) of a stage are left."""
     return (FALSE, "UpdateRunWaiting", f"the {when} tasks of stage {stage} are not done")
 
 
 def run_stuck(stage: str, clusters: list[str]) -> Row:
-    """The run's condition when clusters of the stage are waited for too long; it names the first three of them."""
+    """The run's condition Progressing when clusters of the stage are waited for too long; it names the first three."""
     more = ", ..." if len(clusters) > SHOWN_STUCK else ""
     shown = ", ".join(clusters[:SHOWN_STUCK]) + more
     return (FALSE, "UpdateRunStuck", f"stage {stage} waits too long for {shown}")

@@ -272,7 +272,8 @@ def approval_request(run: ClusterStagedUpdateRun, action: RequestApproval) -> Cl
 
 
 def accepted(request: ClusterApprovalRequest, now: datetime) -> ClusterApprovalRequest:
-    """The approval request, with the condition that its approval was taken at ``now``."""
+    """The approval request with the condition that its approval was taken, for its present generation: at ``now``,
+    unless it was taken before."""
     row = (TRUE, "ApprovalRequestApprovalAccepted", "the run took the approval, which can no longer be withdrawn")
     conditions = set_condition(request.status.conditions, APPROVAL_ACCEPTED, row, request.metadata.generation, now)
     return replace(request, status=replace(request.status, conditions=conditions))

@@ -10,16 +10,18 @@ Known are plain lists of versions, the release schedule of Kubernetes (``schedul
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
 from ...errors import FleetError
+from ...objects.clusters.maintenance_forms import RELEASE
 from ...objects.updates.release_catalog import DEPRECATED, GA, PREVIEW, CatalogLocation, KubernetesRelease
 from ...values.instants import parse_time
 from ...values.kube_version import KubeVersion
-from .versions import as_text
+from .versions import as_text, is_minor
 
 Feed = t.Any
 """What a YAML or JSON file holds."""
@@ -31,11 +33,11 @@ _STANDARD = ("STANDARD_SUPPORT", "standard-support")
 
 
 def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesRelease, ...]:
-    """Every version of the feed, by version, without ``v``; a minor alone is its patch 0 in the release schedule and
-    for EKS, and stays a minor elsewhere. What is out of support at ``now`` is deprecated, what is no release a preview.
+    """Every version of the feed, by version, without ``v``; a minor alone is its patch 0 in plain lists, in the release
+    schedule and for EKS. What is out of support at ``now`` is deprecated, what is no release a preview.
 
-    FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version or another entry that cannot be read;
-    ``where`` names the feed.
+    FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version or another entry that cannot be read, and
+    elsewhere for a version without its patch; ``where`` names the feed.
     """
     read = next((reader for fits, reader in _READERS if fits(feed)), None)
     if read is None:
@@ -99,11 +101,11 @@ def plain(versions: t.Iterable[str]) -> tuple[KubernetesRelease, ...]:
 
 
 def _text(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
-    return plain(feed.split())
+    return plain(map(_full, feed.split()))
 
 
 def _list(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
-    return plain(feed)
+    return plain(map(_full, feed))
 
 
 def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
@@ -120,7 +122,7 @@ def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
     """https://endoflife.date/api/kubernetes.json: the newest patch of each minor."""
     for each in feed:
         yield KubernetesRelease(
-            version=as_text(each["latest"]),
+            version=_patch(each["latest"]),
             status=_status(each.get("eol"), now),
             available_from=_day(each.get("latestReleaseDate")),
         )
@@ -129,22 +131,31 @@ def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
 def _aks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
     for each in feed["values"]:
         status = PREVIEW if each.get("isPreview") else GA
-        yield from (KubernetesRelease(version=as_text(patch), status=status) for patch in each["patchVersions"])
+        yield from (KubernetesRelease(version=_patch(patch), status=status) for patch in each["patchVersions"])
 
 
 def _gke(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
-    return plain(map(as_text, feed["validMasterVersions"]))
+    return plain(map(_patch, feed["validMasterVersions"]))
 
 
 def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
     for each in feed["clusterVersions"]:
         said = each.get("versionStatus") or each.get("status")
-        patch = each.get("kubernetesPatchVersion") or f"{as_text(each['clusterVersion'])}.0"
-        yield KubernetesRelease(version=as_text(patch), status=GA if said in _STANDARD else DEPRECATED)
+        version = as_text(each.get("kubernetesPatchVersion") or each["clusterVersion"])
+        yield KubernetesRelease(version=_full(version), status=GA if said in _STANDARD else DEPRECATED)
 
 
 def _full(version: str) -> str:
-    return f"{version}.0" if version.count(".") == 1 else version
+    return f"{version}.0" if is_minor(version) else version
+
+
+def _patch(version: t.Any) -> str:
+    """A version of a list of patches. ValueError for one without its patch: a name for the newest of the minor, or a
+    platform version of EKS such as 1.34-eks-10."""
+    text = as_text(version)
+    if not re.match(RELEASE, text):
+        raise ValueError(f"{text!r:.60} is not a full version such as 1.34.2")
+    return text
 
 
 def _status(end: t.Any, now: datetime) -> str:

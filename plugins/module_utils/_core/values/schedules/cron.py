@@ -90,7 +90,7 @@ class CronSchedule:
 
     def next(self, after: datetime) -> datetime | None:
         """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the fifth year after
-        it."""
+        it, or of the calendar."""
         if self.zone is not None:
             return next_by_clock(self._matches, after, self.zone, HORIZON_YEARS)
         return (
@@ -157,6 +157,8 @@ class CronSchedule:
 
     def day_matches(self, weekday: int, month_day: int) -> bool:
         """Whether the schedule fires on a day of this weekday (0 is Sunday) and this day of the month, in any month."""
+        if not (self.minutes and self.hours):
+            return False
         by_month_day, by_weekday = self.month_days >> month_day & 1, self.weekdays >> weekday & 1
         return bool(by_month_day | by_weekday if self.either_day else by_month_day & by_weekday)
 

@@ -26,11 +26,20 @@ def next_by_clock(
     matches: t.Callable[[int, datetime], bool], after: datetime, zone: ZoneInfo, horizon_years: int
 ) -> datetime | None:
     """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the year that is
-    ``horizon_years`` later.
+    ``horizon_years`` later, and where the clocks of the zone leave the calendar, which has the years 1 to 9999.
 
     ``matches`` tells of a unit, MONTH to SECOND, whether a clock time of the zone fits in it. A unit is left upwards
     only when the step that it takes begins a new one of the unit above.
     """
+    try:
+        return _found(matches, after, zone, horizon_years)
+    except OverflowError:
+        return None
+
+
+def _found(
+    matches: t.Callable[[int, datetime], bool], after: datetime, zone: ZoneInfo, horizon_years: int
+) -> datetime | None:
     now = _later(after.replace(microsecond=0), timedelta(seconds=1), zone)
     last_year, unit, floored = now.year + horizon_years, MONTH, False
     while unit <= SECOND:
@@ -59,8 +68,8 @@ def _floor(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
 def _advance(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
     clock = now.replace(tzinfo=None, fold=0)
     if unit == MONTH:
-        year, month = (now.year, now.month + 1) if now.month < 12 else (now.year + 1, 1)
-        return _at(clock.replace(year=year, month=month, day=1) + timedelta(days=now.day - 1), zone)
+        first = (clock.replace(day=1) + timedelta(days=31)).replace(day=1)
+        return _at(first + timedelta(days=now.day - 1), zone)
     if unit == DAY:
         later = _at(clock + timedelta(days=1), zone)
         # Where a clock change leaves no midnight, the day begins at the nearest full hour.

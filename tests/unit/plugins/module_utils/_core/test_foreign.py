@@ -69,6 +69,13 @@ def test_long_texts_are_cut():
     assert in_lines("\n" * 100).count("\n") == 60
 
 
+@pytest.mark.parametrize("most", [24, 30, 40, 41, 60])
+def test_of_long_texts_all_characters_are_shown_or_counted(most):
+    shown, _dots, rest = in_line("a" * 61, most).partition("... (")
+    assert len(shown) + int(rest.removesuffix(" more characters)")) == 61
+    assert len(shown) == max(0, most - 40)
+
+
 def test_data_keep_lines_tabs_and_length():
     script = "#!/bin/sh\r\n\techo 'a'\n" + "x" * 10**5
     assert in_data({"run.sh": [script, 1, None, True, 0.5]}) == {"run.sh": [script, 1, None, True, 0.5]}

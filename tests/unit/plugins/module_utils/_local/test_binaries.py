@@ -269,6 +269,14 @@ def test_check_mode_builds_nothing(go, tmp_path):
     assert found["kube-apiserver"].version == "1.36.3" and not (tmp_path / "cache").exists()
 
 
+@pytest.mark.parametrize("build", [True, False])
+def test_a_cache_that_cannot_be_made_is_told(go, tmp_path, build):
+    (tmp_path / "file").touch()
+    with pytest.raises(FleetError) as refused:
+        binaries.find(["etcd"], "1.36", cache=tmp_path / "file" / "x", build=build)
+    assert refused.value.code == "unwritable-folder" and f"{tmp_path}/file/x cannot be" in refused.value.message
+
+
 def test_ready_binaries_tell_their_own_versions(tmp_path):
     for minor in ("1.35.9", "1.36.2", "1.36.4"):
         program(tmp_path / minor / "kube-apiserver", f"#!/bin/sh\necho Kubernetes v{minor}\n")

@@ -156,6 +156,11 @@ def test_the_status_of_an_exported_object_is_no_input():
     assert read({**cluster, "status": good}).object.status.properties["a"].value == "1"
 
 
+@pytest.mark.parametrize("key", ["statusx", "status-x", "status.x", "status[0]"])
+def test_a_field_that_only_begins_like_the_status_is_unknown(key):
+    assert told(refusal({**crp(), key: 1, "status": {"newer": 1}})) == (f"unknown-field {key}",)
+
+
 @pytest.mark.parametrize(
     ("kind", "version", "codes", "read_as"),
     [

@@ -176,6 +176,15 @@ def test_metadata_that_maps_to_no_texts_is_told_and_ends_nothing(key: str, value
     assert len(found) == 2
 
 
+@pytest.mark.parametrize("value", [[], "", 0, False])
+@pytest.mark.parametrize("key", ["labels", "annotations"])
+def test_something_empty_in_place_of_a_map_is_malformed_and_null_is_absent(key: str, value: t.Any) -> None:
+    odd = scopeless(RBAC, "ClusterRole", "odd", **{key: value})
+    assert [each.where for each in malformed_metadata(identify(odd), odd)] == [f"ClusterRole odd metadata.{key}"]
+    absent = scopeless(RBAC, "ClusterRole", "absent", **{key: None})
+    assert list(malformed_metadata(identify(absent), absent)) == []
+
+
 def test_a_value_in_malformed_metadata_is_not_shown() -> None:
     """Tools keep copies of Secrets in annotations."""
     odd = manifest("v1", "Secret", metadata={"annotations": {"password": 73519046}})

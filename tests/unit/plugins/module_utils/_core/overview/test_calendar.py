@@ -74,6 +74,14 @@ def test_what_cannot_be_read_says_why():
         assert found.problems and found.reasons == () and found.as_dict()["reasons"] == []
 
 
+def test_whatever_stands_in_place_of_metadata_there_is_a_calendar():
+    for odd in ([1], "x", 5, None):
+        found = pool_calendar({**pool({"nodes": "1"}), "metadata": odd}, "p.yml:1", START, 20)
+        assert found.name == "" and found.reasons
+        broken = pool_calendar({**pool(), "metadata": odd, "spec": []}, "p.yml:1", START, 20)
+        assert broken.name == "" and broken.problems
+
+
 def test_budgets_in_words():
     assert sentence(Budget(nodes="10%")) == "at most 10% of its nodes"
     told = sentence(Budget(nodes="0", schedule="0 9 * * 1-5", duration="8h", reasons=("Drifted",)))

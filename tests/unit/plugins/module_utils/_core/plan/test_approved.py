@@ -72,6 +72,17 @@ def test_every_value_of_a_wrong_type_is_named_at_once() -> None:
     ]
 
 
+@pytest.mark.parametrize("key", ["spec", "placement"])
+def test_a_text_that_no_digest_can_cover_is_named(key: str) -> None:
+    broken = document()
+    broken["placements"][0][key] = "\ud800"
+    with pytest.raises(FleetError) as refused:
+        read_approved(broken, "plan.json")
+    (problem,) = refused.value.problems
+    assert (problem.code, problem.where) == ("plan-invalid", "plan.json")
+    assert problem.message.startswith(f"placements[0].{key}: ")
+
+
 @given(value=gone_wrong(document()))
 def test_no_document_gives_anything_but_an_answer_or_a_refusal(value: t.Any) -> None:
     try:

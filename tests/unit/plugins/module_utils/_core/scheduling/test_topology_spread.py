@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.topology_spread import DomainCensus
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.topology_spread import (
+    DomainCensus,
+    TopologySpread,
+)
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.scheduling.made import (
     binding,
     cluster,
@@ -85,6 +88,12 @@ def test_regions_hard_and_update_days_soft_D4_30(wanted, fulfilled):
     constraints = [spread(max_skew=2), spread("updateDay", 2, "ScheduleAnyway")]
     outcome = decide(pick_n(wanted, topologySpreadConstraints=constraints), index)
     assert (picked(outcome), outcome.fulfilled) == (["a", "b", "d", "e"], fulfilled)
+
+
+def test_without_constraints_nothing_is_refused():
+    spread_over = TopologySpread.of(fleet("a", "b"), (), 0)
+    assert [spread_over.refusal(position) for position in (0, 1)] == [None, None]
+    assert spread_over.scores == (0,)
 
 
 def test_a_skew_that_no_pick_can_mend_is_told():

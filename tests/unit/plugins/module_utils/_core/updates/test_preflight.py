@@ -79,6 +79,12 @@ def test_nothing_speaks_against_it() -> None:
     assert codes(fine, windows=((T0 - timedelta(days=2), T0 - timedelta(days=1)),)) == [("never-opens", True)]
 
 
+def test_windows_that_are_not_known_are_told_once() -> None:
+    unknown = MemberBlocker(reason="WindowClosed", message="there is no FleetMaintenance nights")
+    look = MemberLook(name="m", version="v1.35.4")
+    assert codes(look, windows=(), obstacles=(unknown,)) == [("WindowClosed", True)]
+
+
 def test_who_is_there_already_or_does_not_answer() -> None:
     assert codes(MemberLook(name="m", version="v1.36.3", not_ready=("n",))) == []
     assert codes(MemberLook(name="m", unreachable="connection refused")) == [("unreachable", True)]

@@ -54,6 +54,12 @@ def test_the_next_clock_change() -> None:
     assert next_clock_change(ZoneInfo("Asia/Kathmandu"), change, year) is None
 
 
+def test_a_clock_change_in_the_second_in_which_the_look_ahead_ends() -> None:
+    now = datetime(2026, 10, 24, 20, 0, 0, 500_000, tzinfo=UTC)
+    found = next_clock_change(ZoneInfo("Europe/Vienna"), now, timedelta(hours=5))
+    assert found == datetime(2026, 10, 25, 1, tzinfo=UTC)
+
+
 def test_a_clock_change_further_ahead_is_not_told() -> None:
     berlin, before = ZoneInfo("Europe/Berlin"), datetime(2026, 3, 28, 12, tzinfo=UTC)
     assert next_clock_change(berlin, before, timedelta(hours=12)) is None

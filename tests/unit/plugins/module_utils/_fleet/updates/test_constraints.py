@@ -101,6 +101,7 @@ def test_a_member_that_names_no_maintenance_that_there_is_never_counts_as_free(r
     member(records, "a", maintenance="nihgts")
     view = views(records)["a"]
     assert [each.reason for each in view.obstacles] == ["WindowClosed"]
+    assert view.windows == (), "it is held, and not without windows"
     (problem,) = StartConstraints(records, "ControlPlaneOnly", "1.36.3").problems(records.list("FleetMember"), NOW)
     assert (problem.code, problem.where) == ("no-such-maintenance", "FleetMember/a spec.maintenance")
 
@@ -162,6 +163,7 @@ def test_what_a_cluster_says_of_its_windows_holds_no_other_member(records, wrong
     assert found["b"].obstacles == ()
     (obstacle,) = found["a"].obstacles
     assert obstacle.reason == "WindowClosed" and "status.maintenance" in obstacle.message
+    assert found["a"].windows == ()
     permits = StartConstraints(records, "ControlPlaneOnly", "1.36.3")
     freezes = permits.freezes(records.list("FleetMember"))
     assert len(freezes["a"]) == len(freezes["b"]) == 1, "those of the fleet hold"

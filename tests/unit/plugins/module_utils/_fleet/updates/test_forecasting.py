@@ -1,21 +1,27 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a forecast learns from: other runs, and members of the run itself that are done."""
+"""What a forecast learns from: other runs, and members of the run itself that are done; who is in its calendar."""
 
 from __future__ import annotations
 
 import typing as t
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durations import UPGRADE, Duration
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import FleetSight, outlooks
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 MINUTE = timedelta(minutes=1)
+NOW = datetime(2026, 8, 17, 12, tzinfo=UTC)
 
 
 def run(name: str, minutes: int | None) -> UpdateRun:
@@ -50,5 +56,20 @@ def test_a_run_teaches_its_own_forecast(mine: int | None, other: int | None, usu
 @pytest.mark.parametrize("days", [-5, 0, 367, 4_000_000])
 def test_nobody_looks_further_ahead_than_a_year(days: int) -> None:
     with pytest.raises(FleetError) as refused:
-        outlooks(t.cast(t.Any, None), [], datetime(2026, 8, 17, tzinfo=UTC), days)
+        outlooks(t.cast(t.Any, None), [], NOW, days)
     assert (refused.value.code, refused.value.where) == ("bad-option", "days")
+
+
+def test_a_member_that_is_held_is_not_open_in_the_calendar(tmp_path: Path) -> None:
+    """It names a FleetMaintenance that is not there."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    for name, spec in {"free": {}, "held": {"maintenance": "nihgts"}}.items():
+        records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": name}, "spec": {}})
+        records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": name}, "spec": spec})
+    update = {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": "1.36.3"}}
+    wanted = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "r"},
+              "spec": {"managedClusterUpdate": update}}  # fmt: skip
+    made = define_run(records, "r", update_manifests([], [wanted], strict=False), write=True).run
+    found = outlooks(records, [made], NOW, 14)["r"].appointments
+    assert [(each.what, each.members) for each in found if each.kind == "open"] == [("any time", ("free",))]
+    records.close()

@@ -279,6 +279,8 @@ def test_a_document_may_not_reach_into_this_machine():
         ({"server": "https://a b"}, "holds characters that no URL has"),
         ({"server": "https://a/\r\nX: y"}, "holds characters that no URL has"),
         ({"server": "https://["}, "is not a URL"),
+        ({"server": "http://[::1"}, "is not a URL"),
+        ({"server": "http://a\u2100b"}, "is not a URL"),
         ({"proxy-url": "http://["}, "is not a URL"),
         ({"proxy-url": "http://a:x"}, "is not a URL"),
         ({"proxy-url": "http://a\n"}, "is not the URL of a proxy"),
@@ -295,6 +297,12 @@ def test_what_a_document_says_of_its_connection_is_told():
     found = connection_from_document(document(cluster=cluster)).notes
     assert [note.rpartition("(")[2] for note in found] == ["insecure-skip-tls-verify)", "tls-server-name)"]
     assert connection_from_document(document(cluster={"server": "https://[::1]:6443"})).notes == ()
+
+
+@pytest.mark.parametrize("server", ["http://[::1", "https://[::1", "http://a\u2100b", "http://[1.2.3.4]", "http://a:x"])
+def test_a_server_that_is_no_url_is_told(tmp_path, server):
+    error = refused(connection_from_kubeconfig, written(tmp_path, document(cluster={"server": server})))
+    assert error.code == "kubeconfig-invalid" and "is not a URL" in error.message
 
 
 @pytest.mark.parametrize(

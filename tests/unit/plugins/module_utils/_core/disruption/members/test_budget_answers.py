@@ -12,6 +12,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.maintenance import cluster_maintenance
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import age, read_node
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.timeline import (
+    LimitChange,
+    Timeline,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.budget_answers import (
     PoolAnswer,
     budget_answers,
@@ -120,6 +124,13 @@ def test_an_hour_that_clocks_skip_has_no_limit_and_one_that_they_repeat_is_told_
     assert half_hours(autumn.week, zone, datetime(2026, 10, 25))[3:7] == [5, 0, 5, 5]
 
 
+def test_an_hour_that_clocks_repeat_has_the_limit_of_its_part_within_the_week() -> None:
+    start = datetime(2026, 10, 18, 0, 30, tzinfo=UTC)
+    week = Timeline(start, datetime(2026, 10, 25, 0, 45, tzinfo=UTC), (LimitChange(start, 3),))
+    cells = half_hours(week, load_zone("Europe/Berlin"), datetime(2026, 10, 25))
+    assert cells == [3] * 6 + [None] * 42
+
+
 def test_reasons_that_change_at_other_times_stand_in_rows_of_their_own() -> None:
     later = {"nodes": "0", "reasons": ["Drifted"], "schedule": "0 0 20 12 *", "duration": "400h"}
     found = answers([member("m1", node("a"))], rotation({"nodes": "1"}, later))
@@ -225,6 +236,30 @@ def test_a_file_holds_what_is_needed_and_no_word_that_others_wrote_elsewhere() -
     assert "secret" not in str(found) and found["metadata"]["annotations"] == {"karpenter.sh/do-not-disrupt": "true"}
     assert made_of("Pod", found) == made_of("Pod", {**pod, "metadata": found["metadata"]})
     assert "secret" not in str(kept("NodeClass", {"metadata": {"name": "c"}, "spec": {"userData": "secret"}}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("DaemonSet", {"spec": [1]}),
+        ("DaemonSet", {"spec": {"template": [1]}}),
+        ("DaemonSet", {"spec": {"template": {"spec": ""}}}),
+        ("DaemonSet", {"metadata": []}),
+        ("DaemonSet", {"metadata": None}),
+        ("Node", {"metadata": {"annotations": ["a"]}}),
+        ("Node", {"status": [1]}),
+        ("Node", {"status": {"conditions": 5}}),
+        ("Node", {"status": {"conditions": [5]}}),
+        ("NodePool", {"metadata": []}),
+        ("Pod", {"metadata": []}),
+    ],
+)
+def test_a_part_of_a_manifest_that_is_something_else_is_told(kind: str, part: Document) -> None:
+    odd = {"metadata": {"name": "a"}, "spec": {}, **part}
+    for read_part in (kept, made_of) if kind == "DaemonSet" else (kept,):
+        with pytest.raises(FleetError) as refused:
+            read_part(kind, odd)
+        assert (refused.value.code, refused.value.where) == ("undecodable", kind)
 
 
 def test_what_is_written_is_read_again() -> None:

@@ -206,6 +206,24 @@ def test_all_problems_come_at_once() -> None:
     assert all(each.where.startswith("pool.yaml:1 NodePool/p spec.") for each in refused.value.problems)
 
 
+@pytest.mark.parametrize(
+    ("metadata", "told"),
+    [
+        ({"labels": 5}, ["wrong-type metadata.labels"]),
+        ({"annotations": {"a": []}, "finalizers": "x"}, ["wrong-type metadata.annotations[a]",
+                                                         "wrong-type metadata.finalizers"]),
+        ({"labels": "..."}, ["placeholder metadata.labels"]),
+    ],
+)  # fmt: skip
+def test_metadata_of_a_wrong_type_are_problems_with_their_places(metadata: dict[str, object], told: list[str]) -> None:
+    with pytest.raises(FleetError) as refused:
+        read_node_pool({**pool(), "metadata": {"name": "a", **metadata}}, "pool.yaml:1")
+    assert [each.where for each in refused.value.problems] == [
+        f"pool.yaml:1 NodePool/a {each.split()[1]}" for each in told
+    ]
+    assert [each.code for each in refused.value.problems] == [each.split()[0] for each in told]
+
+
 def test_printing_keeps_what_was_read() -> None:
     document = pool({"consolidateAfter": "30s", "budgets": [{"nodes": "5", "reasons": []}]}, expireAfter="Never")
     got, _findings = read_node_pool(document)

@@ -231,6 +231,13 @@ def test_two_live_bindings_on_one_cluster_are_a_finding_and_stop_nobody_else():
     assert decide(None, *pair, upstream=True).state.report.error.code == "two-bindings"
 
 
+def test_a_removal_beside_another_binding_waits_for_the_budget_alone():
+    pair = [held("b", READY, name="web-b-0", state="Unscheduled"), held("b", name="web-b-1", state="Scheduled")]
+    out = decide(pick_n(2), *ready("c", content=NEW), *pair, rolling={"maxUnavailable": 0, "maxSurge": 0})
+    waits = {each.binding: (each.wants, each.reason) for each in out.state.report.waits}
+    assert waits == {"web-b-0": ("remove", "max-unavailable"), "web-b-1": ("bind", "two-bindings")}
+
+
 def test_a_changed_apply_strategy_goes_first_and_everywhere():
     rolling = {"strategy": {"type": "RollingUpdate", "applyStrategy": {"type": "ServerSideApply"}}}
     bindings = [*ready("a"), *scheduled("b"), *leaving("c"), held("d", deleting=True)]

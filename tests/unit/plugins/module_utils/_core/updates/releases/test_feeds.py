@@ -65,10 +65,13 @@ def told(feed: t.Any) -> list[tuple[str, str]]:
     [
         ("v1.36.3\nv1.35.4", [("1.35.4", "ga"), ("1.36.3", "ga")]),
         (["1.36.0-rc.1", "1.35.4"], [("1.35.4", "ga"), ("1.36.0-rc.1", "preview")]),
+        ("1.30 v1.31", [("1.30.0", "ga"), ("1.31.0", "ga")]),
+        (["v1.30", "1.30.1"], [("1.30.0", "ga"), ("1.30.1", "ga")]),
         (SCHEDULE, [("1.31.9", "deprecated"), ("1.35.0", "ga"), ("1.35.2", "ga")]),
         (END_OF_LIFE, [("1.29.14", "deprecated"), ("1.30.14", "deprecated"), ("1.35.2", "ga")]),
         (AKS, [("1.34.1", "ga"), ("1.34.2", "ga"), ("1.35.0", "preview")]),
         (GKE, [("1.33.5-gke.100", "ga"), ("1.34.1-gke.200", "ga")]),
+        ({"clusterVersions": [{"kubernetesPatchVersion": "1.34"}]}, [("1.34.0", "deprecated")]),
         (EKS, [("1.30.0", "deprecated"), ("1.34.1", "ga")]),
     ],
 )
@@ -112,6 +115,22 @@ def test_what_cannot_be_read_in_it_is_refused(feed: t.Any) -> None:
         versions_in(feed, "versions.json", NOW)
     assert error.value.code == "bad-feed" and "versions.json" in str(error.value)
     assert "object has no attribute" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        [{"latest": "1.30"}],
+        [{"latest": "1.34-eks-10"}],
+        {"values": [{"patchVersions": {"1.30": {}}}]},
+        {"validMasterVersions": ["1.30"]},
+    ],
+)
+def test_where_patches_are_listed_a_version_without_its_patch_is_refused(feed: t.Any) -> None:
+    """A minor alone is the newest patch there, or what a platform makes of it, and not patch 0."""
+    with pytest.raises(FleetError, match="not a full version") as error:
+        versions_in(feed, "versions.json", NOW)
+    assert (error.value.code, error.value.where) == ("bad-feed", "versions.json")
 
 
 def test_a_number_is_no_version() -> None:

@@ -83,6 +83,13 @@ def test_a_day_that_no_month_has_never_comes() -> None:
     assert hits("0 0 , * *") == ["none"]
 
 
+@pytest.mark.parametrize("text", [", * * * *", "* , * * *", "* * , * *", "* * * , *", "* * * * ,"])
+def test_a_schedule_with_a_field_without_items_has_no_days(text: str) -> None:
+    schedule = parse_cron(text)
+    assert isinstance(schedule, CronSchedule)
+    assert schedule.days(2026, 1) == 0 and hits(text) == ["none"]
+
+
 def test_a_leap_day_is_found_four_years_ahead_and_not_eight() -> None:
     assert hits("0 0 29 2 *", count=1) == ["Tue 2028-02-29T00:00:00Z"]
     assert hits("0 0 29 2 *", datetime(2096, 3, 1, tzinfo=UTC)) == ["none"]
@@ -92,6 +99,12 @@ def test_the_search_ends_with_the_calendar() -> None:
     last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
     assert parse_cron("* * * * *").next(last) is None
     assert parse_cron("@every 1h").next(last) is None
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
+def test_the_search_by_the_clocks_of_a_zone_ends_with_the_calendar(zone: str) -> None:
+    assert parse_cron(f"CRON_TZ={zone} 0 0 1 1 *").next(datetime(9999, 12, 31, 23, 59, tzinfo=UTC)) is None
+    assert parse_cron(f"CRON_TZ={zone} 0 0 31 2 *").next(datetime(9996, 1, 2, tzinfo=UTC)) is None
 
 
 def test_a_zone_of_the_text_skips_the_missing_hour_and_repeats_the_double_one() -> None:

@@ -204,6 +204,14 @@ def test_a_run_beside_another_one_is_told(month: Month) -> None:
     assert [[each.code for each in one.found.reasons if not each.member] for one in again] == [["RunExists"]] * 2
 
 
+def test_a_member_that_is_held_is_not_told_as_one_without_a_window(month: Month) -> None:
+    stored = month.records.get("FleetMember", "m2")
+    assert stored
+    month.records.replace({**stored, "spec": {**stored["spec"], "maintenance": "nihgts"}})
+    (fast, _slow) = month.tick(catalogue("1.34.8", "1.35.4"), *profiles()).profiles
+    assert fast.found.behind == ("m2", "m3") and [each.message.rpartition(": ")[2] for each in fast.notes] == ["m3"]
+
+
 def test_generate_makes_the_run_and_starts_nothing(month: Month) -> None:
     given = month.given(catalogue("1.34.8", "1.35.4"), *profiles(slow={"disabled": True}))
     for made in (True, False):

@@ -1,0 +1,40 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A file that is larger than any that is published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._local.released import downloads
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._local.released.release_server import serving
+
+
+def test_what_is_too_large_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each later call would end in the same way, also once the right file is there."""
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(downloads, "_MOST", 1000)
+    part = tmp_path / "a.part"
+    part.write_bytes(b"x" * 500)
+    with serving() as server:
+
+        def download() -> None:
+            downloads.download(
+                "a",
+                part,
+                downloads.Server(server.base),
+                lambda path: path.read_bytes() == b"y" * 900,
+                lambda _line: None,
+            )
+
+        server.files["a"] = b"y" * 3000
+        with pytest.raises(FleetError) as refused:
+            download()
+        assert refused.value.code == "release-damaged" and not part.exists()
+        server.files["a"] = b"y" * 900
+        download()
+    assert part.stat().st_size == 900
