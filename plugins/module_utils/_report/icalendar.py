@@ -21,8 +21,8 @@ _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r
 
 
 def icalendar(found: t.Mapping[str, t.Sequence[Appointment]], now: datetime) -> str:
-    """The text of a calendar, its lines ended by CRLF, with the entries of each run, or kind of work, as events, as of an
-    aware ``now``. An event keeps its UID however its expected start moves, so that readers keep it; those that are
+    """The text of a calendar, its lines ended by CRLF, as of an aware ``now``, with the entries of each run, or kind of
+    work, as events. An event keeps its UID however its expected start moves, so that readers keep it; those that are
     alike are numbered in their order. One that nothing ends has no end."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gitops.fleet//update runs//EN"]
     alike = Counter[str]()
