@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
     StageRow,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.kube_version import KubeVersion
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import NEW, RUNNING
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import MEMBER_GONE, NEW, RUNNING
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.operation import Operation, OperationMaker
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contract import Work
@@ -265,19 +265,27 @@ class World:
         return judge
 
     def _check(self, work: Work) -> None:
-        """No upgrade begins that the records do not know as one in flight, nor beyond a limit."""
+        """No upgrade begins that the records do not know as one in flight, nor beyond a limit. A member that has left
+        the fleet counts no more (D3-22)."""
         state = self.state(work.run)
         row = next(row for row in rows(state) if row.name == work.member)
         known = work.operation.startswith(f"{row.operation}.") if work.pool_step else work.operation == row.operation
-        if row.state != RUNNING or not known:
+        if (row.state != RUNNING or not known) and not self._ends_what_was_begun(row, work):
             self.broken.append(f"{work.operation} began while the records say {row.state} {row.operation}")
         self.broken.extend(self._needless(work))
         limits: list[StageRow | GroupRow] = list(state.stages)
         for limited in (*limits, *(group for stage in state.stages for group in stage.groups)):
             members = rows_of(limited)
-            busy = [each.name for each in members if self.members[each.name].under_way(self.time.now)]
+            here = [each for each in members if self.records.get("FleetMember", each.name)]
+            busy = [each.name for each in here if self.members[each.name].under_way(self.time.now)]
             if row in members and len(busy) >= limited.max_concurrency:
                 self.broken.append(f"{work.operation} began beside {busy} in {limited.name}")
+
+    def _ends_what_was_begun(self, row: MemberRow, work: Work) -> bool:
+        """A pool that was being replaced when its member left the fleet, with the next node of which it goes on."""
+        begun = [each.begun for each in self.members[work.member].pool_changes if each.operation == work.operation]
+        left = row.completed if row.reason == MEMBER_GONE else None
+        return left is not None and any(each <= left for each in begun)
 
     def _needless(self, work: Work) -> t.Iterator[str]:
         """What is at its target is not upgraded, nor what the type leaves alone, nor kubelets past their API server."""

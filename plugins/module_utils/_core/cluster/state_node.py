@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Nodes as decisions about disruption see them: Node, NodeClaim and pods together, read from manifests, with their age
-and what is free (Karpenter, ``state.StateNode``).
+(real and pretended) and what is free (Karpenter, ``state.StateNode``).
 """
 
 from __future__ import annotations

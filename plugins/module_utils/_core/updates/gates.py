@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gates and waits of an update run (Azure Fleet Manager's): where they stand, opened, completed by people or by the
-clock, closed with what is skipped."""
+"""Gates and waits of an update run (Azure Fleet Manager's): where they stand (before and after stages and groups),
+opened, completed by people or by the clock, closed with what is skipped."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fields for texts in update strategies, runs and gates with their forms (Azure Fleet's published types), and rules of
-these kinds in CEL.
+"""Fields for texts and limits (maxConcurrency, maxAllowedFailures) in update strategies, runs and gates with their
+forms (Azure Fleet's published types), and rules of these kinds in CEL.
 
 ``strategy_rules`` and ``run_rules`` say the same with field paths. The API server estimates what a rule costs
 from the limits of lists and texts, so each of those that a rule looks at has a limit.

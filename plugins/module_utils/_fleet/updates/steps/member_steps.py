@@ -27,7 +27,7 @@ from ..constraints import StartConstraints
 from ..leases import LeasedDriver
 from ..pools import cluster_as
 from .pool_command import PoolSubject, commanded
-from .pool_rotation import PoolEnd, PoolRotations, PoolTask
+from .pool_rotation import NOT_A_MEMBER, PoolEnd, PoolRotations, PoolTask
 from .whole_upgrade import WholeParts
 
 Pooling = t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]
@@ -74,8 +74,8 @@ class MemberSteps:
 
     def _cluster(self, member: str, seen: Observation) -> Cluster:
         found = self.clients.members.get(member)
-        if found is None:
-            raise FleetError("not-a-member", "the cluster is not a member of the fleet", member, "join it first")
+        if found is None or self.session.records.get("FleetMember", member) is None:
+            raise FleetError(NOT_A_MEMBER, "the cluster is not a member of the fleet", member, "join it first")
         return cluster_as(found, seen.version, self.pools(member, seen))
 
     def _pool(self, task: PoolTask) -> PoolEnd:

@@ -48,6 +48,7 @@ from ...session import Session
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _NAMED = 5
 UNREAD = "members-unread"
+NOT_A_MEMBER = "not-a-member"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +154,7 @@ class PoolRotations:
         mine = next((each for each in there if each.name == work.member), None)
         if mine is None:
             hint = "it joined while the run was conducted; conduct it again"
-            raise FleetError("not-a-member", "the cluster was no member when the run was taken up", work.member, hint)
+            raise FleetError(NOT_A_MEMBER, "the cluster was no member when the run was taken up", work.member, hint)
         due = behind(mine, step)
         if not due:
             return ground.rotation

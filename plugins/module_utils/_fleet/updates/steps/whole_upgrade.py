@@ -31,7 +31,7 @@ from ...conductor.operation import (
     Teller,
 )
 from ...drivers.contract import Observation, Work
-from .pool_rotation import UNREAD, PoolEnd, PoolTask
+from .pool_rotation import NOT_A_MEMBER, UNREAD, PoolEnd, PoolTask
 
 # To its end, or until it has to wait. FleetError if it cannot.
 PoolUpgrader = t.Callable[[PoolTask], PoolEnd]
@@ -196,14 +196,15 @@ class WholeUpgrade:
         return self._clock() >= self._unread_since + self._pace.lost_after
 
     def _look(self) -> tuple[Observation, Cluster] | FleetError:
-        """What is there; an attempt that has begun is not given up for a member that does not answer at once."""
+        """What is there; an attempt that has begun is not given up for a member that does not answer at once, but for
+        one that has left the fleet."""
         end = self._clock() + (self._pace.lost_after if self.begun else 0)
         while True:
             try:
                 seen = self._driver.observe(self._work.member)
                 return seen, self._parts.cluster(self._work.member, seen)
             except FleetError as error:
-                if self._clock() >= end:
+                if error.code == NOT_A_MEMBER or self._clock() >= end:
                     return error
                 self._teller.say(f"it is looked at again: {error}")
             self._pause(self._pace.interval)

@@ -46,11 +46,16 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
     OperationProgress,
     Work,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import PoolEnd, PoolTask
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import (
+    NOT_A_MEMBER,
+    PoolEnd,
+    PoolTask,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.whole_upgrade import WholeParts
 
 NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)
 OLD, NEW = "v1.35.4", "v1.36.3"
+LOST_AFTER = 30
 BLUE = Pool(name="blue", version=OLD, family="Linux", image="1.0")
 GREEN = replace(BLUE, name="green")
 WORK = Work(operation="run.m.1", run="run", member="m", upgrade_type=FULL, target="1.36.3", reference="here")
@@ -69,7 +74,7 @@ def offered(*images: str) -> Releases:
 @dataclass
 class Member:
     """A driver and a pool upgrader in one. ``refuses`` are pools that fail, ``waits`` those that have to wait;
-    ``unread`` is how often no nodes can be read, and ``why``."""
+    ``unread`` is how often no nodes can be read, and ``why``; after ``leaves_after`` steps it leaves the fleet."""
 
     cluster: Cluster = field(default_factory=lambda: Cluster(name="m", version=OLD, pools=(BLUE, GREEN)))
     known: Releases = field(default_factory=lambda: offered("1.0"))
@@ -83,6 +88,7 @@ class Member:
     unread: int = 0
     why: str = "members-unread"
     does_nothing: bool = False
+    leaves_after: int = 99
     log: list[str] = field(default_factory=list)
     seconds: float = 0
 
@@ -102,6 +108,11 @@ class Member:
         if self.foreign:
             return OperationProgress(state=UNKNOWN)
         return OperationProgress(state=SUCCEEDED if self.begun else NOT_BEGUN)
+
+    def seen(self, _name: str, seen: Observation) -> Cluster:
+        if len(self.log) >= self.leaves_after:
+            raise FleetError(NOT_A_MEMBER, "it has left the fleet", "m")
+        return replace(self.cluster, version=seen.version)
 
     def pool(self, task: PoolTask) -> PoolEnd:
         step, image = task.step, task.image
@@ -128,7 +139,7 @@ class Member:
         )
         parts = WholeParts(
             target=target,
-            cluster=lambda _name, seen: replace(self.cluster, version=seen.version),
+            cluster=self.seen,
             known=lambda: self.known,
             pool=self.pool,
             now=lambda: NOW,
@@ -139,7 +150,7 @@ class Member:
             driver=self,
             work=work,
             goal=versions,
-            pace=Pace(lost_after=30),
+            pace=Pace(lost_after=LOST_AFTER),
             tell=lambda _event: None,
             clock=self._clock,
             pause=self._pause,
@@ -274,6 +285,14 @@ def test_a_member_that_does_not_answer(away: int, resumed: bool) -> None:
 def test_what_is_no_version_is_told_and_is_no_fault_of_ours() -> None:
     last = ended(Member(cluster=Cluster(name="m", version="garbage", pools=(BLUE,))).upgrade())
     assert (last.result, last.reason) == (FAILED, "PreconditionFailed") and "garbage" in last.message
+
+
+def test_of_a_member_that_leaves_the_fleet_no_other_step_begins() -> None:
+    """U15: what was under way is brought to its end, and nobody waits for the member to come back."""
+    member = Member(leaves_after=2)
+    ended = member.upgrade()
+    assert isinstance(ended, Ended) and ended.result == "Failed" and "it has left the fleet" in ended.message
+    assert len(member.log) == 2 and member.seconds < LOST_AFTER
 
 
 def test_an_intent_of_somebody_else_begins_nothing() -> None:
