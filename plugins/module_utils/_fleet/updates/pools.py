@@ -104,9 +104,12 @@ class WholeJudge:
 def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) -> NodeImageSelectionStatus | None:
     """The images that pools get, where they are the same for all members: fixed before anything begins. None where the
     run fixes none, as of ``fixed_images``. FleetError ``record-damaged``."""
+    return fixed_images(run, _clusters_of(records, run), known, now)
+
+
+def _clusters_of(records: Records, run: UpdateRun) -> list[Cluster]:
     names = {row.name for row in run_of(run).members}
-    clusters = [cluster_of(each.fleet) for name, each in recorded_members(records).items() if name in names]
-    return fixed_images(run, clusters, known, now)
+    return [cluster_of(each.fleet) for name, each in recorded_members(records).items() if name in names]
 
 
 def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
@@ -116,9 +119,7 @@ def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
     if not named:
         return ()
-    names = {row.name for row in run_of(run).members}
-    clusters = [cluster_of(each.fleet) for name, each in recorded_members(records).items() if name in names]
-    unused, families = of_no_pool(named, clusters)
+    unused, families = of_no_pool(named, _clusters_of(records, run))
     where = f"UpdateRun/{run.name} spec.managedClusterUpdate.nodeImageSelection"
     hint = (
         f"pools of its members have images of {listed(families, _NAMED)}; those without a named image stay as they are"
