@@ -22,7 +22,7 @@ class ActionModule(Verb):
         given = maintenance_manifests(options["src"], options["definition"], options["strict"])
         with run.open(options) as session:
             found = _done(session, options, given, not run.check_mode)
-        lines = maintenance_text(found.changes, found.same, found.before, found.after)
+        lines = maintenance_text(found.changes, found.same, found.before, found.after, not run.check_mode)
         lines += notes_text(found.findings)
         for line in lines:
             run.say(line)

@@ -69,8 +69,8 @@ class ActionModule(Verb):
             run.say(line)
         for problem in asked.problems:
             run.say(str(problem))
-        if not found and not asked.problems:
-            run.say(f"no update run is recorded in {session.records.place}")
+        if not found and not asked.problems and not (others.staged or others.rotations):
+            run.say(f"no update run (of Kubernetes or node images) is recorded in {session.records.place}")
         for kind in others.unread:
             run.say(f"{kind} may not be listed, so none of them is named")
         data = {"runs": found, "problems": [each.as_dict() for each in asked.problems], "waiting": others.as_dict()}

@@ -34,6 +34,11 @@ class PartChange:
     what: str
     words: str
 
+    @property
+    def sentence(self) -> str:
+        """``freeze sales changes (days 2026-12-01 -> 2026-12-02)``; without parentheses where there are no words."""
+        return f"{self.what} {MARKS[self.mark]}{f' ({self.words})' if self.words else ''}"
+
     def as_dict(self) -> dict[str, str]:
         """As results have it: ``change`` (comes, goes, changes), ``what`` and ``words``."""
         return {"change": MARKS[self.mark], "what": self.what, "words": self.words}
@@ -49,8 +54,9 @@ class MaintenanceChange:
 
     @property
     def words(self) -> str:
-        """What comes to pass, in a sentence: ``freeze sales changes, window kubernetes comes``."""
-        return ", ".join(f"{each.what} {MARKS[each.mark]}" for each in self.parts)
+        """The sentences of the parts with commas between them, so that a freeze that was moved can be read years later
+        with both its dates; empty without parts."""
+        return ", ".join(each.sentence for each in self.parts)
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it: ``name``, ``change`` (comes, goes, changes) and ``parts``."""

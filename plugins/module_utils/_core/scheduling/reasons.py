@@ -89,7 +89,7 @@ SENTENCES: t.Mapping[str, str] = {
         "it passes with the score of {before} (spread {spread}, affinity {affinity}); "
         "of equal ones those that hold the placement come first, then larger names"
     ),
-    NOT_NEEDED: "it passes, but {wanted} clusters hold the placement already",
+    NOT_NEEDED: "it passes, but enough clusters hold the placement already: {wanted}",
 }
 
 

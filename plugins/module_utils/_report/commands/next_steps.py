@@ -56,7 +56,9 @@ GOES_ON = {"waiting": "go on", "partial": "try again what failed"}
 LOOKED_WITH = ("names", "strict", "unreachable", "result_file")
 NO_WAYS = WaysOn()
 _A_RUN = {"runs": "folder", "run": "name"}
-OF_OTHERS = ("definition", "evacuate", "readmit", "to")
+OF_OTHERS = ("definition", "to")
+# Options by which placements move from clusters, or may come back to them: of the playbook `evacuate`.
+MOVES = ("evacuate", "readmit", "empty_first")
 NOTHING: Variables = types.MappingProxyType({})
 # Options of which a command can have the value: no secret is in it.
 OF_A_WORD = ("operations", "driver", "allow_self_approval", "verified_approvals", "approval_expires")
@@ -245,14 +247,19 @@ def after_placement(
     sources = {name: _one(given[option]) for option, name in SOURCES.items() if given.get(option)}
     variables = sources | {name: _one(given[name]) for name in REPEATED if name in given}
     writing = "rollout" if given.get("wait") else "apply"
+    moves = {name: given[name] for name in MOVES if given.get(name)}
+    if moves:
+        writing = "evacuate"
+        variables |= moves | ({"wait": True} if given.get("wait") else {})
     found: list[NextStep] = []
-    if looked and looked.unseen:
+    if looked and looked.unseen and not moves:
         again = sources | {name: _one(given[name]) for name in LOOKED_WITH if given.get(name)}
         found.append(NextStep(to="look again", playbook="drift", variables=again))
     if outcome == "planned" and changed:
         plan = given.get("write_plan")
         approval = {"approved_plan": plan} if plan else {"digest": digest.removeprefix(ALGORITHM)[:DIGITS]}
-        found.append(NextStep(to="carry out just this", playbook="apply", variables={**variables, **approval}))
+        carries_out = "evacuate" if moves else "apply"
+        found.append(NextStep(to="carry out just this", playbook=carries_out, variables={**variables, **approval}))
     elif looked and (outcome == "drifted" or (outcome == "partial" and looked.drifted)):
         found.append(NextStep(to=_repairs(looked), playbook=writing, variables=variables))
     elif looked is None and outcome in ("waiting", "partial"):
@@ -288,8 +295,8 @@ def _by_run(given: Variables, ways: WaysOn) -> list[NextStep]:
 
 
 def _late(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep]:
-    """The rollout that waits for what an apply did not wait for."""
-    if not ways.late or given.get("wait"):
+    """The rollout that waits for what an apply did not wait for; of clusters that are emptied, there is none."""
+    if not ways.late or given.get("wait") or any(given.get(name) for name in MOVES):
         return []
     return [NextStep(to="wait until it is available", playbook="rollout", variables=variables)]
 

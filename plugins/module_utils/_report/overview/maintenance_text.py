@@ -24,11 +24,13 @@ def maintenance_text(
     same: t.Sequence[str],
     before: t.Sequence[ClusterOpenings],
     after: t.Sequence[ClusterOpenings],
+    written: bool = True,
 ) -> list[str]:
-    """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do, and the names
-    of those that stay the ``same``; then the clusters whose openings move, the worst first. ``before`` and ``after``
-    are of the same clusters, in the same order."""
-    lines = [line for each in changes for line in _change(each)]
+    """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do, below a line
+    that says so where they are not ``written``; the names of those that stay the ``same``; then the clusters whose
+    openings move, the worst first. ``before`` and ``after`` are of the same clusters, in the same order."""
+    lines = [] if written or not changes else ["nothing is recorded, this is only what would change:"]
+    lines += [line for each in changes for line in _change(each)]
     if same:
         lines += folded(f"no change of FleetMaintenance {listed(same, NAMES)}")
     return lines + (_moved(before, after) if changes and after else [])

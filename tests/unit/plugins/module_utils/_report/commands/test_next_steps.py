@@ -359,10 +359,27 @@ def test_after_a_look_one_looks_again_or_repairs(outcome: str, looked: Looked, t
 
 @pytest.mark.parametrize(
     "more",
-    [{"state": "absent"}, {"evacuate": "c"}, {"definition": [{}]}, {"src": []}],
+    [{"state": "absent"}, {"to": 3}, {"definition": [{}]}, {"src": []}],
 )
 def test_where_another_playbook_would_have_to_be_told_more_nothing_is_said(more: dict[str, t.Any]) -> None:
     assert after_placement({**GIVEN, **more}, "waiting", True, DIGEST) == []
+
+
+@pytest.mark.parametrize(
+    "moves", [{"evacuate": "region=west"}, {"readmit": "region=west"}, {"evacuate": "a", "empty_first": "true"}]
+)
+def test_what_moves_placements_is_carried_out_by_the_playbook_that_evacuates(moves: dict[str, t.Any]) -> None:
+    given = {**GIVEN, **moves, "wait": True}
+    own = {**SAME, **moves, "wait": "true"}
+    approved = {**own, "digest": DIGEST.removeprefix("sha256:")[:16]}
+    planned = after_placement({**given, "state": "planned"}, "planned", True, DIGEST)
+    assert told(planned) == [("to carry out just this", "evacuate", approved)]
+    assert told(after_placement(given, "waiting", True, DIGEST)) == [("to go on", "evacuate", own)]
+    assert set(approved) <= set(playbooks.variables(Path(PLAYBOOKS) / "evacuate.yml"))
+
+
+def test_who_looks_before_clusters_are_emptied_is_not_sent_to_look_for_drift() -> None:
+    assert after_placement({**GIVEN, "evacuate": "a"}, "planned", False, DIGEST, Looked(unseen=UNSEEN)) == []
 
 
 def test_a_rotation_that_waits_is_carried_on() -> None:

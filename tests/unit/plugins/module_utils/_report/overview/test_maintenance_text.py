@@ -86,6 +86,13 @@ def test_a_thousand_with_one_answer_are_a_row() -> None:
 def test_what_moves_nothing_says_so_and_what_is_the_same_moves_nothing() -> None:
     assert said([opening("a", 1)], [opening("a", 1)])[-1] == "it moves no opening of the next 30 days"
     assert maintenance_text((), ("sales",), (), ()) == ["no change of FleetMaintenance sales"]
+    assert maintenance_text((), ("sales",), (), (), written=False) == ["no change of FleetMaintenance sales"]
+
+
+def test_what_is_only_told_says_that_it_is_not_recorded() -> None:
+    first, *others = maintenance_text((CHANGE,), (), (), (), written=False)
+    assert first == "nothing is recorded, this is only what would change:"
+    assert others == maintenance_text((CHANGE,), (), (), ())
 
 
 def test_many_parts_end() -> None:

@@ -47,7 +47,7 @@ def test_a_cluster_that_goes_loses_it_and_pick_n_picks_a_substitute_d4_101() -> 
     (lost, gained) = found.rows
     assert lost.sentence == "b loses the placement: it has left the fleet."
     assert lost.refusal is not None and lost.refusal.code == "gone"
-    assert gained.before == "c is not picked: it passes, but 2 clusters hold the placement already."
+    assert gained.before == "c is not picked: it passes, but enough clusters hold the placement already: 2."
     assert gained.overcome is not None and gained.overcome.code == "not-needed"
     for policy in ({"placementType": "PickFixed", "clusterNames": ["a", "b"]}, None):
         assert suppose(policy, fleet("a", "b"), binding("a"), binding("b"), gone=["b"]).gained == ()
