@@ -74,11 +74,14 @@ def environment(scripts: Path) -> dict[str, str]:
     """The caller's environment, with this environment first and Ansible's files inside ``.cache/``."""
     settings = CACHE / "ansible.cfg"
     settings.touch()
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
+    without = ("PYTHONHOME", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if name not in without}
     return go_modules(kept) | {
         "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "VIRTUAL_ENV": str(scripts.parent),
         "PYTHONUNBUFFERED": "1",
+        # What is compiled is kept, but not beside the code.
+        "PYTHONPYCACHEPREFIX": str(CACHE / "bytecode"),
         # An empty file, so that the user's own ansible.cfg does not change what is shown and tested here.
         "ANSIBLE_CONFIG": str(settings),
         "ANSIBLE_HOME": str(CACHE / "ansible"),
