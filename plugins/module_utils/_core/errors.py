@@ -31,11 +31,13 @@ class Problem:
     hint: str = ""
 
     def __post_init__(self) -> None:
+        """Makes message, where and hint fit to be shown (``in_lines``, ``in_line``), which cuts very long ones."""
         object.__setattr__(self, "message", in_lines(self.message))
         object.__setattr__(self, "where", in_line(self.where))
         object.__setattr__(self, "hint", in_lines(self.hint))
 
     def __str__(self) -> str:
+        """``where: message [code] (hint)``, without what is empty of ``where`` and ``hint``."""
         text = f"{self.where}: {self.message}" if self.where else self.message
         return f"{text} [{self.code}]" + (f" ({self.hint})" if self.hint else "")
 
@@ -51,6 +53,7 @@ class FleetError(Exception):
     """
 
     def __init__(self, code: str, message: str, where: str = "", hint: str = "") -> None:
+        """An error of one problem."""
         problem = Problem(code, message, where, hint)
         super().__init__(problem.message)
         self.problems: tuple[Problem, ...] = (problem,)
@@ -87,14 +90,15 @@ class FleetError(Exception):
         return self.problems[0].hint
 
     def __str__(self) -> str:
+        """The one problem, or the number of them and then each behind ``- `` in its own lines."""
         if len(self.problems) == 1:
             return str(self.problems[0])
         return f"{len(self.problems)} problems:\n" + "\n".join(f"  - {problem}" for problem in self.problems)
 
 
 def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetError:
-    """An exception that nobody expected, as an error of that ``code``: its type and the last four places in files of
-    ours that it came through, outermost first.
+    """An exception that nobody expected, as an error of that ``code``: its type and the last four different places
+    (``file:line`` below ``module_utils``) that it came through, outermost first, or ``an unknown place``.
 
     Its text is left out, for nobody knows what is in it.
     """
@@ -104,6 +108,8 @@ def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetEr
 
 
 def _places(trace: types.TracebackType | None) -> t.Iterator[str]:
+    """``file:line`` of every step of a traceback through a file below ``module_utils``, outermost first, repeats too;
+    the file is what follows ``module_utils/``. Nothing for None."""
     while trace is not None:
         _before, ours, file = trace.tb_frame.f_code.co_filename.rpartition(_OURS)
         if ours:

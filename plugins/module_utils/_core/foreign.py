@@ -4,10 +4,10 @@
 """Text and data that others (a cluster, a manifest) wrote, made fit to be shown in a line, in lines, as JSON data, so
 that they steer no terminal and no CI runner; and any value as Python writes it.
 
-Characters that are not seen (control characters, those that turn the direction of text, those without width) become
-``\\x1b`` or ``\\u202e``. Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at the beginning
-of a line after any white space, its ``##[`` and those of Azure and TeamCity anywhere. All functions here leave alone
-what they have cleaned before, unless that has made it too long.
+Characters that are not seen (control characters, those that turn the direction of text, in lines also those without
+width) become ``\\x1b`` or ``\\u202e``. Commands of CI runners are broken by a space: GitHub's ``::error::`` counts at
+the beginning of a line after any white space, its ``##[`` and those of Azure and TeamCity anywhere. What was cleaned
+here before is left alone, unless that has made it too long.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def written(value: t.Any, most: int = 40) -> str:
 
 
 def in_data(value: t.Any, hide: t.Callable[[str], str] = str) -> t.Any:
-    """A copy of JSON data, of which every text and key may be printed, by a callback of Ansible for example: characters
-    that are not seen become ``\\x1b``, and commands of CI runners are broken by a space.
+    """A copy of JSON data, of which every text and key may be printed, by a callback of Ansible for example: control
+    characters and those that turn the direction of text become ``\\x1b``, commands of CI runners are broken by a space.
 
-    Lines, tabs and length of a text stay as they are; ``hide`` takes secrets out of it. Keys become texts. Lists and
-    maps more than 200 deep become ``...``.
+    Lines, tabs and length of a text stay as they are, and so do spaces and joiners without width; ``hide`` takes
+    secrets out of texts and keys first. Keys become texts. Lists and maps more than 200 deep become ``...``.
     """
     return _data(value, hide, _DEEPEST)
 
@@ -91,12 +91,14 @@ def in_document(text: str, hide: t.Callable[[str], str] = str) -> t.Any:
 
 
 def _parts(value: t.Any) -> t.Iterable[t.Any]:
+    """The values of a map or items of a list; nothing for anything else."""
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
 
 
 def _data(value: t.Any, hide: t.Callable[[str], str], depth: int) -> t.Any:
+    """A copy of the value as of ``in_data``; lists and maps ``depth`` levels down become ``...``."""
     if isinstance(value, str):
         return _kept(hide(value))
     if isinstance(value, (dict, list)) and depth <= 0:
@@ -109,6 +111,7 @@ def _data(value: t.Any, hide: t.Callable[[str], str], depth: int) -> t.Any:
 
 
 def _cut(text: str, most: int) -> str:
+    """The text; of one longer than ``most`` its first ``most`` - 40 characters and the number of the others."""
     if len(text) <= most:
         return text
     kept = max(0, most - _NOTE)
@@ -116,24 +119,29 @@ def _cut(text: str, most: int) -> str:
 
 
 def _kept(text: str) -> str:
+    """The text with its line ends and tabs; control characters and those that turn its direction become escapes such as
+    ``\\x1b``, and commands of CI runners are broken by a space."""
     if not text.isprintable():
         text = _CONTROL.sub(lambda found: _escape(found[0]), text)
     return _disarmed(text)
 
 
 def _disarmed(text: str) -> str:
+    """The text with a space inside the two signs (``##`` or ``::``) that would begin a command of a CI runner."""
     if "##" not in text and "::" not in text:
         return text
     return _COMMAND.sub(lambda found: f"{found[0][0]} {found[0][0]}", text)
 
 
 def _seen(character: str) -> str:
+    """The character if it is printable, a space for any other white space, else its escape such as ``\\x1b``."""
     if character.isprintable():
         return character
     return " " if character.isspace() else _escape(character)
 
 
 def _escape(character: str) -> str:
+    """``\\x1b``, ``\\u202e`` or ``\\U000e0001``: the shortest of these forms that holds the character's number."""
     number = ord(character)
     if number < 0x100:
         return f"\\x{number:02x}"

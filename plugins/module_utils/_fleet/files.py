@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that verbs are given to read and to write (facts, looks for drift, prices, plans, other JSON), with
-FleetErrors; options that name no path, and files that could not be written in the end, refused."""
+"""Files that verbs are given to read (facts, looks for drift, prices, plans, other JSON) and to write, with
+FleetErrors; a path with ``~`` replaced by the home; options that name no path, and files that could not be written in
+the end, refused."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ def facts_file(path: str, now: datetime) -> FactsSnapshot:
 
 
 def drift_file(path: str, now: datetime) -> DriftLook:
-    """What a look for drift has written to its ``result_file``. FleetError ``drift-missing``, and ``drift-invalid`` as
-    of ``read_look``."""
+    """What a look for drift has written to its ``result_file``. FleetError ``drift-missing`` if it cannot be read,
+    ``drift-invalid`` if it is no JSON, and as of ``read_look``."""
     return read_look(json_file(path, "drift-missing", "drift-invalid", HINT), path, now)
 
 
@@ -56,12 +57,14 @@ def json_file(path: str, missing: str, invalid: str, hint: str = "") -> t.Any:
 
 
 def from_home(path: str) -> str:
-    """The path with its ``~`` replaced by the home of this process. What no file can be called stays as it is."""
+    """The path with a ``~`` that it begins with replaced, as of ``with_home`` by the environment of this process. What
+    no file can be called stays as it is."""
     return with_home(path, os.environ)
 
 
 def _unrepeated(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
-    """Of a key that stands twice, readers take one or the other: nobody knows which was meant."""
+    """The object that these pairs make. ValueError, with the first such key, if one stands twice: readers take one or
+    the other, and nobody knows which was meant."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _value in pairs).items() if count > 1)
@@ -70,7 +73,7 @@ def _unrepeated(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
 
 
 def prices_file(path: str) -> PriceList:
-    """The price list in a JSON file, or that of the collection for a name in ``SHIPPED_PRICES``. FleetError
+    """The price list in a JSON file; a name in ``SHIPPED_PRICES`` stands for that list of the collection. FleetError
     ``prices-missing``, ``prices-invalid``."""
     if path in SHIPPED_PRICES:
         path = str(PRICES_FOLDER / f"{path}.json")
@@ -85,14 +88,15 @@ def prices_files(paths: t.Sequence[str]) -> PriceList:
 
 
 def approved_plan(path: str) -> Approved:
-    """A plan that was written to a file for approval, checked against its own digests. FleetError ``plan-missing``, and
-    as of ``read_approved``."""
+    """A plan that was written to a file for approval, checked against its own digests. FleetError ``plan-missing`` if
+    it cannot be read, ``plan-invalid`` if it is no JSON, and as of ``read_approved``."""
     return read_approved(json_file(path, "plan-missing", "plan-invalid"), path)
 
 
 def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
-    """FleetError ``bad-option`` for each of these options, lists of paths or None, that is a list and names no path:
-    that is not the same as None, for it comes from a variable that lost its content."""
+    """Raises FleetError with a problem ``bad-option`` for each of these options (lists of paths, or None) that is a
+    list without any path, or of empty ones: that is not the same as None, for it comes from a variable that lost its
+    content."""
     empty = [name for name in names if options[name] is not None and not any(options[name])]
     if empty:
         hint = "leave the option out if that is meant"
@@ -100,8 +104,9 @@ def refuse_empty(options: t.Mapping[str, t.Any], *names: str) -> None:
 
 
 def refuse_unwritable(*paths: str | None) -> None:
-    """FleetError ``unwritable-file`` before anything is done, for the first path that could not be written in the end.
-    Empty paths are passed over; nothing is made."""
+    """FleetError ``unwritable-file`` before anything is done, for the first path that could not be written in the end:
+    what is there is no regular file, or in the folder, or the nearest one above that exists, nothing may be written.
+    Empty paths and None are passed over; nothing is made."""
     for path in filter(None, paths):
         folder = os.path.dirname(os.path.abspath(path))
         while not os.path.exists(folder):
@@ -115,8 +120,8 @@ def refuse_unwritable(*paths: str | None) -> None:
 
 
 def write_file(path: str, text: str) -> None:
-    """Writes a file whole or not at all, and makes the folders that it needs; what stood there before is left if it
-    cannot be. FleetError ``unwritable-file``."""
+    """Writes a file whole or not at all, in UTF-8 with ``?`` for what that lacks, and makes the folders that it needs;
+    what stood there before is left if it cannot be. FleetError ``unwritable-file``."""
     try:
         files.make_folder_of(path)
         files.write_file(path, text.encode(errors="replace"))
@@ -125,4 +130,5 @@ def write_file(path: str, text: str) -> None:
 
 
 def _unwritable(error: OSError, path: str) -> FleetError:
+    """The error ``unwritable-file``, to be raised."""
     return FleetError("unwritable-file", f"the file cannot be written: {error.strerror}", path, "give another path")

@@ -60,9 +60,9 @@ def given_objects(
     strict: bool,
     other_kind: str,
 ) -> Given:
-    """Every object of these kinds in the manifests, where others are passed over, and all definitions. FleetError with
-    all problems at once: those of ``read``, the code ``other_kind`` for a definition of another kind, and
-    ``duplicate-object`` for an object that is given twice."""
+    """Every object of these kinds in the manifests, where others are passed over, and all definitions; ``strict`` as of
+    ``read``. FleetError with all problems at once: those of ``read``, the code ``other_kind`` for a definition of
+    another kind, and ``duplicate-object`` for an object that is given twice."""
     documents: list[tuple[dict[str, t.Any], str, Text]] = [
         (each.document, each.where, each.written) for each in manifests if each.document.get("kind") in kinds
     ]
@@ -84,6 +84,8 @@ def given_objects(
 
 
 def _put(found: t.Any, there: dict[str, dict[str, t.Any]], where: str, other_kind: str) -> None:
+    """Puts the object into ``there``, by kind and name. FleetError with the code ``other_kind`` for a kind that is not
+    in it, ``duplicate-object`` for a name that is."""
     named = there.get(found.kind)
     if named is None:
         raise FleetError(other_kind, f"this is a {found.kind}, not one of {', '.join(there)}", where)
@@ -94,6 +96,7 @@ def _put(found: t.Any, there: dict[str, dict[str, t.Any]], where: str, other_kin
 
 
 def _metadata(found: Named) -> dict[str, str]:
+    """Its name, and its namespace where it has one; labels and annotations are left out."""
     namespace = found.metadata.namespace
     return {"name": found.name, **({"namespace": namespace} if namespace else {})}
 
@@ -111,8 +114,9 @@ def run_meant(name: str, runs: t.Collection[str]) -> str:
 
 def keep(records: Records, given: t.Iterable[Named], write: bool) -> bool:
     """Records the specs that are new, or differ from what is recorded, if it is to ``write``; whether there are any.
-    Of what is recorded already nothing but the spec is compared and replaced. FleetError ``conflict`` or
-    ``already-exists`` where somebody else has just written one; those before it stay recorded."""
+    Nothing but the spec is compared and recorded, no labels and annotations. FleetError ``conflict`` or
+    ``already-exists`` where somebody else has just written one, and others of the records; those before it stay
+    recorded."""
     changed = False
     for each in given:
         body = {"apiVersion": each.api_version, "kind": each.kind, "spec": encode(each.spec)}

@@ -53,7 +53,8 @@ def in_processes(shares: t.Sequence[t.Callable[[], T]]) -> list[T | FleetError]:
 
 
 def _forked(share: t.Callable[[], t.Any], alive: int, keeps_alive: int) -> tuple[int, int]:
-    """The process, and where its answer can be read."""
+    """Forks a process that does the share, writes its answer into a pipe and ends; its pid, and the descriptor where
+    the answer can be read. FleetError ``no-workers``."""
     reads, writes = _pipe()
     try:
         pid = fork()
@@ -77,14 +78,14 @@ def _forked(share: t.Callable[[], t.Any], alive: int, keeps_alive: int) -> tuple
 
 
 def _end_with(alive: int) -> None:
-    """Ends this process as soon as the one that forked it has ended, or wants no answer any more."""
+    """Waits, and ends this process as soon as the one that forked it has ended, or wants no answer any more."""
     os.read(alive, 1)
     os._exit(1)
 
 
 def fork() -> int:
-    """As ``os.fork``. Of threads that are not there any more in the new process Python warns: it is to use nothing that
-    they could hold."""
+    """As ``os.fork``, OSError too, but without the DeprecationWarning of Python where other threads run: they are not
+    there in the new process, which is to use nothing that they could hold."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
@@ -96,6 +97,7 @@ def no_workers(error: OSError) -> FleetError:
 
 
 def _pipe() -> tuple[int, int]:
+    """The ends to read and to write. FleetError ``no-workers``."""
     try:
         return os.pipe()
     except OSError as error:
@@ -103,6 +105,8 @@ def _pipe() -> tuple[int, int]:
 
 
 def _done(share: t.Callable[[], t.Any]) -> bytes:
+    """The answer of the share, pickled, or the problems of what it raised or of an answer that cannot be pickled, as
+    ``_Refused``; exceptions other than FleetErrors as of ``fault``. Nothing is raised."""
     try:
         return pickle.dumps(share())
     except FleetError as error:
@@ -118,6 +122,8 @@ class _Refused(tuple[t.Any, ...]):
 
 
 def _answer_of(reads: int) -> t.Any:
+    """Waits for the end of the pipe: the answer in it, or, given and not raised, a FleetError: that of the share, or
+    ``worker-lost`` if the answer is not there or not whole. The pipe stays open."""
     with os.fdopen(reads, "rb", closefd=False) as answer:
         content = answer.read()
     try:

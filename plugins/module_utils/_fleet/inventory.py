@@ -60,10 +60,9 @@ def recorded_hosts(records: t.Mapping[str, t.Any], environ: t.Mapping[str, str])
 
 
 def hosts_of_output(value: t.Any, where: str = "") -> tuple[InventoryHost, ...]:
-    """The hub and then the members of ``fleet_inventory``, as the program in ``pulumi/environments`` gives it.
-
-    FleetError ``bad-inventory`` with all that is wrong; of a newer schema nothing is guessed.
-    """
+    """The hub and then the members, as they are listed, of ``fleet_inventory``, as the program in
+    ``pulumi/environments`` gives it. FleetError ``bad-inventory`` with all that is wrong; any other ``schema_version``
+    than 1 is refused outright. ``where`` begins the places in problems."""
     if not isinstance(value, dict) or value.get("schema_version") != SCHEMA:
         told = value.get("schema_version") if isinstance(value, dict) else type(value).__name__
         text = f"schema_version is {told!r}, and {SCHEMA} is what is read here"
@@ -89,6 +88,7 @@ def hosts_of_output(value: t.Any, where: str = "") -> tuple[InventoryHost, ...]:
 
 
 def _member(name: str, member: Member) -> InventoryHost:
+    """The host of a recorded member, its environment empty."""
     spec, connection = member.fleet.spec, member.fleet.spec.connection
     labels = dict(member.cluster.metadata.labels or {})
     return InventoryHost(
@@ -108,6 +108,8 @@ def _member(name: str, member: Member) -> InventoryHost:
 
 
 def _problems(row: t.Any, where: str) -> t.Iterator[Problem]:
+    """What is wrong with the row of one cluster: it is no map, has no name, a text of another type, or labels that are
+    no texts."""
     if not isinstance(row, dict):
         yield Problem("bad-inventory", f"{row!r:.80} is no cluster", where)
         return
@@ -122,6 +124,8 @@ def _problems(row: t.Any, where: str) -> t.Iterator[Problem]:
 
 
 def _row(role: str, environment: str, row: t.Mapping[str, t.Any]) -> InventoryHost:
+    """The host of a row without problems: its driver is ``local`` for a member of the backend ``local``, else empty;
+    fields that a row does not have stay empty."""
     texts = {key: row.get(key, "") for key in _TEXTS if key not in ("backend",)}
     driver = "local" if row.get("backend") == "local" and role == "member" else ""
     return InventoryHost(role=role, environment=environment, driver=driver, labels=row.get("labels") or {}, **texts)

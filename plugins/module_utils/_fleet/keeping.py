@@ -24,17 +24,18 @@ _START = (time.clock_gettime(_BOOTTIME), time.time())
 
 
 def running_time() -> float:
-    """Seconds since this program began, by whichever clock ran faster: the one that counts on while a machine sleeps,
-    or the one that is set right when a machine was paused from outside."""
+    """Seconds since this module was loaded, by whichever clock ran faster: the one that counts on while a machine
+    sleeps, or the one that is set right when a machine was paused from outside."""
     return max(time.clock_gettime(_BOOTTIME) - _START[0], time.time() - _START[1])
 
 
 class Keeper:
     """Takes leases, renews them from a thread of its own while entered, and gives them back.
 
-    ``check`` is to be called before each write. It raises once a lease is lost, or ``told`` says that this run is to
-    end; and it asks the records itself when no renewal came through for two thirds of the leases' time, so that what is
-    begun then still ends in time. ``window`` is what other processes go by that work under these leases.
+    ``check`` is to be called before each write. It raises once a lease is lost, or ``told`` says why this run is to end
+    (an empty text: it is not); and it asks the records itself when no renewal came for two thirds of the leases' time,
+    so that what is begun then still ends in time. ``seconds`` is how long a lease lasts, ``clock`` gives seconds.
+    ``window`` is what other processes go by that work under these leases.
     """
 
     def __init__(
@@ -58,10 +59,13 @@ class Keeper:
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
     def __enter__(self) -> t.Self:
+        """Starts the thread that renews."""
         self._thread.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
+        """Ends the renewals, closes the window and gives the leases back, the last first; one that cannot be given back
+        runs out."""
         self._ended.set()
         self._thread.join()
         self._open_until(0.0)
@@ -70,8 +74,8 @@ class Keeper:
                 self._records.release(lease)
 
     def take(self, name: str) -> Lease:
-        """Takes the lease; it is renewed until the exit, and given back then. FleetError ``lease-held`` if another has
-        it."""
+        """Takes the lease; it is renewed while entered, and given back at the exit. With the first one the window opens
+        for two thirds of its time. FleetError as of ``leases.acquire``: ``lease-held`` if another has it."""
         with self._lock:
             now = self._clock()
             lease = self._leases[name] = acquire(self._records, name, self._holder, self._seconds)
@@ -81,25 +85,30 @@ class Keeper:
             return lease
 
     def check(self) -> None:
-        """FleetError ``lease-lost`` or ``interrupted`` if there is to be no further write."""
+        """FleetError ``lease-lost``, as of ``check_leases``, or ``interrupted``, if ``told`` says that this run is to
+        end."""
         self.check_leases()
         came = self._told()
         if came:
             raise FleetError(INTERRUPTED, f"{came}; nothing new is begun", hint="run again: it goes on from here")
 
     def check_leases(self) -> None:
-        """FleetError ``lease-lost``. It asks the records itself where no renewal came for two thirds of the time."""
+        """FleetError ``lease-lost`` once a lease is lost. Where no renewal came for two thirds of the time it renews
+        all leases itself, and takes them for lost if that fails."""
         if self._lost is None and self._clock() - self._renewed >= self._seconds * 2 / 3:
             self._renew(last=True)
         if self._lost is not None:
             raise self._lost
 
     def _keep(self) -> None:
+        """Renews the leases each third of their time until the exit."""
         while not self._ended.wait(self._seconds / 3):
             self._renew(last=False)
 
     def _renew(self, last: bool) -> None:
-        """A renewal that fails is tried again in time, unless it is the last chance or somebody else has the lease."""
+        """Renews all leases, and opens the window for two thirds of their time; raises nothing. A failure is left to
+        the next time, unless it is the ``last`` chance or somebody else has the lease: then they count as lost. With
+        ``last``, nothing if another thread has renewed them meanwhile."""
         with self._lock:
             now = self._clock()
             if last and now - self._renewed < self._seconds * 2 / 3:
@@ -116,5 +125,7 @@ class Keeper:
             self._open_until(now + self._seconds * 2 / 3)
 
     def _open_until(self, end: float) -> None:
+        """Opens the window, if there is one, until then by the clock; 0 closes it. Once a lease is lost it only
+        closes."""
         if self.window is not None and (self._lost is None or not end):
             self.window.open_until(end)

@@ -23,15 +23,16 @@ _HOLDER = re.compile(r".*:(?P<pid>[0-9]{1,10})#(?P<machine>[0-9a-f]{8})-(?P<star
 
 
 def holder_name(environ: t.Mapping[str, str]) -> str:
-    """``user@host:pid#machine-start``, unique to this process: ``user`` is that of the environment, ``machine`` this
-    boot of this machine as one namespace of processes sees it, ``start`` when the process began."""
+    """``user@host:pid#machine-start``, unique to this process: ``user`` is USER of the environment or the word
+    ``user``, ``machine`` 8 digits for this boot of this machine as one namespace of processes sees it, UNKNOWN where
+    that cannot be told, ``start`` when the process began, in clock ticks of the boot."""
     user = environ.get("USER") or "user"
     return f"{user}@{platform.node()}:{os.getpid()}#{_machine()}-{_started(os.getpid())}"
 
 
 def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
-    """As ``Records.acquire``; the lease of a holder that was a process of this machine, and has ended, is released and
-    taken."""
+    """As ``Records.acquire``, also ``lease-held`` where another has it; but the lease of a holder that was a process of
+    this machine, and has ended, is released and taken."""
     try:
         return records.acquire(name, holder, seconds)
     except FleetError as error:
@@ -80,7 +81,8 @@ def has_ended(holder: str) -> bool:
 
 
 def _machine() -> str:
-    """UNKNOWN where this cannot be told: two containers may have one name, and see different processes."""
+    """8 hexadecimal digits for name, boot and namespace of processes of this machine: two containers may have one name,
+    and see different processes. UNKNOWN where this cannot be told."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()
@@ -91,7 +93,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> int:
-    """Clock ticks from boot to the start of the process; 0 if there is none, or it is a zombie."""
+    """Clock ticks from boot to the start of the process; 0 if there is none, it is a zombie, or /proc does not tell."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linting manifests in files and folders (KubeFleet, Karpenter, Azure Fleet, our own), without records or a cluster."""
+"""Linting manifests in files and folders (KubeFleet, Karpenter, Azure Fleet, our own), without records or a cluster;
+the documents in mended form."""
 
 from __future__ import annotations
 
@@ -63,24 +64,23 @@ class Linted:
     silenced: int = 0
 
     def count(self, level: str) -> int:
-        """How many of that level are told."""
+        """How many remarks of that level there are, with the one that says how many more are not told."""
         return sum(1 for each in self.remarks if each.level == level)
 
     def fails(self, strict: bool) -> bool:
-        """Whether the findings are enough to stop a pipeline; ``strict`` counts warnings."""
+        """Whether there are errors, or, with ``strict``, warnings, which is enough to stop a pipeline."""
         return bool(self.count(ERROR) or (strict and self.count(WARNING)))
 
 
 def lint(
     paths: t.Sequence[str], now: datetime, consent: bool = False, holes: bool = False, exclude: t.Sequence[str] = ()
 ) -> Linted:
-    """Everything about the documents below ``paths``; budgets are proved over the year after an aware instant.
-
-    Repairs that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal
-    ``...`` is worth a note and no error. What is wrong with a file is a remark too: nothing is raised. Of warnings and
-    notes MOST_TOLD are told each, and how many more there are; so many errors end it. ``exclude`` are patterns of files
-    and folders in the folders that are given; of the other files in them those without a manifest are passed over.
-    """
+    """Everything about the documents below ``paths``; budgets are proved over the year after an aware instant. Repairs
+    that themselves disrupt nodes are in the mended documents only with ``consent``. With ``holes`` a literal ``...`` is
+    worth a note and no error. What is wrong with a file is a remark too: nothing is raised; what a comment silences is
+    only counted. Of a level MOST_TOLD are told, and at the end how many more there are; more errors than that end it.
+    ``exclude`` are patterns of files and folders in the folders that are given; of the other files in them those
+    without a manifest are passed over."""
     told, order = _ToldRemarks(), dict[str, int]()
     mended: list[Mended] = []
     related: list[tuple[Document, Judged]] = []
@@ -122,7 +122,8 @@ def lint(
 def _of_ours(
     paths: t.Sequence[str], exclude: t.Sequence[str], counts: collections.Counter[str]
 ) -> t.Iterator[Document | Problem]:
-    """What is to be judged. Files that nobody named and that are not ours are counted."""
+    """The documents that are to be judged, and what is wrong with files. Files that nobody named and that are not ours
+    are counted as ``passed_over``, unless they are blank."""
     for file in found_files(paths, exclude):
         text = file if isinstance(file, Problem) else file_text(file.path)
         if isinstance(file, Problem) or isinstance(text, Problem):
@@ -136,7 +137,8 @@ def _of_ours(
 
 
 def _documents(text: str, path: str) -> t.Iterator[Document | Problem]:
-    """The documents of a file. If it cannot be parsed for lines of ``...``, these are told, and the rest is read."""
+    """The documents of a file, and what is wrong with them; values that begin with ``{{`` are read as texts. If it
+    cannot be parsed for lines of ``...``, these are told first, and the rest is read without them."""
     text = with_quotes(text)
     filled, holes = without_holes(text)
     if not holes:
@@ -151,7 +153,8 @@ def _documents(text: str, path: str) -> t.Iterator[Document | Problem]:
 
 
 def _template(text: str, path: str) -> list[Document | Problem]:
-    """The documents of what may be a template, with what is wrong with them; nothing if it is one, and no YAML."""
+    """The documents of what may be a template, with what is wrong with them; nothing if it is no YAML, or a directive
+    in it reads as a key."""
     read: list[Document | Problem] = []
     lines = text.splitlines()
     for each in documents_of(with_quotes(text), path):
@@ -167,6 +170,9 @@ def _of_directive(problem: Problem, lines: t.Sequence[str]) -> bool:
 
 
 def _unless_foreign(text: str, path: str, counts: collections.Counter[str]) -> t.Iterator[Document | Problem]:
+    """The documents of a file that nobody named, with what is wrong in it, if one of them is ours, or, but for
+    templates, its text is meant for us; at most MOST_TOLD of what comes before the first of ours. Else nothing, and it
+    is counted as ``passed_over``."""
     if is_template(text):
         read = _template(text, path)
         if any(isinstance(each, Document) and belongs(each.value) for each in read):
@@ -209,6 +215,8 @@ class _ToldRemarks:
             self.add(remark.level, functools.partial(_placed, remark, document, inside))
 
     def add(self, level: str, remark: t.Callable[[], LintProblem]) -> None:
+        """Counts the remark, and keeps it, shortened, if it is one of the first MOST_TOLD of its level; others are not
+        even made."""
         self._counts[level] = self._counts.get(level, 0) + 1
         if self._counts[level] <= MOST_TOLD:
             self.remarks.append(shortened(remark()))
@@ -218,6 +226,7 @@ class _ToldRemarks:
         return max(0, self._counts.get(level, 0) - MOST_TOLD)
 
     def rest(self) -> t.Iterator[LintProblem]:
+        """A remark ``more-findings`` for each level of which some are not told."""
         for level in filter(self.more, LEVELS):
             text = f"{self.more(level)} more of this level are not shown"
             if level == ERROR:
@@ -226,6 +235,7 @@ class _ToldRemarks:
 
 
 def _placed(remark: LintProblem, document: Document, inside: str) -> LintProblem:
-    """With file and line; a fragment lacks the beginning of the path."""
+    """The remark with file and line of its path in the document; of a fragment, ``inside`` is cut off the path for
+    that."""
     path = remark.path.removeprefix(inside).lstrip(".")
     return replace(remark, file=document.path, line=document.line_of(path))

@@ -60,8 +60,9 @@ class PermitPage:
         return window == NO_WINDOW or self._clock() < self._cells[_FIRST + window]
 
     def permits(self, window: int) -> bool:
-        """Whether a process of the holder may write without asking it: it lives, nobody has told it to end, and its
-        leases are good for long enough."""
+        """Whether a process of the holder may write without asking it: it lives, nobody has told it to end, and the
+        leases behind the window are good by what is noted. False for ``NO_WINDOW``. Only for processes forked from the
+        holder."""
         cells, now = self._cells, self._clock()
         if window == NO_WINDOW or cells[_STOPPED] or now >= cells[_ALIVE_UNTIL]:
             return False

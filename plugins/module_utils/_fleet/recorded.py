@@ -26,7 +26,9 @@ T = t.TypeVar("T")
 
 
 def recorded(cls: type[T], document: Record) -> T:
-    """The object; FleetError ``record-damaged`` with its name and the first problems if it is none of that kind."""
+    """The object in a record of its kind, whose own ``apiVersion`` and ``kind`` do not count. FleetError
+    ``record-damaged`` with its name and the first 5 problems if the rules for manifests refuse it or it cannot be
+    decoded."""
     kind = KIND_OF[cls.__name__]
     metadata = document.get("metadata")
     name = record_name(document) if isinstance(metadata, dict) and isinstance(metadata.get("name"), str) else "?"
@@ -58,7 +60,8 @@ def decoded(cls: type[T], document: Record) -> T:
 
 
 def all_decoded(cls: type[T], documents: t.Iterable[Record]) -> dict[str, T]:
-    """As ``decoded``, by name; the problems of all documents at once."""
+    """As ``decoded``, by name, ``namespace/name`` where there is a namespace, in the order given. FleetError
+    ``record-damaged`` with the problems of all documents at once."""
     found: dict[str, T] = {}
     problems: list[Problem] = []
     for each in documents:
@@ -72,7 +75,8 @@ def all_decoded(cls: type[T], documents: t.Iterable[Record]) -> dict[str, T]:
 
 
 def _problems(cls: type, document: Record) -> list[Found]:
-    """The status is a record, and may be large: it is judged beside the rest."""
+    """What the rules for manifests say against the document. Its status, which is a record and may be large, is judged
+    beside the rest, and may hold texts that look like placeholders."""
     status = next((each for each in fields_of(cls) if each.json == "status"), None)
     if status is None or document.get("status") is None:
         return list(judge(document).problems)

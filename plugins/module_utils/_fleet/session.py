@@ -51,6 +51,7 @@ class Session:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        """Closes the records."""
         self.records.close()
 
     def journal(self, kind: str, name: str, reason: str, message: str, type: str = "Normal") -> None:
@@ -67,9 +68,10 @@ def open_session(
     say: Say = silent,
     clock: Clock = present,
 ) -> Session:
-    """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder). Leases are
-    taken as the option ``holder`` says, else as ``holder_name``. FleetErrors of ``open_records``; a verb that
-    ``writes`` refuses records that would be lost: ``no-durable-records``."""
+    """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder); parts of
+    it that are None, or not for its type, are passed over. Leases are taken as the option ``holder`` says, else as
+    ``holder_name``. FleetErrors of ``open_records``; a verb that ``writes`` refuses records that would be lost:
+    ``no-durable-records``."""
     given = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
     unused = ("kubeconfig", "context") if given.get("type", "sqlite") == "sqlite" else ("path", "durable")
     given = {key: value for key, value in given.items() if key not in unused}

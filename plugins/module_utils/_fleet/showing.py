@@ -14,14 +14,15 @@ from .._kube.login.known_secrets import SHOWN
 
 
 def said(text: str) -> str:
-    """What is said while a verb works, without credentials that we know; each line but the first stands behind a
-    mark."""
+    """What is said while a verb works, without credentials that we know, cut as of ``in_lines``; each line but the
+    first stands behind a mark."""
     return in_lines(SHOWN.taken_out(text))
 
 
 def plain_json(value: t.Any) -> t.Any:
     """Data as plain JSON values, without credentials that we know and characters that steer a terminal, and without the
-    tags of Ansible's data model. What JSON does not know becomes text."""
+    tags of Ansible's data model. Values that JSON does not know become text, lists and maps more than 200 deep are cut.
+    TypeError for keys that it does not know."""
     try:
         text = json.dumps(value, default=str, ensure_ascii=False)
     except RecursionError:

@@ -42,7 +42,8 @@ class ServerReadiness:
 
 def who_am_i(client: KubeClient) -> User:
     """The account that the client logs in as, by SelfSubjectReview, which any authenticated account may ask.
-    Credentials of ours are taken out of its words. ApiError, ``bad-answer`` for an answer without a name."""
+    Credentials of ours are taken out of its words. ApiError, ``bad-answer`` for an answer without a name or with groups
+    that are no texts."""
     path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     try:
@@ -58,8 +59,9 @@ def who_am_i(client: KubeClient) -> User:
 
 
 def ready(client: KubeClient) -> ServerReadiness:
-    """What ``/readyz`` says. A server that says it is not ready is an answer; one that cannot be asked is an ApiError,
-    and so is something that says neither (``bad-answer``), as a login page does."""
+    """What ``/readyz`` says. A server that says it is not ready, as any answer with status 500 does, is an answer, with
+    at most 100 of its failing checks; one that cannot be asked is an ApiError, and so is something that says neither
+    (``bad-answer``), as a login page does."""
     answer = client.send("GET", "/readyz", expect=(500,))
     lines = answer.data.decode("utf-8", "replace").splitlines()
     failing = [found[1] for found in map(_CHECK.match, lines) if found][:_MOST_CHECKS]
@@ -69,8 +71,8 @@ def ready(client: KubeClient) -> ServerReadiness:
 
 
 def version(client: KubeClient) -> str:
-    """``gitVersion`` of ``/version``, such as ``v1.36.3``. ApiError ``no-version`` for what is none, ``bad-answer`` if
-    the server tells nothing."""
+    """``gitVersion`` of ``/version``, such as ``v1.36.3``. ApiError ``no-version`` for what is none or has more than
+    100 characters, ``bad-answer`` if the server tells nothing, and as of a request."""
     found = client.get("/version").get("gitVersion")
     if not isinstance(found, str) or not found:
         raise ApiError("bad-answer", "the server does not tell its version", client.server_name)

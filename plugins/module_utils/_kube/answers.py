@@ -28,7 +28,7 @@ _LONGEST_WAIT = 1e9
 
 
 class TooLarge(Exception):
-    """An answer beyond its bounds; ``what`` is told."""
+    """An answer beyond its bounds; ``what`` tells which, as the end of a sentence (``is larger than 32 MiB``)."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -51,7 +51,7 @@ class Answer:
 
     @property
     def date(self) -> datetime | None:
-        """The server's clock, to the second; None if it did not tell."""
+        """The server's clock to the second, aware, in UTC; None if it did not tell, or not in a readable form."""
         try:
             return parsedate_to_datetime(self.date_header).astimezone(UTC)
         except (TypeError, ValueError, OverflowError):
@@ -59,13 +59,15 @@ class Answer:
 
     @property
     def document(self) -> dict[str, t.Any] | None:
-        """The JSON object in it, None if there is none or (but for a list) it is nested deeper than ``MAX_DEPTH``;
-        TooLarge if it has too many values."""
+        """The JSON object in it, decoded anew each time. None if there is none by ``strict_json``, if half a character
+        stands in it, or if it is nested deeper than ``MAX_DEPTH`` (not looked at in a list). TooLarge if it has too
+        many values."""
         return _document(self.data)
 
 
 def answer_of(response: t.Any) -> Answer:
-    """A response of ``urllib3`` with its body read and unpacked. TooLarge, Broken, or what ``urllib3`` raises."""
+    """A response of ``urllib3`` with its body read and unpacked. TooLarge beyond ``ANSWER_BYTES``, or ``ERROR_BYTES``
+    from status 300 on; Broken, or what ``urllib3`` raises."""
     most = ANSWER_BYTES if response.status < 300 else ERROR_BYTES
     return Answer(
         response.status,
@@ -77,8 +79,8 @@ def answer_of(response: t.Any) -> Answer:
 
 
 def seconds(retry_after: str | None) -> float | None:
-    """Retry-After in whole seconds, a very long one cut; None for the form with a date, which API servers do not use,
-    as for whatever is no number."""
+    """Retry-After in whole seconds, ten digits or more cut to 10^9; None without the header, for its form with a date,
+    which API servers do not use, and for whatever is no number."""
     text = (retry_after or "").strip()
     if not re.fullmatch("[0-9]+", text, re.ASCII):
         return None
@@ -86,7 +88,8 @@ def seconds(retry_after: str | None) -> float | None:
 
 
 def _body(response: t.Any, most: int) -> bytes:
-    """The whole body. The connection is given back if it was read to its end, and closed otherwise."""
+    """The whole body, unpacked. TooLarge beyond ``most`` bytes; Broken for an encoding other than gzip, or gzip that is
+    damaged or cut off. The connection is given back if it was read to its end, and closed otherwise."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
         response.close()
@@ -113,6 +116,7 @@ def _body(response: t.Any, most: int) -> bytes:
 
 
 def _document(data: bytes) -> dict[str, t.Any] | None:
+    """As ``Answer.document``."""
     # No value is shorter than a byte, and most answers are: then they need not be counted.
     if len(data) > _MOST_VALUES and data.count(b",") + data.count(b"[") + data.count(b"{") > _MOST_VALUES:
         raise TooLarge(f"has more than {_MOST_VALUES} values")
@@ -131,7 +135,7 @@ def _document(data: bytes) -> dict[str, t.Any] | None:
 
 
 def is_too_deep(document: t.Mapping[str, t.Any]) -> bool:
-    """Whether it has more than ``MAX_DEPTH`` levels."""
+    """Whether it has more than ``MAX_DEPTH`` levels of maps and lists, itself counted."""
     level: list[t.Any] = [document]
     for _depth in range(MAX_DEPTH):
         parts = (part for each in level for part in (each.values() if isinstance(each, dict) else each))

@@ -23,9 +23,10 @@ def apply_object(
 ) -> dict[str, t.Any]:
     """Makes or changes the object; gives it as it is on the server then (with ``dry_run`` as it would be).
 
-    Unknown and repeated fields are refused (``fieldValidation=Strict``). Raises ApiError ``conflict``, with its
-    ``conflicts``, where another manager owns a field and ``force`` is off, and errors as of ``resource_for`` and
-    ``object_path``. ``metadata.managedFields`` must not be set.
+    Unknown and repeated fields are refused (``fieldValidation=Strict``). ApiError ``conflict``, with its ``conflicts``,
+    where ``force`` is off and another manager owns a field that would change; with ``force`` such fields are taken
+    over. Other errors as of a request, ``resource_for`` and ``object_path``. ``metadata.managedFields`` must not be
+    set.
     """
     resource = resource_for(client, str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")))
     path = object_path(resource, manifest, client.server_name)
@@ -46,7 +47,8 @@ def delete_object(
     """Deletes the object at ``path``; False if there was none. With ``dry_run`` the server only says what would be.
 
     With ``uid`` or ``resource_version`` only that very object, or that state of it, is deleted: ApiError ``conflict``
-    otherwise. ``propagation`` is Background, Foreground or Orphan. The object may linger while finalizers run.
+    otherwise; other ApiErrors as of a request. ``propagation`` is Background, Foreground or Orphan. True does not mean
+    gone: the object may linger while finalizers run.
     """
     options: dict[str, t.Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
     preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", resource_version)) if value}

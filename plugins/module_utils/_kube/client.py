@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests to one API server, dict in, dict out, from many threads: time limits, tries again, secrets hidden."""
+"""Requests to one API server, dict in, dict out, from many threads: time limits, retries, secrets hidden; its clock."""
 
 from __future__ import annotations
 
@@ -63,15 +63,12 @@ class Timeouts:
 
 
 class KubeClient:
-    """One API server as one user.
-
-    Reads are tried again after a broken answer or a server error (not after a timeout or a refused connection: one dead
-    member costs one timeout); any request is sent again after 429 or 503 with Retry-After, as long as the waits add up
-    to at most ``timeout.wait`` seconds; after 401 once with renewed credentials. Nothing else is repeated. Every
-    failure is an ApiError, or FleetError of its credentials, ``tls_context`` and ``transport.pool``; none holds what we
-    showed to the server. Redirects are not followed, and warnings (header ``Warning``) not read. ``ahead`` is how far
-    the server's clock is ahead of ours, ``server_until`` when the certificate that it showed ends; None until known.
-    """
+    """One API server as one user. Reads are tried again, thrice in all, after a broken answer or a server error (not
+    after a timeout or a refused connection: one dead member costs one timeout); any request is sent again after 429 or
+    503 with Retry-After, as long as the waits add up to at most ``timeout.wait`` seconds; after 401 once with renewed
+    credentials. Every failure is an ApiError, or FleetError of its credentials, ``tls_context`` and ``transport.pool``;
+    none holds what we showed to the server. Redirects are not followed. ``ahead`` is how far the server's clock is
+    ahead of ours, ``server_until`` the earliest end of a certificate that it showed; None until known."""
 
     def __init__(
         self,
@@ -112,14 +109,12 @@ class KubeClient:
         self.close()
 
     def begin(self) -> None:
-        """From now on ``timeout.whole`` seconds are left; what is asked for after them is ApiError ``timeout``. A
-        client that never began has no such end."""
+        """Leaves ``timeout.whole`` seconds from now on, then ApiError ``timeout``; without it there is no such end."""
         self._end = time.monotonic() + self.timeout.whole
 
     @contextlib.contextmanager
     def unhurried(self) -> t.Iterator[None]:
-        """Requests of this thread in here have the time of one answer each, whatever is left of the rest: a lease must
-        be kept, and given up, however long the work under it takes."""
+        """Requests of this thread in here have the time of one answer each, whatever is left: a lease must be kept."""
         self._mine.unhurried = True
         try:
             yield
@@ -162,7 +157,7 @@ class KubeClient:
         content_type: str | None = None,
         accept: str = JSON,
     ) -> dict[str, t.Any]:
-        """The decoded JSON object of the answer. Raises ApiError, also for an answer that is not a JSON object."""
+        """The decoded JSON object of the answer. ApiError, also for an answer that is no JSON object."""
         return self.sized(method, path, body, query, content_type, accept)[0]
 
     def sized(
@@ -174,7 +169,7 @@ class KubeClient:
         content_type: str | None = None,
         accept: str = JSON,
     ) -> tuple[dict[str, t.Any], int]:
-        """As ``request``, and how many bytes the answer had."""
+        """As ``request``, and how many bytes the body of the answer had, unpacked."""
         for attempt in range(1, _TRIES + 1):
             answer = self.send(method, path, body, query, content_type, accept)
             try:
@@ -195,10 +190,8 @@ class KubeClient:
         accept: str = JSON,
         expect: t.Container[int] = (),
     ) -> Answer:
-        """The answer as it came, for paths that do not answer with JSON or whose Date matters.
-
-        ApiError for a status of 300 or above that is not in ``expect``.
-        """
+        """The answer as it came, for paths that do not answer with JSON or whose Date matters. ApiError for a status of
+        300 or above that is not in ``expect``, and where there is no answer. Tried again as the class says."""
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         target = self._prefix + path + (f"?{_encoded(tuple(_words(query).items()))}" if query else "")
         waited, attempt, renewed, credential = 0.0, 0, False, self._credential()
@@ -226,8 +219,8 @@ class KubeClient:
             self._sleep(pause)
 
     def decode(self, answer: Answer, request: str) -> dict[str, t.Any]:
-        """The JSON object in an answer. ApiError ``bad-answer`` if there is none or it is the Status of a failure,
-        ``too-large``; ``request`` (method and path) is for the message."""
+        """The JSON object in an answer. ApiError ``bad-answer`` if it is not sent as JSON, is none, or is the Status of
+        a failure; ``too-large``; ``request`` (method and path) is for the message."""
         if "json" not in answer.content_type:
             kind = self.hide(answer.content_type.split(";")[0][:100]) or "no content type"
             raise self._bad(f"{request} was answered with {kind} instead of JSON", answer)
@@ -260,6 +253,7 @@ class KubeClient:
     def _once(
         self, method: str, target: str, data: bytes | None, content_type: str, accept: str, credential: Credential
     ) -> Answer:
+        """The answer to one sending, whatever its status; its Date is noted. ApiError where there is none."""
         pairs = [("Accept", accept), ("User-Agent", "gitops-fleet")]
         if method in _SAFE:
             pairs.append(("Accept-Encoding", "gzip"))
@@ -299,24 +293,24 @@ class KubeClient:
             raise transport.as_api_error(error, self.connection, answering) from None
 
     def _time(self, answer: Answer, asked: datetime) -> None:
-        """Notes how far the server's clock is ahead, once in ``_TIMED_AGAIN`` seconds at the most."""
+        """Notes how far the server's clock is ahead, for people too, every ``_TIMED_AGAIN`` seconds; not without a
+        Date."""
         if time.monotonic() < self._timed + _TIMED_AGAIN or answer.date is None:
             return
         self.ahead, self._timed = clocks.ahead(answer.date, asked, datetime.now(UTC)), time.monotonic()
         USES.note(self.connection, clocks.told(self.ahead))
 
     def _met(self, ends: datetime) -> None:
-        """Several servers may stand behind one address."""
+        """Keeps the earliest end of a server's certificate: several servers may stand behind one address."""
         self.server_until = ends if self.server_until is None else min(self.server_until, ends)
 
     @property
     def client_until(self) -> datetime | None:
-        """When the client certificate of the kubeconfig ends; None without one. One that a plugin hands out is renewed
-        by it, and does not count."""
+        """When the kubeconfig's client certificate ends, not a plugin's; None without one, or if it cannot be read."""
         return certificate_ends(self.connection.client_cert)
 
     def _left(self) -> float:
-        """Seconds that the next answer may take."""
+        """Seconds that the next answer may take. ApiError ``timeout`` once ``timeout.whole`` is over."""
         end = None if getattr(self._mine, "unhurried", False) else self._end
         left = self.timeout.read if end is None else min(self.timeout.read, end - time.monotonic())
         if left <= 0:
@@ -325,6 +319,7 @@ class KubeClient:
         return left
 
     def _pool_for(self, credential: Credential) -> t.Any:
+        """Connections that show the credential's certificate, else the kubeconfig's; made anew when that is another."""
         cert = credential.client_cert or self.connection.client_cert
         pool = self._pool
         if pool is not None and self._pool_cert == cert:
@@ -338,10 +333,12 @@ class KubeClient:
             return self._pool
 
     def _credential(self) -> Credential:
+        """What is shown now, its secrets noted. FleetError of its source."""
         source = self.connection.credentials
         return self._known(Credential(authorization=bearer(self.connection.token)) if source is None else source.get())
 
     def _renewed(self, refused: Credential) -> Credential | None:
+        """Another than the one refused, its secrets noted; None if there is none. FleetError of its source."""
         fresh = None if self.connection.credentials is None else self.connection.credentials.renew(refused)
         return None if fresh is None else self._known(fresh)
 
@@ -355,6 +352,7 @@ class KubeClient:
         return credential
 
     def _error(self, answer: Answer, request: str, body: t.Any, credential: Credential) -> ApiError:
+        """The ApiError, given back, for an answer of 300 or above."""
         where = self.server_name
         if answer.status == 401:
             return self._unauthorized(answer, credential)
@@ -370,7 +368,7 @@ class KubeClient:
         return error
 
     def _unauthorized(self, answer: Answer, credential: Credential) -> ApiError:
-        """401: why, as far as the credentials themselves tell, by the server's clock."""
+        """The error for 401: ``credentials-expired`` if they say so, by the server's clock, else ``unauthorized``."""
         now = answer.date or datetime.now(UTC)
         cert = credential.client_cert or self.connection.client_cert
         ends = {
@@ -388,13 +386,15 @@ class KubeClient:
 
 @lru_cache(maxsize=64)
 def _encoded(words: tuple[tuple[str, str], ...]) -> str:
-    """Of the queries of a run most are alike."""
+    """The query of a URL; kept, for of the queries of a run most are alike."""
     return urlencode(words)
 
 
 def _words(query: Query) -> dict[str, str]:
+    """Values as texts; ``true`` and ``false`` for booleans."""
     return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in query.items()}
 
 
 def _backoff(attempt: int) -> float:
+    """Seconds to wait after a failed attempt, counted from 1."""
     return 0.2 * attempt

@@ -16,15 +16,16 @@ _RESOLUTION = timedelta(seconds=1)
 
 
 def ahead(date: datetime, asked: datetime, answered: datetime) -> timedelta:
-    """How far the server's ``date`` (whole seconds) is ahead of our clock, negative if behind; zero where it lies
-    between the instants at which we ``asked`` and had ``answered``. All three are aware."""
+    """How far the server's ``date`` (whole seconds) is ahead of our clock, negative if behind; zero where the second
+    that it names meets the span from when we ``asked`` to when we had ``answered``. All three are aware."""
     if date > answered:
         return date - answered
     return min(date + _RESOLUTION - asked, timedelta(0))
 
 
 def told(difference: timedelta) -> str:
-    """The difference in words for people, in seconds below two minutes, else in whole minutes; empty below ``TOLD``."""
+    """The difference in words for people, in seconds below two minutes, else in whole minutes; empty below 30 s
+    (``TOLD``), either way. A positive one is ahead of ours."""
     if abs(difference) < TOLD:
         return ""
     seconds = round(abs(difference).total_seconds())

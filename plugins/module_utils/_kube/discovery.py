@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which kinds an API server has, custom resources included: aggregated discovery (Kubernetes 1.30 and later)."""
+"""Which kinds an API server has, custom resources included, by aggregated discovery (Kubernetes 1.30 and later): what
+it calls one, in which version it serves an object, all kinds that live in namespaces."""
 
 from __future__ import annotations
 
@@ -47,6 +48,9 @@ class _Known:
 
 
 def _asked_again(client: KubeClient, known: _Known | None) -> _Known:
+    """What the server has, asked for anew and kept on the client, by one thread at a time. What is kept is given
+    instead if no definitions were written since, and another thread than that which had ``known`` has asked, or it is
+    younger than ``_MISSED``. ApiError as of ``discover``."""
     with client.discovery_lock:
         now: _Known | None = client.discovered
         definitions = client.definitions
@@ -62,9 +66,10 @@ def _asked_again(client: KubeClient, known: _Known | None) -> _Known:
 def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     """The resource of a kind on this server.
 
-    Built-in kinds are known without asking. All others are read once per client, and again at a miss, since a CRD may
-    have come: at once where this client has written one since, otherwise a second later at the soonest. ApiError
-    ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot tell now, and as of ``discover``.
+    Built-in kinds (``BUILT_IN``) are known without asking, whatever the server has. All others are read once per
+    client, and again at a miss, since a CRD may have come: at once where this client has written one since, otherwise a
+    second later at the soonest. ApiError ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot
+    tell now, and as of ``discover``.
     """
     key = (api_version, kind)
     if key in BUILT_IN:
@@ -81,8 +86,10 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
 
 
 def resource_of(client: KubeClient, each: ObjectId) -> Resource:
-    """The resource of an object that may be there already: as of ``resource_for``, or, where its version is not served
-    any more, in the preferred one of those that are. ApiError as of ``resource_for``."""
+    """The resource of an object that may be there already: as of ``resource_for``, or, where the server has no such
+    kind in that version, in the first of the group's versions, as the server orders them, in which it can be listed.
+    ApiError as of ``resource_for``; ``server-error`` also while the server cannot tell of another version of the
+    group."""
     try:
         return resource_for(client, each.api_version, each.kind)
     except ApiError as error:
@@ -99,13 +106,14 @@ def resource_of(client: KubeClient, each: ObjectId) -> Resource:
 
 
 def _away(client: KubeClient, api_version: str, kind: str) -> ApiError:
+    """The ApiError ``server-error``, given back, for a kind of which the server cannot tell now."""
     text = f"the API server behind {api_version} does not answer, so {kind} is not known at present"
     return ApiError("server-error", text, client.server_name, "see kubectl get apiservices")
 
 
 def discover(client: KubeClient, path: str = "/apis") -> Discovered:
     """All resources outside the core group, or (``/api``) those of the core group, by a request at each call. ApiError
-    ``bad-answer`` for a server without aggregated discovery."""
+    ``bad-answer`` for a server without aggregated discovery and for a damaged document; others as of a request."""
     document = client.request("GET", path, accept=_AGGREGATED)
     if document.get("kind") != "APIGroupDiscoveryList":
         lacks = "the server does not offer aggregated discovery"
@@ -117,7 +125,9 @@ def discover(client: KubeClient, path: str = "/apis") -> Discovered:
 
 
 def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
-    """ValueError if something in the document is of another type. The ``core`` group has no name."""
+    """What is in a discovery document: without subresources, the last row of each kind in a version, and in ``lists``
+    the first that can be listed of each plural. The ``core`` group has no name. ValueError for a part that is missing
+    or of another type."""
     resources: dict[tuple[str, str], Resource] = {}
     listed: dict[tuple[str, str], Resource] = {}
     stale = set()
@@ -136,17 +146,17 @@ def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
 
 
 def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
-    """Every kind that lives in namespaces and can be listed, each in its preferred version: those of the core group as
-    we know them, all others as the server tells, without those whose API server does not answer now. ApiError as of
-    ``discover``."""
+    """Every kind that lives in namespaces and can be listed, each in the first version in which it can: those of the
+    core group as we know them, then all others as the server tells. Kinds of an API server behind it that does not
+    answer now may be missing. ApiError as of ``discover``."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
     return (*core, *(each for each in discover(client).lists if each.namespaced))
 
 
 def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
-    """Every kind that lives in namespaces and can be listed, each in its preferred version, as the server itself tells
-    it, built-in ones too: for who must not miss a kind. ApiError ``server-error`` if it does not know all of them at
-    present, and as of ``discover``."""
+    """Every kind that lives in namespaces and can be listed, each in the first version in which it can, as the server
+    itself tells it, built-in ones too, the core group first: for who must not miss a kind. ApiError ``server-error`` if
+    it does not know all of them at present, and as of ``discover``."""
     found = [discover(client, path) for path in ("/api", "/apis")]
     stale = sorted(version for each in found for version in each.stale)
     if stale:
@@ -156,11 +166,14 @@ def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
 
 
 def _resource(group: str, version: str, row: t.Mapping[str, t.Any]) -> Resource:
+    """The resource in a row of a discovery document, with namespaces if its scope is ``Namespaced``; its kind is empty
+    where the row tells none. ValueError for a row without a plural, or with parts of other types."""
     kind = text(mapping(row, "responseKind"), "kind")
     return Resource(group, version, kind, name(row, "resource"), row.get("scope") == "Namespaced")
 
 
 def _verbs(row: t.Mapping[str, t.Any]) -> list[t.Any]:
+    """The verbs of a row, empty where it tells none. ValueError if they are no list."""
     verbs = row.get("verbs") or []
     if not isinstance(verbs, list):
         raise ValueError("verbs is no list")

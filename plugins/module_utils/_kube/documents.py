@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects as an API server has to send them: what all code relies on is looked at once, where they come in."""
+"""Objects that an API server sent, judged where they come in: name, metadata, managed fields and depth, on which all
+code relies; the error for an answer that cannot be used."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from .errors import ApiError
 
 def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
     """The object at ``path``, which is of that ``kind`` and has the name in the path, with metadata that can be relied
-    on. ApiError ``bad-answer`` for anything else, ``not-found`` where there is none."""
+    on. ApiError ``bad-answer`` for anything else, ``not-found`` where there is none, and as of any request."""
     document = an_object(client.get(path), f"GET {path}", client)
     if (document.get("kind"), document["metadata"]["name"]) != (kind, unquote(path.rpartition("/")[2])):
         raise unusable_answer(f"GET {path}", "it is another object than the one that was asked for", client)
@@ -32,9 +33,9 @@ def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
 
 
 def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
-    """The document itself, once it was looked at: it has name, uid and resourceVersion, its metadata are of their
-    types, and it is not too deep. ApiError ``bad-answer`` for anything else; ``request`` (method and path) is for the
-    message."""
+    """The document itself, once it was looked at: it has name, uid and resourceVersion, its metadata and managedFields
+    are of their types, and it has at most ``MAX_DEPTH`` levels; spec and status are not looked at. ApiError
+    ``bad-answer`` for anything else; ``request`` (method and path) is for the message."""
     try:
         if not isinstance(document, dict):
             raise ValueError("it is no map")
@@ -48,13 +49,15 @@ def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.
 
 
 def unusable_answer(request: str, why: str, client: KubeClient) -> ApiError:
-    """The ApiError ``bad-answer`` which says ``why`` the answer to ``request`` (method and path) cannot be used."""
+    """The ApiError ``bad-answer``, given back, which says ``why`` the answer to ``request`` (method and path) cannot be
+    used."""
     hint = "see the object with kubectl, and what stands before the API server"
     return ApiError("bad-answer", f"the answer to {request} is damaged: {why}", client.server_name, hint)
 
 
 def check_name(document: t.Any) -> None:
-    """ValueError if this is no object with a name. The least of all looks, for lists of many objects."""
+    """ValueError if this is no object with a name, or its namespace is no text. The least of all looks, for lists of
+    many objects."""
     metadata = document.get("metadata") if isinstance(document, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
         raise ValueError("it holds something that is no object with a name")
@@ -63,7 +66,8 @@ def check_name(document: t.Any) -> None:
 
 
 def _check_metadata(document: t.Mapping[str, t.Any]) -> None:
-    """ValueError if the object has no name, uid or resourceVersion, or other metadata are not of their type."""
+    """ValueError if the object has no name, uid or resourceVersion, or if apiVersion, kind, namespace,
+    deletionTimestamp, generation, labels, annotations or ownerReferences are not of their type."""
     text(document, "apiVersion")
     text(document, "kind")
     metadata = mapping(document, "metadata")

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can go wrong between us and an API server, each with a code, a sentence and a way out.
+"""Errors of requests to an API server (``ApiError``), and how one is made of an answer of 300 or above: a code, a
+sentence, mostly a way out; who owns the fields of a refused server-side apply.
 
 Codes: ``unreachable``, ``timeout``, ``certificate``, ``credentials-expired``, ``unauthorized``, ``forbidden``,
 ``namespace-terminating``, ``not-found``, ``conflict``, ``already-exists``, ``gone``, ``invalid``,
@@ -61,7 +62,8 @@ class ApplyConflict:
 
 
 class ApiError(FleetError):
-    """A request that failed. ``status`` is 0 and ``reason`` empty if no answer of the API server was had.
+    """A request that failed. ``status`` is 0 where the error does not come of the status of an answer, ``reason`` empty
+    where no Status told one. Without a ``hint`` it gets that of its code, if there is one.
 
     ``details`` is what is used of the ``details`` of the server's Status: ``name``, and ``causes`` with their reason,
     field and message.
@@ -85,7 +87,8 @@ class ApiError(FleetError):
 
     @property
     def conflicts(self) -> tuple[ApplyConflict, ...]:
-        """Managers and fields of a refused server-side apply; empty for any other error."""
+        """Managers and fields of a refused server-side apply, at most 100; empty for any other error, and where a
+        Secret was refused."""
         return tuple(
             ApplyConflict(_manager(cause["message"]), cause["field"])
             for cause in self.details.get("causes") or ()
@@ -94,7 +97,8 @@ class ApiError(FleetError):
 
 
 def _manager(message: str) -> str:
-    """``conflict with "kubectl-edit" using apps/v1`` -> ``kubectl-edit``."""
+    """``conflict with "kubectl-edit" using apps/v1`` -> ``kubectl-edit``; the whole message where nothing is quoted in
+    it."""
     parts = message.split('"')
     return parts[1] if len(parts) > 2 else message
 
@@ -109,9 +113,11 @@ def from_status(
 ) -> ApiError:
     """The error for an answer of 300 or above; it is given back, not raised.
 
-    ``request`` is the verb and path, for messages. ``document`` is the decoded Status, None if the answer was none:
-    then nothing of the answer is told. ``body`` is what was sent: where it holds a Secret, nothing of the server's
-    words is told. ``hide`` takes what we have shown to the server out of a text.
+    ``request`` is the verb and path, for messages. ``document`` is the decoded JSON, None if the answer was none; of
+    anything but a Status nothing is told. ``body`` is what was sent: where it, or the path, has a Secret, nothing is
+    told of the server's words but a known reason, the object's name and paths of fields. ``hide`` takes what we have
+    shown to the server out of a text. The code is that of the status, but for ``already-exists``,
+    ``namespace-terminating``, and ``invalid`` for a patch that was refused with 500.
     """
     if document is None or document.get("kind") != "Status":
         return _foreign(status, request, where)
@@ -138,7 +144,8 @@ def from_status(
 
 
 def _details(found: t.Any, hide: t.Callable[[str], str]) -> dict[str, t.Any]:
-    """Of ``details`` what is used here: the object's name, and reason, field and message of each cause, as texts."""
+    """Of ``details`` what is used here, as texts, ``hide`` applied: the object's name, and reason, field and message of
+    the first 100 causes. What is missing or of another type is empty."""
     details = found if isinstance(found, t.Mapping) else {}
     causes = details.get("causes")
     rows = [each for each in causes if isinstance(each, t.Mapping)][:_MOST_CAUSES] if isinstance(causes, list) else []
@@ -147,10 +154,13 @@ def _details(found: t.Any, hide: t.Callable[[str], str]) -> dict[str, t.Any]:
 
 
 def _text(value: t.Any) -> str:
+    """A text as one line, a long one cut; empty for anything else."""
     return in_line(value) if isinstance(value, str) else ""
 
 
 def _code(status: int) -> str:
+    """The code for a status of 300 or above: without one of its own ``bad-answer`` for a redirect, ``server-error``
+    from 500 on, else ``invalid``."""
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if 300 <= status < 400:
@@ -159,7 +169,8 @@ def _code(status: int) -> str:
 
 
 def _foreign(status: int, request: str, where: str) -> ApiError:
-    """An answer that is no Status; its text is not shown, for nobody knows what is in it."""
+    """The error for an answer that is no Status, by its number alone: ``bad-answer`` where that would be ``invalid``.
+    Its text is not shown, for nobody knows what is in it."""
     code = _code(status)
     if code in ("bad-answer", "invalid"):
         message = f"{request} was answered with status {status} by something that is not a Kubernetes API server"

@@ -73,8 +73,8 @@ def real_path(path: str) -> str:
 
 
 def make_folder_of(path: Path) -> None:
-    """Makes the folder that a file at ``path`` needs, if it is not there; OSError, ``EINVAL`` where no file can have
-    this name."""
+    """Makes the folder that a file at ``path`` needs, and those above, if they are not there; OSError, ``EINVAL`` where
+    no file can have this name."""
     os.makedirs(os.path.dirname(os.path.abspath(_checked(path))), exist_ok=True)
 
 
@@ -82,7 +82,8 @@ def write_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Puts a new file in the place of what is there, when it is on the disk as a whole; until then the old one stays.
 
     It is made under a name that nobody can foresee; a link at ``path`` is replaced, not followed. The user's umask and
-    the mode of a file that is there already only take from ``mode``.
+    the mode of a file that is there already only take from ``mode``. OSError, also where its folder is missing, or
+    something is there that is neither a file nor a link.
     """
     folder, name = os.path.split(os.path.abspath(_checked(path)))
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -104,13 +105,15 @@ def open_to_append(path: Path, mode: int = 0o644) -> int:
 
 
 def refuse_special(path: Path) -> None:
-    """Raises OSError if something is there that is no regular file, and no link to one; nothing there is fine."""
+    """OSError if something is there that is no regular file, and no link to one (``EISDIR`` for a folder, else
+    ``EINVAL``), or if it cannot be looked at; nothing there is fine."""
     with contextlib.suppress(FileNotFoundError):
         _refuse(os.stat(_checked(path)))
 
 
 def _opened(path: Path, flags: int, mode: int = 0) -> int:
-    """Devices are not even opened: that alone can have effects. What takes the file's place meanwhile is found out."""
+    """The descriptor of a regular file, for the caller to close; OSError for anything else. Devices are not even
+    opened: that alone can have effects. What takes the file's place meanwhile is found out."""
     refuse_special(path)
     handle = os.open(_checked(path), flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, mode)
     try:
@@ -122,6 +125,7 @@ def _opened(path: Path, flags: int, mode: int = 0) -> int:
 
 
 def _refuse(found: os.stat_result) -> None:
+    """OSError unless that is a regular file: ``EISDIR`` for a folder, else ``EINVAL``."""
     if stat.S_ISREG(found.st_mode):
         return
     if stat.S_ISDIR(found.st_mode):
@@ -131,7 +135,8 @@ def _refuse(found: os.stat_result) -> None:
 
 
 def _checked(path: Path) -> str:
-    """Python refuses such names with another error than that of a name that is not there."""
+    """The path as text; OSError ``EINVAL`` for what no file can be called: Python refuses such names with another error
+    than that of a name that is not there."""
     text = os.fspath(path)
     try:
         usable = b"\0" not in os.fsencode(text)
@@ -143,6 +148,8 @@ def _checked(path: Path) -> str:
 
 
 def _replace(place: int, name: str, content: bytes, mode: int) -> None:
+    """Writes the file under another name in the open folder ``place``, and moves it to ``name``; where that fails,
+    nothing of it is left, and the error is raised."""
     making = f".gitops-fleet.{secrets.token_hex(8)}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(making, flags, mode, dir_fd=place)

@@ -161,8 +161,8 @@ def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
 
 
 def release(client: KubeClient, lease: KubeLease) -> bool:
-    """Takes our name out of it; False if it was no longer ours, or somebody wrote it at the same time. The Lease stays,
-    so that epochs go on rising. ApiError for other refusals."""
+    """Takes our name out of it; False if it was no longer ours, was deleted, or somebody wrote it at the same time. The
+    Lease stays, so that epochs go on rising. ApiError for other refusals."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     try:
         current = client.get(path)
@@ -176,7 +176,8 @@ def release(client: KubeClient, lease: KubeLease) -> bool:
 
 
 def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int, now: datetime) -> KubeLease | None:
-    """None where somebody else has made it meanwhile, and it is free again."""
+    """The Lease, made with epoch 1, or ours if an earlier request made it whose answer was lost. None where somebody
+    else has made it meanwhile, and it is free again; LeaseHeld where it is not, ApiError for what the requests meet."""
     server_now = client.send("GET", "/version").date or now
     body = {
         "apiVersion": _RESOURCE.api_version,
@@ -205,6 +206,8 @@ def _refuse_if_held(
     server_now: datetime,
     sighting: Sighting | None,
 ) -> None:
+    """LeaseHeld, with a sighting for the next time, if another holds it and is not known to be dead, see ``acquire``.
+    ``now`` is by our clock, ``server_now`` by the server's."""
     form = lease_form(current)
     if form.holder in ("", holder):
         return
@@ -220,22 +223,26 @@ def _refuse_if_held(
 
 
 def _held(client: KubeClient, name: str, sighting: Sighting, why: str) -> LeaseHeld:
+    """The LeaseHeld, given back, that says ``why``; with the sighting for the next time."""
     hint = "wait until it ends; a holder that died is replaced when its lease has run out"
     return LeaseHeld("lease-held", f"the lease {name} is taken: {why}", client.server_name, hint, sighting=sighting)
 
 
 def _refuse_if_lost(client: KubeClient, current: t.Mapping[str, t.Any], lease: KubeLease) -> None:
+    """FleetError ``lease-lost`` unless holder and epoch are those of our lease."""
     form = lease_form(current)
     if (form.holder, form.epoch) != (lease.holder, lease.epoch):
         raise _lost(client, lease, f"{client.hide(form.holder) or 'nobody'} with epoch {form.epoch}")
 
 
 def _lost(client: KubeClient, lease: KubeLease, by: str) -> FleetError:
+    """The FleetError ``lease-lost``, given back; ``by`` says who has it."""
     text = f"the lease {lease.name} is no longer ours (epoch {lease.epoch}): it went to {by}"
     return FleetError("lease-lost", text, client.server_name, "this run stops writing; start it again to go on")
 
 
 def _spec(holder: str, ttl: int, epoch: int, acquired: datetime, renewed: datetime) -> dict[str, t.Any]:
+    """The spec of a Lease that is held for ``ttl`` seconds after ``renewed``."""
     return {
         "holderIdentity": holder,
         "leaseDurationSeconds": ttl,
@@ -246,7 +253,8 @@ def _spec(holder: str, ttl: int, epoch: int, acquired: datetime, renewed: dateti
 
 
 def _lease(client: KubeClient, document: Document, request: str) -> KubeLease:
-    """A Lease that is ours; ApiError ``bad-answer`` for one that nobody holds, or that was never renewed."""
+    """A Lease that is ours; ApiError ``bad-answer`` for one that nobody holds, or that was never renewed, and as of
+    ``an_object``."""
     metadata, form = an_object(document, request, client)["metadata"], lease_form(document)
     if not form.holder or form.renewed is None:
         raise unusable_answer(request, "it is no Lease that is held", client)

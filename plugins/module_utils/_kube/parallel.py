@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same work on many clusters at once; each has its own outcome, within a deadline."""
+"""The same work on many clusters at once, in a pool of threads: each has its own outcome, result or error, within a
+deadline and until an interrupt."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ GRACE, LOOK = 1.5, 0.2
 
 
 def no_threads(why: RuntimeError) -> FleetError:
-    """The error ``no-workers``, to be raised: this machine starts no thread."""
+    """The FleetError ``no-workers``, given back: this machine starts no thread."""
     return FleetError("no-workers", f"no thread can be started: {why}", "workers", "run again, where more may run")
 
 
@@ -29,7 +30,8 @@ def in_parallel(
     deadline: float | None = None,
     told: t.Callable[[], str] = str,
 ) -> dict[str, T | FleetError]:
-    """Result or FleetError by name, in the order of ``work``, as of ``WorkPool.run``; in a pool of its own."""
+    """Result or FleetError by name, in the order of ``work``, as of ``WorkPool.run``, in a pool of its own;
+    ``deadline`` is in seconds, None for none."""
     return WorkPool(min(threads, len(work)), told).run(work, deadline)
 
 
@@ -44,6 +46,7 @@ class _Batch:
 
     @property
     def ended(self) -> bool:
+        """Whether each piece is done, or an exception that is no outcome of its cluster has ended it."""
         return len(self.done) + len(self.ends) >= self.expected
 
 
@@ -68,10 +71,11 @@ class WorkPool:
         """Result or FleetError by name, in the order of ``work``.
 
         Once ``told`` says why all is to end, nothing new is started, and what has not ended within ``GRACE`` seconds
-        counts as FleetError ``interrupted``. After ``deadline`` seconds whatever has not ended counts as FleetError
-        ``timeout``; its thread is left to itself. Any other exception becomes FleetError ``member-fault``, with its
-        type and its place in our code: what one member makes us fall over stops no other. An interrupt starts nothing
-        new of this work and is raised at once.
+        counts as FleetError ``interrupted``. After ``deadline`` seconds (None: never) whatever has not ended counts as
+        FleetError ``timeout``; its thread is left to itself. Any other exception becomes FleetError ``member-fault``,
+        with its type and its place in our code: what one member makes us fall over stops no other. An interrupt of the
+        caller starts nothing new of this work and is raised at once; what a piece raises that is no Exception is raised
+        once the others have ended.
 
         Where the machine starts no thread more, those that run do the work. Without any, nothing of it is left to be
         done later: FleetError ``no-workers`` is raised.
@@ -95,6 +99,8 @@ class WorkPool:
         return {name: batch.done.get(name, FleetError(code, why, name)) for name in work}
 
     def _start(self, threads: int) -> None:
+        """Starts so many threads, which are counted as running; where the machine starts no more, those that run have
+        to do, or all is given up."""
         for left in range(threads, 0, -1):
             try:
                 threading.Thread(target=self._work, daemon=True).start()
@@ -106,7 +112,8 @@ class WorkPool:
                 return
 
     def _give_up(self, why: RuntimeError) -> None:
-        """Ends whatever was asked for, by whomever, and is not done: nobody is there to do it."""
+        """Ends whatever was asked for, by whomever, and is not done, by FleetError ``no-workers``: nobody is there to
+        do it."""
         behind = (each for waiting in self._behind.values() for each in waiting)
         for batch in (*(batch for _name, _function, batch in self._ready), *(batch for _function, batch in behind)):
             batch.ends.append(no_threads(why))
@@ -115,6 +122,7 @@ class WorkPool:
         self._changed.notify_all()
 
     def _work(self) -> None:
+        """What a thread does: pieces that are ready, one after the other, until there are none or all is to end."""
         while True:
             with self._changed:
                 if self._told() or not self._ready:
@@ -135,6 +143,8 @@ class WorkPool:
             self._end(name, outcome, end, batch)
 
     def _end(self, name: str, outcome: t.Any, end: BaseException | None, batch: _Batch) -> None:
+        """Keeps how a piece ended: its ``outcome``, or ``end`` if that is to be raised; nothing of a batch for which
+        nobody waits. What waits behind it on the same cluster is ready then."""
         with self._changed:
             if self._behind[name]:
                 function, other = self._behind[name].popleft()
@@ -151,6 +161,8 @@ class WorkPool:
                 self._changed.notify_all()
 
     def _wait(self, batch: _Batch, deadline: float | None) -> None:
+        """Until the batch has ended, its time is over, or ``GRACE`` seconds after ``told`` says why all is to end.
+        Nothing of it is started or kept after that."""
         end = None if deadline is None else time.monotonic() + deadline
         graceful = False
         with self._changed:

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Paths of objects in the Kubernetes REST API, and the built-in kinds with their plurals and scopes."""
+"""Paths of objects in the Kubernetes REST API, what a server calls a kind (group, version, plural, scope), and a table
+of the usual built-in kinds."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Path of one object, or of all in a namespace, or (without namespace) of all there are; percent-encoded. Of a
-        kind without namespaces ``namespace`` is passed over."""
+        """Path of one object, or of all in a namespace, or (without namespace) of all there are, or of a subresource
+        there; percent-encoded. Of a kind without namespaces ``namespace`` is passed over."""
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
@@ -38,13 +39,16 @@ class Resource:
 
 
 def _table(group: str, version: str, namespaced: str, cluster: str = "") -> t.Iterator[Resource]:
+    """The resources of one group and version, by the names of their kinds, parted by spaces: first those with
+    namespaces (``namespaced``), then those without (``cluster``)."""
     for kinds, in_namespace in ((namespaced, True), (cluster, False)):
         for kind in kinds.split():
             yield Resource(group, version, kind, _plural(kind), in_namespace)
 
 
 def _plural(kind: str) -> str:
-    """As the built-in kinds are named; there is one exception among them (``endpoints``)."""
+    """The word for a built-in kind in paths, in lower case: ``es`` after s and x, ``ies`` for y, else ``s``;
+    ``endpoints`` stays as it is."""
     word = kind.lower()
     if word.endswith(("s", "x")):
         return word if word == "endpoints" else word + "es"
@@ -88,7 +92,8 @@ BUILT_IN: t.Mapping[tuple[str, str], Resource] = {
 
 
 def object_path(resource: Resource, manifest: t.Mapping[str, t.Any], where: str = "") -> str:
-    """Path of the object that a manifest describes. FleetError ``missing-name`` or ``missing-namespace``."""
+    """Path of the object that a manifest describes. FleetError ``missing-name``, or ``missing-namespace`` where its
+    kind has namespaces; ``where`` is for these."""
     metadata = manifest.get("metadata") or {}
     name, namespace = metadata.get("name") or "", metadata.get("namespace") or ""
     if not name:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """RBAC roles and bindings as manifests: the least that an account needs on a member to read it, to apply to it, or to
-disrupt its nodes.
+disrupt its nodes; and roles with whatever grants are given.
 
 Server-side apply of an object that is not there yet needs ``create`` besides ``patch``.
 """
@@ -52,7 +52,8 @@ class Subject:
 
     @property
     def mark(self) -> str:
-        """A part of the names of its roles (``ada-1f3c9a``): those for two subjects do not replace each other."""
+        """A part of the names of its roles (``ada-1f3c9a``), so that those for two subjects do not replace each other:
+        words of the last 40 characters of its name, and six digits of a digest of kind, namespace and name."""
         digest = hashlib.sha256("/".join((self.kind, self.namespace, self.name)).encode()).hexdigest()
         return "-".join((*re.findall(r"[a-z0-9]+", self.name.lower()[-40:]), digest[:6]))
 
@@ -66,10 +67,11 @@ class Subject:
 def read_only_manifests(
     subject: Subject, kinds: t.Iterable[Resource] = (), namespace: str = NAMESPACE
 ) -> tuple[Manifest, ...]:
-    """Roles for facts, plans and check mode: nodes, pods and the budgets over them, namespaces (``kube-system`` tells a
-    cluster from all others), ``/readyz``, ``/version`` and the placed kinds.
+    """The namespace, and roles with their bindings for facts, plans and check mode: nodes, pods, what bounds their
+    disruption (PodDisruptionBudgets, DaemonSets, NodePools, NodeClaims), namespaces (``kube-system`` tells a cluster
+    from all others), ``/readyz``, ``/version`` and the placed ``kinds`` may be read.
 
-    The ApplySet parents, ConfigMaps in ``namespace``, may be read there; the namespace comes with the roles.
+    The ApplySet parents, ConfigMaps in ``namespace``, may be read there alone.
     """
     rules = [*_resource_rules((*_FACTS, *_BUDGETS, _NAMESPACE, *kinds), READ), _path_rule()]
     return (
@@ -80,11 +82,12 @@ def read_only_manifests(
 
 
 def apply_manifests(subject: Subject, kinds: t.Iterable[Resource], namespace: str = NAMESPACE) -> tuple[Manifest, ...]:
-    """Roles for applying and pruning ``kinds``, with what is read for it.
+    """The namespace, and roles with their bindings for applying and pruning ``kinds``; nodes, pods, ``/readyz`` and
+    ``/version`` are read for it.
 
-    Namespaces are made but not deleted unless they are among the kinds. The ApplySet parents are ConfigMaps in
-    ``namespace``, beside the Lease on the member; both are granted there only. Without any kinds it is what an update
-    run needs: its members are read, and held.
+    Namespaces are made, changed and read, but not deleted unless they are among the kinds. The ApplySet parents are
+    ConfigMaps in ``namespace``, beside the Lease on the member; both are granted there only. Without any kinds it is
+    what an update run needs: its members are read, and held.
     """
     kinds = tuple(kinds)
     facts = [kind for kind in _FACTS if kind not in kinds]
@@ -100,8 +103,9 @@ def apply_manifests(subject: Subject, kinds: t.Iterable[Resource], namespace: st
 
 
 def node_manifests(subject: Subject, namespace: str = NAMESPACE) -> tuple[Manifest, ...]:
-    """Roles for disrupting nodes: what is read for it, cordons and deletions of nodes, evictions, NodeClaims,
-    NodePools, and the node classes of Azure and AWS.
+    """The namespace, and roles with their bindings for disrupting nodes: what is read for it; nodes cordoned and
+    deleted, pods evicted and deleted, NodeClaims deleted, NodePools changed and deleted, the node classes of Azure and
+    AWS read and changed; and in ``namespace`` the Lease on the member.
 
     Pods are deleted only where a deadline says so; nodes are made on local clusters only, which have administrators.
     """
@@ -139,9 +143,9 @@ class Grant:
 def role_manifests(
     name: str, subject: Subject, everywhere: t.Iterable[Grant], inside: t.Mapping[str, t.Iterable[Grant]]
 ) -> tuple[Manifest, ...]:
-    """Roles, named for ``name``, and their bindings: with grants ``everywhere`` in a cluster, and ``inside`` namespaces
-    of it, by their names. The namespace ``gitops-fleet`` comes before them where it is one of these; the others have to
-    be there."""
+    """Roles, named for ``name``, each with its binding: a ClusterRole with the grants ``everywhere`` in a cluster, if
+    there are any, and a Role ``inside`` each of these namespaces, by their names. The namespace ``gitops-fleet`` comes
+    before them where it is one of these; the others have to be there."""
     made: list[Manifest] = [_home(NAMESPACE)] if NAMESPACE in inside else []
     rules = [each.as_rule() for each in everywhere]
     made += _cluster_role(f"gitops-fleet-{name}-{subject.mark}", rules, subject) if rules else ()
@@ -152,12 +156,14 @@ def role_manifests(
 
 
 def _home(namespace: str) -> Manifest:
+    """The namespace of that name, labelled as managed by this collection."""
     labels = {"app.kubernetes.io/managed-by": "gitops.fleet"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": labels}}
 
 
 def _resource_rules(kinds: t.Iterable[Resource], verbs: t.Sequence[str]) -> list[Manifest]:
-    """One rule per API group, sorted, so that the same kinds always print the same."""
+    """One rule per API group with all the verbs, groups and plurals sorted, so that the same kinds always print the
+    same."""
     groups: dict[str, set[str]] = {}
     for kind in kinds:
         groups.setdefault(kind.group, set()).add(kind.plural)
@@ -168,15 +174,18 @@ def _resource_rules(kinds: t.Iterable[Resource], verbs: t.Sequence[str]) -> list
 
 
 def _path_rule() -> Manifest:
+    """The rule by which ``/readyz`` and ``/version`` may be read."""
     return {"nonResourceURLs": list(_PATHS), "verbs": ["get"]}
 
 
 def _cluster_role(name: str, rules: list[Manifest], subject: Subject) -> tuple[Manifest, Manifest]:
+    """The ClusterRole, and the binding that gives it to the subject."""
     role = {"apiVersion": _API, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
     return role, _binding("ClusterRole", {"name": name}, subject)
 
 
 def _role(name: str, namespace: str, rules: list[Manifest], subject: Subject) -> tuple[Manifest, Manifest]:
+    """The Role in the namespace, and the binding that gives it to the subject there."""
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": _API, "kind": "Role", "metadata": metadata, "rules": rules}, _binding(
         "Role", metadata, subject
@@ -184,6 +193,7 @@ def _role(name: str, namespace: str, rules: list[Manifest], subject: Subject) ->
 
 
 def _binding(kind: str, metadata: dict[str, str], subject: Subject) -> Manifest:
+    """The binding of the role of this ``kind``, with the same ``metadata``, to the subject."""
     return {
         "apiVersion": _API,
         "kind": f"{kind}Binding",

@@ -44,12 +44,14 @@ _DEEPEST, _MOST_PATHS, _MOST_SHOWN = 8, 2_000, 10
 
 
 def holds_secrets(path: str, body: t.Any) -> bool:
-    """Whether a request speaks of a Secret: by its path, or by an object in its body, also one within an envelope."""
+    """Whether a request speaks of a Secret: by its path, or by an object in its body, also one within an envelope, up
+    to eight levels deep."""
     return "secrets" in path.split("?")[0].split("/") or _has_secret(body, _DEEPEST)
 
 
 def telling(status: int, document: t.Mapping[str, t.Any], request: str, body: t.Any) -> str:
-    """The message about a refused Secret, in words of ours alone."""
+    """The message about a refused Secret in words of ours alone: the request, the reason if it is a known one, else the
+    status, field paths as of ``refused_paths``, and what known phrases in the server's message mean."""
     reason, message = document.get("reason"), str(document.get("message") or "")
     why = reason if isinstance(reason, str) and reason in REASONS else f"status {status}"
     paths = refused_paths(document, body)
@@ -59,7 +61,8 @@ def telling(status: int, document: t.Mapping[str, t.Any], request: str, body: t.
 
 
 def refused_paths(document: t.Mapping[str, t.Any], body: t.Any) -> tuple[str, ...]:
-    """Paths of the body that the server names, the deepest where one begins another; ten at the most."""
+    """Paths of the body that the server names, in the body's order, the deepest where one begins another; ten at the
+    most. From a key on that no Secret can have it is ``[...]``."""
     words = f"{document.get('message') or ''}\n{_causes(document)}"
     named = [keys for keys in _paths(_as_stored(body), (), _DEEPEST, [_MOST_PATHS]) if _is_named(keys, words)]
     deepest = [keys for keys in named if not any(other[: len(keys)] == keys and other != keys for other in named)]
@@ -67,7 +70,8 @@ def refused_paths(document: t.Mapping[str, t.Any], body: t.Any) -> tuple[str, ..
 
 
 def _as_stored(body: t.Any) -> t.Any:
-    """Servers speak of data where stringData was sent."""
+    """The body with the keys of data and stringData under ``data``, without their values, where stringData was sent:
+    servers speak of data there. Any other body as it is."""
     if not isinstance(body, t.Mapping) or "stringData" not in body:
         return body
     parts = [part for part in (body["stringData"], body.get("data")) if isinstance(part, t.Mapping)]
@@ -75,6 +79,7 @@ def _as_stored(body: t.Any) -> t.Any:
 
 
 def _causes(document: t.Mapping[str, t.Any]) -> str:
+    """The field paths in the causes of the Status, one a line; empty if there are none."""
     details = document.get("details")
     causes = details.get("causes") if isinstance(details, t.Mapping) else None
     rows = causes if isinstance(causes, list) else []
@@ -82,6 +87,8 @@ def _causes(document: t.Mapping[str, t.Any]) -> str:
 
 
 def _paths(value: t.Any, above: tuple[str, ...], depth: int, left: list[int]) -> t.Iterator[tuple[str, ...]]:
+    """The paths, as tuples of keys, of all that maps within maps hold, a map before what is in it; lists are not
+    entered. It ends ``depth`` levels down, and when ``left``, which is counted down in place, is used up."""
     if not isinstance(value, t.Mapping) or depth <= 0:
         return
     for key, inner in value.items():
@@ -93,7 +100,8 @@ def _paths(value: t.Any, above: tuple[str, ...], depth: int, left: list[int]) ->
 
 
 def _is_named(keys: tuple[str, ...], words: str) -> bool:
-    """``data`` in ``.data:``, ``data[x]`` and ``Secret.data of type``; ``data[password]``, also ``.data.password``."""
+    """Whether the words name the path. A top key counts where it stands alone, as in ``.data:``, ``data[x]`` or
+    ``Secret.data of type``; a deeper one behind the keys above it, as ``data[password]`` or ``data.password``."""
     *above, last = keys
     if not above:
         return bool(re.search(rf"(?:^|[\s.\[\"]){re.escape(last)}(?=[:.\[\"]|$| of type)", words, re.MULTILINE))
@@ -101,7 +109,8 @@ def _is_named(keys: tuple[str, ...], words: str) -> bool:
 
 
 def _shown(keys: tuple[str, ...]) -> str:
-    """The path down to the first key that no key of a Secret can be: a value may have slipped into it."""
+    """The path as text, down to the first key that no key of a Secret can be, for which ``[...]`` stands: a value may
+    have slipped into it."""
     path = ""
     for key in keys:
         if not _KEY.fullmatch(key):
@@ -111,6 +120,8 @@ def _shown(keys: tuple[str, ...]) -> str:
 
 
 def _has_secret(value: t.Any, depth: int) -> bool:
+    """Whether the value is or holds a Secret, up to ``depth`` levels deep; a reference, with kind and name alone, is
+    none."""
     if depth <= 0:
         return False
     if isinstance(value, t.Mapping):

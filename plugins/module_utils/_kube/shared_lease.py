@@ -67,8 +67,8 @@ class SharedLease:
 
 
 class OthersHold(FleetError):
-    """Another owner works there (code ``member-held``): ``holder`` in its own words, since ``since``, and free
-    ``seconds`` after its last sign of life."""
+    """Another owner works there (code ``member-held``): ``holder`` in its own words, since ``since`` (None: unknown),
+    and free ``seconds``, and ``SKEW`` more, after its last sign of life."""
 
     def __init__(self, message: str, where: str, hint: str, *, holder: str, since: datetime | None, seconds: int):
         super().__init__("member-held", message, where, hint)
@@ -90,9 +90,9 @@ class _Seen:
 
 
 def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
-    """Takes the lease for this worker, for ``seconds`` after each renewal. OthersHold while another owner has it,
-    FleetError ``member-held`` if others keep changing it, ApiError ``not-found`` without the namespace, and for what
-    else the requests meet.
+    """Takes the lease for this worker, for ``seconds`` after each renewal; beside workers of its owner that are in it,
+    if their time is not over. OthersHold while another owner has it, FleetError ``member-held`` if others keep changing
+    it, ApiError ``not-found`` without the namespace, and for what else the requests meet.
 
     A Lease without ``renewTime`` was never renewed, and counts from its creation.
     """
@@ -125,8 +125,8 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
 
 
 def working(client: KubeClient, namespace: str, name: str) -> int:
-    """How many workers stand in the lease, 0 where it is not there; those whose time is over count. ApiError as of any
-    request."""
+    """How many workers stand in the lease, 0 where it is not there or tells none; those whose time is over count.
+    ApiError as of any request, ``bad-answer`` without a Date."""
     try:
         return len(_look(client, _RESOURCE.path(namespace, name))[1].workers)
     except ApiError as error:
@@ -183,7 +183,8 @@ def release(client: KubeClient, lease: SharedLease) -> None:
 
 
 def _look(client: KubeClient, path: str) -> tuple[Document, _Seen, datetime]:
-    """The Lease, what it says, and the API server's time."""
+    """The Lease, what it says, and the API server's time. ApiError ``bad-answer`` without a Date, ``not-found``, and as
+    of any request."""
     answer = client.send("GET", path)
     current = client.decode(answer, f"GET {path}")
     if answer.date is None:
@@ -192,6 +193,8 @@ def _look(client: KubeClient, path: str) -> tuple[Document, _Seen, datetime]:
 
 
 def _seen(current: Document) -> _Seen:
+    """What stands in a Lease, whatever it is: ``since`` and ``renewed`` are those of its creation where it tells none,
+    ``holder`` is cut to 300 characters."""
     metadata, form = mapping_in(current, "metadata"), lease_form(current)
     annotations = mapping_in(metadata, "annotations")
     created = moment(metadata.get("creationTimestamp"))
@@ -212,6 +215,7 @@ def _seen(current: Document) -> _Seen:
 
 
 def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -> None:
+    """OthersHold if the Lease has a holder and was renewed in time; whose it is does not matter here."""
     if not seen.holder or seen.renewed is None:
         return
     if not _is_alive(seen, now):
@@ -228,11 +232,13 @@ def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -
 
 
 def _is_alive(seen: _Seen, now: datetime) -> bool:
-    """Whether it was renewed in time: whoever worked under one that was not has lost it."""
+    """Whether it was renewed in time, with ``SKEW`` to spare: whoever worked under one that was not has lost it. False
+    if it never was."""
     return seen.renewed is not None and now - seen.renewed <= timedelta(seconds=seen.seconds) + SKEW
 
 
 def _is_ours(seen: _Seen, lease: SharedLease) -> bool:
+    """Whether its owner is ours, and our token stands there for our task."""
     mine = seen.workers.get(lease.worker.task) or {}
     return seen.owner == lease.worker.owner and mine.get("token") == lease.worker.token
 
@@ -240,6 +246,7 @@ def _is_ours(seen: _Seen, lease: SharedLease) -> bool:
 def _document(
     namespace: str, name: str, worker: Worker, workers: t.Mapping[str, Document], seconds: int, epoch: int
 ) -> Document:
+    """The Lease for these workers as it is sent to the server, without instants, under the name of ``worker``."""
     return {
         "apiVersion": _RESOURCE.api_version,
         "kind": _RESOURCE.kind,
@@ -254,7 +261,8 @@ def _document(
 
 
 def _without(current: Document, workers: t.Mapping[str, Document]) -> Document:
-    """The Lease with these workers only, under the name of one of them."""
+    """The part of the Lease that changes, for ``_on``: these workers only, of which there is one at least, under the
+    name of the first."""
     metadata, spec = mapping_in(current, "metadata"), mapping_in(current, "spec")
     annotations = {**mapping_in(metadata, "annotations"), WORKERS: json.dumps(workers, sort_keys=True)}
     text = str(next(iter(workers.values())).get("text") or "another worker of the same records")
@@ -268,6 +276,7 @@ def _on(current: Document, new: Document) -> Document:
 
 
 def _held(document: Document, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
+    """The lease of this worker, by the Lease as the server has just kept it."""
     seen = _seen(document)
     return SharedLease(
         namespace=namespace,
@@ -281,9 +290,11 @@ def _held(document: Document, namespace: str, name: str, worker: Worker, seconds
 
 
 def _longest(workers: t.Mapping[str, Document], otherwise: int) -> int:
-    """Seconds for which the longest of them is waited for; ``otherwise`` for one that does not say."""
+    """Seconds for which the longest of the workers, of which there is one at least, is waited for; ``otherwise`` for
+    one that does not say."""
     return max(whole_number(each.get("seconds", otherwise)) for each in workers.values())
 
 
 def _mapping(value: t.Any) -> Document:
+    """The value if it is a map, else an empty one."""
     return value if isinstance(value, dict) else {}

@@ -63,9 +63,11 @@ def pool(
 
 
 def _telling(connect: t.Callable[[t.Any], None], met: t.Callable[[datetime], None]) -> t.Callable[[t.Any], None]:
-    """``connect`` of a connection, that tells ``met`` afterwards."""
+    """``connect`` of a connection, that tells ``met`` afterwards when the server's certificate ends, if that is
+    known."""
 
     def connected(self: t.Any) -> None:
+        """Connects, and tells ``met``."""
         connect(self)
         ends = shown_until(self.sock)
         if ends is not None:
@@ -75,6 +77,7 @@ def _telling(connect: t.Callable[[t.Any], None], met: t.Callable[[datetime], Non
 
 
 def _direct(connection: Connection, options: dict[str, t.Any]) -> t.Any:
+    """A pool of ``urllib3`` straight to the server."""
     return urllib3.connection_from_url(connection.server, **options)
 
 
@@ -86,6 +89,7 @@ class _TimedResponse(http.client.HTTPResponse):
         super().__init__(t.cast(t.Any, _Until(sock)), *arguments, **named)
 
     def begin(self) -> None:
+        """Reads status line and headers; urllib3's HeaderParsingError for headers that are damaged."""
         super().begin()
         # urllib3 would log them, as they came, and go on.
         urllib3.util.response.assert_header_parsing(self.msg)
@@ -101,12 +105,15 @@ class _Until(io.RawIOBase):
         self._end = None if limit is None else time.monotonic() + limit
 
     def makefile(self, _mode: str) -> io.BufferedReader:
+        """A buffered reader of these bytes, whatever the mode: what ``http.client`` asks a socket for."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: t.Any) -> int | None:
+        """The next bytes; sets the socket's timeout to what is left. TimeoutError once the time for the whole answer is
+        over."""
         if self._end is not None:
             left = self._end - time.monotonic()
             if left <= 0:
@@ -120,6 +127,8 @@ class _Until(io.RawIOBase):
 
 
 def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
+    """A pool of ``urllib3`` by way of the connection's proxy (HTTP or SOCKS), with the user and password in its URL.
+    FleetError ``missing-library`` for SOCKS without PySocks."""
     proxy = urlsplit(connection.proxy)
     if proxy.scheme.startswith("socks"):
         try:
@@ -159,9 +168,9 @@ def is_failure(error: Exception) -> bool:
 
 
 def as_api_error(error: Exception, connection: Connection, answering: bool) -> ApiError:
-    """Our error for one of urllib3's: ``unreachable``, ``timeout``, ``certificate``, ``credentials-expired`` or
-    ``unauthorized`` for a client certificate, ``bad-answer``. ``answering`` tells that the answer had begun. Passwords
-    of a proxy are left out."""
+    """Our error for one of urllib3's, given back: ``unreachable``, ``timeout``, ``certificate``,
+    ``credentials-expired`` or ``unauthorized`` for a client certificate, ``bad-answer``. ``answering`` tells that the
+    answer had begun. Passwords of a proxy are left out."""
     where, server = connection.where, connection.server
     if isinstance(error, failures.ProxyError):
         proxy = without_userinfo(connection.proxy)
@@ -206,19 +215,23 @@ def as_api_error(error: Exception, connection: Connection, answering: bool) -> A
 
 
 def _is_no_http(error: BaseException) -> bool:
-    """Something came, but no status line, or headers without end."""
+    """Whether something came that is no HTTP: no status line, or headers without end."""
     return isinstance(error, http.client.HTTPException) and not isinstance(
         error, (http.client.RemoteDisconnected, http.client.IncompleteRead)
     )
 
 
 def _innermost(error: BaseException) -> BaseException:
+    """The error at the end of the chain in which each is the last argument of the one before; itself if that is
+    none."""
     while error.args and isinstance(error.args[-1], BaseException):
         error = error.args[-1]
     return error
 
 
 def _cause(error: BaseException) -> str:
+    """Why a connection failed, for a message: the system's words in lower case, ``no connection``, or the name of the
+    error's type; never the text of the error."""
     inner = error.__cause__ or error.__context__ or _innermost(error)
     inner = _innermost(inner)
     if isinstance(inner, OSError) and inner.strerror:
@@ -229,6 +242,8 @@ def _cause(error: BaseException) -> str:
 
 
 def _tls_error(error: BaseException, connection: Connection) -> ApiError:
+    """The error for a failed TLS handshake: ``certificate``, ``credentials-expired`` or ``unauthorized`` where the
+    server refused ours, ``bad-answer`` where it speaks no TLS."""
     where, server = connection.where, connection.server
     if isinstance(error, ssl.SSLCertVerificationError):
         message, hint = _verification(error, server)
@@ -245,6 +260,8 @@ def _tls_error(error: BaseException, connection: Connection) -> ApiError:
 
 
 def _verification(error: ssl.SSLCertVerificationError, server: str) -> tuple[str, str]:
+    """Message and hint for a server's certificate that was not accepted: another name, expired, not valid yet, or of
+    another authority."""
     if error.verify_code in (_OTHER_HOST, _OTHER_ADDRESS):
         return (
             f"the certificate of {server} is for another name",

@@ -43,8 +43,8 @@ class Document:
     texts: Texts = field(repr=False, default_factory=dict, compare=False)
 
     def written(self, field_path: str) -> str | None:
-        """The text that is written in a field, where YAML reads another value (``no``, ``010``, ``1e3``); None where it
-        reads what is written, and for a field that is not there."""
+        """The text that is written in a field, where YAML reads a number or a boolean and JSON would write it otherwise
+        (``no``, ``010``, ``1e3``); None for any other field, and for one that is not there."""
         value, rest, text = self.value, field_path, None
         while rest and (found := step(value, rest)) is not None:
             key, rest = found
@@ -65,7 +65,8 @@ class Document:
 
 
 def _otherwise(value: t.Any, path: str) -> tuple[str | int | None, str] | None:
-    """A path may name the place after a repair: a mapping was made the only item of a list, or taken out of one."""
+    """The step of a path that names the place after a repair, as ``step`` gives it: a mapping was made the only item of
+    a list, or taken out of one. The key is None where the value stays the same; None for any other path."""
     if isinstance(value, dict) and path.startswith("[0]"):
         return None, path[3:].lstrip(".")
     if isinstance(value, list) and len(value) == 1 and not path.startswith("["):
@@ -85,10 +86,10 @@ def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Probl
     """The documents in these files and folders, in the order given, and among those of a file what is wrong with it.
 
     Folders are read with all folders below, but for hidden ones; in them ``*.yaml``, ``*.yml`` and ``*.json`` count, in
-    the order of their paths. A file may hold several documents, and Lists, which are taken apart; a file named twice is
-    read once. A byte order mark and CRLF are fine, empty documents are none. Problems are those of ``read_yaml``,
-    ``no-such-file``, ``unreadable``, ``too-big``, ``not-utf-8``; documents of such a file may lack parts. FleetError
-    ``missing-library`` alone is raised.
+    the order of their paths; links to folders, or out of the folder given, are ``unreadable``. A file may hold several
+    documents, and Lists, which are taken apart; a file named twice is read once. A byte order mark and CRLF are fine,
+    empty documents are none. Problems are those of ``read_yaml``, ``no-such-file``, ``unreadable``, ``too-big``,
+    ``not-utf-8``; documents of such a file may lack parts. FleetError ``missing-library`` alone is raised.
     """
     for each in found_files(paths):
         text = each if isinstance(each, Problem) else file_text(each.path)
@@ -100,12 +101,12 @@ def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Probl
 
 def found_files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None = None) -> t.Iterator[File | Problem]:
     """The files that ``read_documents`` reads, each once: as the paths are given, and in a folder by their paths;
-    problems of a folder (``unreadable``, and those of ``file_text`` for its ignore file) come behind its files. A path
-    that is not there is given as a file.
+    problems of a folder (``unreadable``, also for links in it that are not followed, and those of ``file_text`` for its
+    ignore file) come behind its files. A path that is not there is given as a file.
 
     With ``exclude``, an empty one too, those are left out that its patterns fit, or those of the file
-    ``.fleetlintignore`` in a folder that is given. With None nothing is: a placement must not lose what it places by a
-    file that is for the linter.
+    ``.fleetlintignore`` in a folder that is given; not a file that is given itself. With None nothing is: a placement
+    must not lose what it places by a file that is for the linter.
     """
     seen: set[str] = set()
     for given in paths:
@@ -142,7 +143,8 @@ def documents_of(text: str, path: str) -> t.Iterator[Document | Problem]:
 
 
 def _silent(text: str) -> Silent:
-    """``# fleetlint: ignore CODE, CODE`` behind a field is for its line; alone in a line, for the one that follows."""
+    """By line, the codes that ``# fleetlint: ignore CODE, CODE`` silences there: behind a field for its line; alone in
+    a line, for the next line that is no comment."""
     found: dict[int, frozenset[str]] = {}
     if "fleetlint:" not in text:
         return found
@@ -158,6 +160,8 @@ def _silent(text: str) -> Silent:
 
 
 def _taken_apart(document: YamlDocument, path: str, silent: Silent) -> t.Iterator[Document]:
+    """The document, or each item of it if its kind ends with ``List``, of Lists in it too; nothing that is empty
+    (null)."""
     value = document.value
     kind, items = (value.get("kind"), value.get("items")) if isinstance(value, dict) else (None, None)
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
@@ -171,10 +175,13 @@ def _taken_apart(document: YamlDocument, path: str, silent: Silent) -> t.Iterato
 
 
 def _below(path: str, problems: list[Problem], exclude: t.Sequence[str] | None) -> list[str]:
+    """The files of the folder and of those below it, by their paths; adds what cannot be read, or is a link that is not
+    followed, to ``problems``. ``exclude`` as of ``found_files``."""
     excluded = Excluded(() if exclude is None else (*exclude, *_ignored(path, problems)))
     found: list[str] = []
 
     def unreadable(error: OSError) -> None:
+        """Adds a folder that cannot be listed to the problems."""
         problems.append(Problem("unreadable", f"this folder cannot be read: {error.strerror}", str(error.filename)))
 
     for folder, folders, names in os.walk(path, onerror=unreadable):
@@ -201,12 +208,14 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def _linked(path: str) -> Problem:
-    """What is behind it would look as if it were gone; and a link may lead anywhere."""
+    """The Problem ``unreadable`` of a link to a folder: what is behind it would look as if it were gone, and a link may
+    lead anywhere."""
     return Problem("unreadable", "this is a link to a folder, and such links are not followed", path, "name the folder")
 
 
 def _ignored(folder: str, problems: list[Problem]) -> tuple[str, ...]:
-    """The patterns of the folder's own file, one in a line."""
+    """The patterns of the folder's own ignore file, one in a line, without comments; none without it, or if it cannot
+    be read, which is added to ``problems``."""
     path = os.path.join(folder, IGNORE_FILE)
     if not os.path.lexists(path):
         return ()
@@ -220,7 +229,7 @@ def _ignored(folder: str, problems: list[Problem]) -> tuple[str, ...]:
 
 def file_text(path: str) -> str | Problem:
     """The text of a file without its byte order mark; or the Problem: ``no-such-file``, ``too-big`` (over
-    ``MAX_BYTES``), ``unreadable``, ``not-utf-8`` with its line."""
+    ``MAX_BYTES``), ``unreadable`` (also for what is no regular file), ``not-utf-8`` with its line."""
     try:
         data = read_file(path, MAX_BYTES)
     except FileNotFoundError:

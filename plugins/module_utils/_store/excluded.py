@@ -31,6 +31,7 @@ class Excluded:
 
 
 def _fits(path: str, pattern: str) -> bool:
+    """Whether the pattern stands for the path below the folder, upper and lower case told apart."""
     if "/" not in pattern:
         return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
     names = path.split("/")

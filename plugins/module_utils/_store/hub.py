@@ -50,10 +50,8 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 def hub_client(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str]) -> KubeClient:
-    """A client of the API server that ``kubeconfig`` and ``context`` name; as kubectl finds it if they are absent.
-
-    FleetError as of ``connection_from_kubeconfig``. Every verb finds a hub by this rule.
-    """
+    """A client of the API server that ``kubeconfig`` and ``context`` name; as kubectl finds it if they are absent. It
+    reads the kubeconfig. FleetError as of ``connection_from_kubeconfig``."""
     path = usual_path(options.get("kubeconfig") or "", environ)
     return KubeClient(connection_from_kubeconfig(path, options.get("context") or ""))
 
@@ -65,8 +63,7 @@ class HubRecords:
       fails, or this process dies in between, the call raises and the new spec stands with the old status; the next run
       sees that in ``status.observedGeneration`` and writes the status again. A retry of ``create`` then meets
       ``already-exists``, one of ``replace`` meets ``conflict``.
-    - A request whose answer was lost (``unreachable``, ``timeout``, ``bad-answer``) may have been carried out. Reading
-      again tells.
+    - A request whose answer was lost (``unreachable``, ``timeout``, ``bad-answer``) may have been carried out.
     - A write with a lease reads the lease right before. That alone does not fence: a holder that is paused between the
       two requests can still write after a takeover. The compare-and-swap by resourceVersion then stops it wherever the
       new holder has written the same object since; ``create`` is stopped only by the name. So new holders write what
@@ -109,6 +106,8 @@ class HubRecords:
     def _listed(
         self, kind: str, selector: str = "", namespace: str = "", metadata_only: bool = False
     ) -> tuple[Record, ...]:
+        """All of the kind that the label selector fits, in the server's order. FleetError ``crds-missing`` besides
+        ApiError."""
         try:
             path = stored_resource(kind).path(namespace)
             return read_list(self.client, path, selector, metadata_only=metadata_only).items
@@ -168,6 +167,7 @@ class HubRecords:
         """As ``Records.acquire``, by the API server's clock; makes the namespace of the records if it is missing."""
 
         def attempt() -> kube_lease.KubeLease:
+            """Takes the lease, or raises LeaseHeld with what was seen of it."""
             return kube_lease.acquire(
                 self.client, NAMESPACE, to_object_name(name), holder, seconds, self._clock(), self._sightings.get(name)
             )
@@ -186,7 +186,7 @@ class HubRecords:
         return Lease(lease.name, lease.holder, lease.epoch, lease.acquired, renewed, lease.seconds)
 
     def release(self, lease: Lease) -> None:
-        """As ``Records.release``."""
+        """As ``Records.release``; ``lease-lost`` too if somebody writes it at the same time. Its epoch stays."""
         if not kube_lease.release(self.client, _theirs(lease)):
             raise lease_lost(lease.name, lease.holder, "", self.place)
 
@@ -277,6 +277,7 @@ class HubRecords:
         self.client.close()
 
     def _with_status(self, answer: Record, fresh: Record) -> Record:
+        """The record as kept once the status of ``fresh`` is written to ``answer``, which is the rest of it as kept."""
         path = _path(fresh["kind"], record_name(fresh), "status")
         body = _without_status(answer)
         if "status" in fresh:
@@ -284,6 +285,7 @@ class HubRecords:
         return _record(self.client.put(path, body, _STRICT))
 
     def _fence(self, lease: Lease | None) -> None:
+        """FleetError ``lease-lost`` unless the lease has its holder and epoch still; None is fine."""
         if lease is None:
             return
         try:
@@ -312,7 +314,8 @@ class HubRecords:
         return attempt()
 
     def _refuse_without_crds(self, error: ApiError, kind: str, name: str) -> None:
-        """Raises, unless the server says that the kind is there and only this object is not."""
+        """Raises, unless the server says that the kind is there and only this object is not: the error itself, or
+        FleetError ``crds-missing``, or ``invalid`` with a hint for a field that the definitions there do not know."""
         if error.code == "invalid" and "unknown field" in error.message:
             hint = "are the definitions there of an older release? Install them again with the role gitops.fleet.hub"
             raise FleetError("invalid", error.message, self.place, hint) from None
@@ -328,7 +331,7 @@ class HubRecords:
             ) from None
 
     def _refuse_without_namespace(self, error: ApiError, namespace: str) -> None:
-        """Raises where it was that which a new record lacks."""
+        """Raises FleetError ``no-such-namespace`` where it was that which a new record lacks."""
         if namespace and error.code == "not-found" and error.details.get("name") == namespace:
             hint = "create it there: what belongs to a namespace is recorded in it"
             raise FleetError("no-such-namespace", f"there is no namespace {namespace}", self.place, hint) from None
@@ -338,12 +341,13 @@ T = t.TypeVar("T")
 
 
 def _path(kind: str, name: str, subresource: str = "") -> str:
-    """Of one record; empty for a name that would be another path."""
+    """The path of one record; empty for a name that would be another path."""
     place = namespace_and_name(kind, name)
     return stored_resource(kind).path(*place, subresource) if place else ""
 
 
 def _record(answer: Record) -> Record:
+    """The object without managedFields. FleetError ``bad-answer`` for one without metadata."""
     if not isinstance(answer.get("metadata"), dict):
         raise FleetError("bad-answer", "the hub answered with something that is no object of ours", "hub")
     metadata = {key: value for key, value in answer["metadata"].items() if key != "managedFields"}
@@ -361,6 +365,7 @@ def _theirs(lease: Lease) -> kube_lease.KubeLease:
 
 
 def _ours(document: t.Mapping[str, t.Any]) -> Lease:
+    """The lease that a Lease object stands for; an instant that cannot be read is 1970."""
     form = kube_lease.lease_form(document)
     return Lease(
         name=from_object_name(document["metadata"]["name"]),
@@ -373,13 +378,13 @@ def _ours(document: t.Mapping[str, t.Any]) -> Lease:
 
 
 def _writer(document: t.Mapping[str, t.Any]) -> str:
-    """Recorders of older releases of Kubernetes name themselves in the event's source alone."""
+    """Who reported an event, empty if it does not say; older recorders name themselves in its source alone."""
     source = kube_lease.mapping_in(document, "source").get("component")
     return str(document.get("reportingComponent") or source or "")
 
 
 def _event(document: t.Mapping[str, t.Any]) -> Event:
-    """Anybody who may write Events there can write one that looks like ours, or like KubeFleet's."""
+    """The line that an Event stands for; one that looks like ours can be of anybody who may write Events there."""
     about = kube_lease.mapping_in(document, "involvedObject")
     reason, by = str(document.get("reason") or ""), _writer(document)
     at = document.get("eventTime") or document.get("lastTimestamp")

@@ -14,8 +14,9 @@ from .kinds import resource_of
 
 
 def hub_objects(hub: KubeClient, kind: str, metadata_only: bool = False) -> t.Sequence[dict[str, t.Any]]:
-    """All of a kind of ours, in every namespace, in the server's order; none where the kind is not served. FleetError
-    as of ``read_list`` if they cannot be read."""
+    """All of a kind of ours, in every namespace, in the server's order; none where the kind is not served. With
+    ``metadata_only`` the rest of them is left out. FleetError as of ``read_list`` if they cannot be read; KeyError for
+    a kind that is not ours."""
     try:
         return read_list(hub, resource_of(kind).path(), metadata_only=metadata_only).items
     except FleetError as error:

@@ -44,7 +44,7 @@ def stored_resource(kind: str) -> Resource:
 
 
 def stored_version(record: t.Mapping[str, t.Any]) -> str:
-    """The API version under which the record is kept: v1 and v1beta1 have one schema, and the latter is stored.
+    """The API version under which the record is kept, in whichever of the kind's versions it is written.
 
     FleetError ``unknown-kind`` for a kind that is no record, and for an API version that the kind does not have.
     """

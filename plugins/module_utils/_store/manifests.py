@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Manifests from files and folders, each with the place that it was written in."""
+"""Manifests from files and folders (and what Azure prints of a fleet, as such), each with the place that it was written
+in; their apiVersion, kind, name and namespace judged."""
 
 from __future__ import annotations
 
@@ -30,18 +31,19 @@ class Manifest:
         return self._place is not None
 
     def where_of(self, field_path: str) -> str:
-        """``file:line`` of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is there."""
+        """``file:line`` of a field (``spec.policy.clusterNames[1]``), or of the nearest one around it that is there;
+        for what Azure prints the line in which its document begins."""
         return f"{self.path}:{self._place.line_of(field_path)}" if self._place else self.where
 
     def written(self, field_path: str) -> str | None:
-        """The text that is written in a field, where YAML reads another value (``no``, ``010``, ``1e3``); None where it
-        reads what is written, and for what Azure prints."""
+        """The text that is written in a field, where YAML reads a number or a boolean and JSON would write it otherwise
+        (``no``, ``010``, ``1e3``); None for any other field, and for what Azure prints."""
         return self._place.written(field_path) if self._place else None
 
 
 def read_manifests(paths: t.Iterable[str | Path]) -> tuple[Manifest, ...]:
-    """The objects of the documents that ``read_documents`` finds, Lists taken apart. What Azure prints of a fleet is
-    taken as the kinds of ours that have the same fields.
+    """The objects of the documents that ``read_documents`` finds, in their order, Lists taken apart. What Azure prints
+    of a fleet is taken as the kinds of ours that have the same fields.
 
     FleetError with all problems of all files: those of ``read_documents``, ``not-a-mapping``, ``missing-field``,
     ``bad-name``; ``missing-library`` alone.
@@ -63,6 +65,7 @@ def read_manifests(paths: t.Iterable[str | Path]) -> tuple[Manifest, ...]:
 
 
 def _manifest(document: Document, problems: list[Problem]) -> Manifest | None:
+    """The document as a manifest; None if it cannot be one, and then what is wrong is added to ``problems``."""
     where = f"{document.path}:{document.line}"
     if not isinstance(document.value, dict):
         problems.append(Problem("not-a-mapping", "a manifest is a mapping, with apiVersion, kind and metadata", where))
@@ -74,6 +77,7 @@ def _manifest(document: Document, problems: list[Problem]) -> Manifest | None:
 
 
 def _identity_problems(manifest: Manifest) -> t.Iterator[Problem]:
+    """What is wrong with apiVersion, kind, name and namespace; nothing else is looked at."""
     document = manifest.document
     metadata = document.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
@@ -104,13 +108,15 @@ def _identity_problems(manifest: Manifest) -> t.Iterator[Problem]:
 
 
 def _name_hint(manifest: Manifest, metadata: t.Mapping[str, t.Any]) -> str:
+    """How to mend a name that is missing; empty where there is nothing to say."""
     if not manifest.of_manifest:
         return "keep the id and the name that the service prints: they tell what this is"
     return "generateName makes another object each time: write a name" if "generateName" in metadata else ""
 
 
 def _name_problems(manifest: Manifest, name: str, api_version: str) -> t.Iterator[Problem]:
-    """Names of roles and their bindings are any path segment (``system:node``); all others DNS subdomains."""
+    """Why it can be no name: those of roles and their bindings are any path segment (``system:node``), all others DNS
+    subdomains, of at most 253 characters."""
     where = manifest.where_of("metadata.name")
     if api_version.startswith("rbac.authorization.k8s.io/"):
         if name in (".", "..") or "/" in name or "%" in name or len(name) > 253:

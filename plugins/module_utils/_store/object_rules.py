@@ -23,7 +23,8 @@ _ELIDED = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 def proposed(record: Record) -> Record:
-    """A record to be created, as far as its writer decides: without what the store sets.
+    """A copy of a record to be created, as far as its writer decides: without what the store sets, under the API
+    version that is stored.
 
     FleetError ``invalid`` for a name or value that cannot be kept, ``unknown-kind``.
     """
@@ -48,7 +49,8 @@ def created(record: Record, uid: str, version: str, now: datetime) -> Record:
 
 def replaced(stored: Record, record: Record, version: str, place: str) -> Record:
     """``stored`` after an update by ``record``, as an API server does it, with the resourceVersion ``version``; with
-    its old one if nothing changed. ``place`` is for messages.
+    its old one if nothing changed. ``generation`` rises if anything but metadata and status did. ``place`` is for
+    messages; neither record is changed.
 
     FleetError ``conflict`` if ``record`` is not from this version, or has another uid; ``invalid`` without a
     resourceVersion, for a value that cannot be kept, or for a finalizer that is added while the record is being
@@ -78,7 +80,7 @@ def replaced(stored: Record, record: Record, version: str, place: str) -> Record
 
 def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
     """``stored``, which has finalizers left, after its deletion was asked for at ``now``, with the resourceVersion
-    ``version``; unchanged if that was so before."""
+    ``version`` and the next generation; unchanged if that was so before."""
     old = stored["metadata"]
     if "deletionTimestamp" in old:
         return stored
@@ -102,7 +104,8 @@ def stamp(now: datetime) -> str:
 
 
 def written(record: Record) -> str:
-    """The record as JSON text. FleetError ``invalid`` for what JSON in UTF-8 cannot hold."""
+    """The record as JSON text in one line. FleetError ``invalid`` for NaN, infinite numbers and halves of surrogate
+    pairs; TypeError for a value of a type that JSON does not have, such as a date."""
     try:
         text = json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         text.encode()
@@ -114,15 +117,19 @@ def written(record: Record) -> str:
 
 
 def _copy(record: Record) -> Record:
+    """A copy of its own, under the API version that is stored and with metadata. FleetError as of ``stored_version``
+    and ``written``."""
     version = stored_version(record)
     fresh: Record = json.loads(written(record))
     return fresh | {"apiVersion": version, "metadata": fresh.get("metadata") or {}}
 
 
 def _given(record: Record) -> dict[str, t.Any]:
-    """Metadata that the writer decides; empty collections are left out, as the API server does."""
+    """Metadata that the writer decides; empty labels, annotations, finalizers and owners are left out, as the API
+    server does."""
     return {k: v for k, v in record["metadata"].items() if k not in SET_BY_SERVERS and (v or k not in _ELIDED)}
 
 
 def _content(record: Record) -> Record:
+    """The record without metadata and status: what ``generation`` counts changes of."""
     return {key: value for key, value in record.items() if key not in ("metadata", "status")}

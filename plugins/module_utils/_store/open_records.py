@@ -45,7 +45,8 @@ def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], c
 
 
 def guard_durable(records: Records, environ: t.Mapping[str, str]) -> None:
-    """For verbs that write: FleetError ``no-durable-records`` if the records would be lost with a CI runner."""
+    """For verbs that write: FleetError ``no-durable-records`` if this runs in CI and the records would be lost with the
+    runner."""
     if in_ci(environ) and not records.durable:
         raise FleetError(
             "no-durable-records",
@@ -56,11 +57,14 @@ def guard_durable(records: Records, environ: t.Mapping[str, str]) -> None:
 
 
 def in_ci(environ: t.Mapping[str, str]) -> bool:
-    """Whether ``CI`` is set, as the common CI services do; ``false`` and the like count as not set."""
+    """Whether ``CI`` is set, as the common CI services do; empty, ``0``, ``false``, ``no`` and ``off`` in any case
+    count as not set."""
     return environ.get("CI", "").strip().lower() not in _OFF
 
 
 def _problems(kind: t.Any, given: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
+    """What is wrong with the options: an unknown type (and nothing else then), unknown names, values of another
+    type."""
     if not isinstance(kind, str) or kind not in _OPTIONS:
         yield Problem("bad-option", f"records.type is {kind!r}", hint=f"one of {', '.join(_OPTIONS)}")
         return

@@ -37,7 +37,7 @@ class Lease:
     seconds: int
 
     def expired(self, now: datetime) -> bool:
-        """Whether its seconds are over, so that anybody may take it."""
+        """Whether its seconds are over at ``now``, aware, so that anybody may take it."""
         return now - self.renewed >= timedelta(seconds=self.seconds)
 
 
@@ -150,7 +150,7 @@ _FIRST = ("uid", "creationTimestamp")
 def left_by(records: Records, wanted: Record, before: Record | None) -> Record | None:
     """What is there of a write of ``wanted`` that ended without an answer; ``before`` is the record that it was to
     replace, None if it was to create one. The record, if all of it was written, or all but the status, which is written
-    last; None if it has left nothing, or somebody else has written since."""
+    last; None if it has left nothing, or somebody else has written since. FleetError as of ``Records.get``."""
     found = records.get(wanted["kind"], record_name(wanted))
     if found is None or (before is not None and found["metadata"].get("uid") != before["metadata"].get("uid")):
         return None
@@ -159,7 +159,7 @@ def left_by(records: Records, wanted: Record, before: Record | None) -> Record |
 
 
 def _decided(record: Record) -> Record:
-    """What a writer decides of a record, but for its status."""
+    """What a writer decides of a record, but for its status; empty parts of metadata do not count."""
     metadata = {key: each for key, each in record["metadata"].items() if key not in (*_MOVING, *_FIRST) and each}
     return {key: each for key, each in record.items() if key != "status"} | {"metadata": metadata}
 
@@ -182,7 +182,8 @@ def already_exists(kind: str, name: str, place: str) -> FleetError:
 
 
 def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
-    """The FleetError ``lease-held`` that ``acquire`` raises: who has the lease, since when, and when it is free."""
+    """The FleetError ``lease-held`` that ``acquire`` raises, at ``now``: who has the lease, since when, and when it is
+    free; it is given back, not raised."""
     left = lease.renewed + timedelta(seconds=lease.seconds) - now
     return FleetError(
         "lease-held",
@@ -195,7 +196,7 @@ def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
 
 def lease_lost(name: str, holder: str, now_held_by: str, place: str) -> FleetError:
     """The FleetError ``lease-lost`` of a write by ``holder`` under a lease that another has by now; ``now_held_by`` is
-    empty where nobody has it."""
+    empty where nobody has it. It is given back, not raised."""
     taken = f": {now_held_by} took it" if now_held_by and now_held_by != holder else ""
     return FleetError(
         "lease-lost",

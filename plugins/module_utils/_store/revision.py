@@ -32,15 +32,16 @@ _SAFE = (
 
 
 def source_revision(folder: str | Path, environ: t.Mapping[str, str] | None = None) -> str:
-    """The commit that is checked out there (40 or 64 hex digits); empty if unknown."""
+    """The commit that is checked out there (40 or 64 hex digits); empty if unknown. ``environ`` as of ``asked_git``."""
     answer = _git(folder, environ, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     text = answer.stdout.decode(errors="replace").strip() if answer and answer.returncode == 0 else ""
     return text if _COMMIT.fullmatch(text) else ""
 
 
 def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str, str] | None = None) -> bool | None:
-    """Whether ``new`` is ``old`` or was built on it. None if unknown: a commit that this clone does not hold (a shallow
-    one, or history that was rewritten and collected), or what is no commit's whole name."""
+    """Whether ``new`` is ``old`` or was built on it, by their whole names. None if unknown: a commit that this clone
+    does not hold, a "no" of a shallow clone, no answer of Git, or what is no commit's whole name. ``environ`` as of
+    ``asked_git``."""
     if not _COMMIT.fullmatch(old) or not _COMMIT.fullmatch(new):
         return None
     answer = _git(folder, environ, "merge-base", "--is-ancestor", old, new)
@@ -53,7 +54,7 @@ def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str
 
 def deepening(folder: str | Path, commit: str, environ: t.Mapping[str, str] | None = None) -> str:
     """The command, for people, that brings the history into this clone that ``is_descendant`` lacks: all of it for a
-    shallow clone, else ``commit``."""
+    shallow clone, or where that cannot be told, else ``commit``. It is not run. ``environ`` as of ``asked_git``."""
     where = f"git -C {shlex.quote(os.fspath(folder))} fetch"
     return f"{where} --unshallow" if _is_shallow(folder, environ) else f"{where} origin {commit}"
 
@@ -73,6 +74,7 @@ def asked_git(
 
 
 def _is_shallow(folder: str | Path, environ: t.Mapping[str, str] | None) -> bool:
+    """Whether the clone is shallow; True too where Git does not answer."""
     answer = _git(folder, environ, "rev-parse", "--is-shallow-repository")
     return answer is None or answer.stdout.strip() != b"false"
 
@@ -80,8 +82,8 @@ def _is_shallow(folder: str | Path, environ: t.Mapping[str, str] | None) -> bool
 def _git(
     folder: str | Path, environ: t.Mapping[str, str] | None, *arguments: str, given: str = ""
 ) -> subprocess.CompletedProcess[bytes] | None:
-    """Git's answer, None if there was none. GIT_* variables, which may point elsewhere, are not handed on. What a clone
-    lacks is not fetched."""
+    """Git's answer, whatever its exit code, None if there was none in 30 s. GIT_* variables, which may point elsewhere,
+    are not handed on. What a clone lacks is not fetched."""
     environ = os.environ if environ is None else environ
     kept = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
     try:

@@ -19,11 +19,12 @@ _PLAIN = ("100644", "100755")
 def files_of(
     path: str | Path, revision: str, environ: t.Mapping[str, str] | None = None
 ) -> list[tuple[str, str]] | None:
-    """Path (relative to the folder) and text of the manifest files at or below ``path`` in the commit; links are none.
+    """Path (relative to the folder) and text of the manifest files at or below ``path`` in the commit, in Git's order,
+    those in hidden folders too; links are none. Of a ``path`` that is a file its folder counts.
 
-    None where Git cannot tell (no checkout, or one without the commit or its files), and where they have more than
-    ``MOST_BYTES``.
-    Files that are no UTF-8, or larger than a manifest may be, are left out. Nothing is fetched, no filter is run.
+    None where Git cannot tell (no checkout, or one without the commit or its files, or ``revision`` is no commit's
+    whole name), and where they have more than ``MOST_BYTES``. Files that are no UTF-8, or larger than a manifest may
+    be, are left out. Nothing is fetched, no filter is run.
     """
     try:
         real = os.path.realpath(path)
@@ -50,7 +51,8 @@ def files_of(
 
 
 def _texts(blobs: t.Iterable[tuple[str, str]], answer: bytes) -> t.Iterator[tuple[str, str]]:
-    """Each object is a line with its name, kind and size, then that many bytes and a newline."""
+    """Each file with its text, in order, out of what ``cat-file --batch`` prints: each object is a line with its name,
+    kind and size, then that many bytes and a newline. What is missing, or no UTF-8, is left out."""
     at = 0
     for file, _oid in blobs:
         end = answer.index(b"\n", at)

@@ -48,6 +48,7 @@ class SqliteRecords:
     """
 
     def __init__(self, path: Path, clock: Clock, durable: bool = True) -> None:
+        """Opens and makes nothing yet; ``clock`` gives the present instant, aware."""
         self.durable = durable
         self.place = str(path)
         self._clock = clock
@@ -171,7 +172,8 @@ class SqliteRecords:
             )
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
-        """As ``Records.events``; lines are kept for ever. Codes of the class."""
+        """As ``Records.events``, as they were written; they are kept for ever, none where there is no file yet. Codes
+        of the class."""
         stored_resource(kind)
         question = "SELECT kind, name, type, reason, message, at FROM events WHERE kind = ? AND name = ? ORDER BY id"
         with self._file.reading() as connection:
@@ -179,7 +181,8 @@ class SqliteRecords:
         return tuple(event_of(row, self.place) for row in rows)
 
     def secret(self, name: str) -> bytes:
-        """As ``Records.secret``. Codes of the class, ``records-damaged`` if what is kept is no bytes."""
+        """As ``Records.secret``; no bytes where there is no file yet. Codes of the class, ``records-damaged`` if what
+        is kept is no bytes."""
         with self._file.reading() as connection:
             return self._secret(connection, name) if connection else b""
 
@@ -194,6 +197,8 @@ class SqliteRecords:
         self._file.close()
 
     def _fence(self, connection: sqlite3.Connection, lease: Lease | None) -> None:
+        """Raises FleetError ``lease-lost`` unless the lease has its holder and epoch still; an expired one that nobody
+        took is fine, and so is None."""
         if lease is None:
             return
         last = self._lease(connection, lease.name)
@@ -201,19 +206,24 @@ class SqliteRecords:
             raise lease_lost(lease.name, lease.holder, last.holder if last else "", self.place)
 
     def _stored(self, connection: sqlite3.Connection, kind: str, name: str) -> Record | None:
+        """The record as ``stored_of`` reads it, None if it is not there. FleetError ``records-damaged``."""
         row = _row(connection, kind, name)
         return stored_of(kind, name, row[0], self.place) if row else None
 
     def _next_version(self, connection: sqlite3.Connection) -> str:
-        """One more than the last that ``_put`` wrote: one number over the whole file, as etcd's revision."""
+        """One more than the last that ``_put`` wrote: one number over the whole file, as etcd's revision. It counts
+        once ``_put`` writes it."""
         row = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
         return str(number_of(row, self.place) + 1)
 
     def _lease(self, connection: sqlite3.Connection, name: str) -> Lease | None:
+        """The lease of that name, also one that nobody holds; None if it never was. FleetError ``records-damaged``."""
         row = connection.execute(f"{_LEASE} WHERE name = ?", (name,)).fetchone()
         return lease_of(row, self.place) if row else None
 
     def _secret(self, connection: sqlite3.Connection, name: str) -> bytes:
+        """What is kept under the name, no bytes without it. FleetError ``records-damaged`` if that is empty or no
+        bytes."""
         row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"secret/{name}",)).fetchone()
         if row is not None and (not isinstance(row[0], bytes) or not row[0]):
             raise damaged(f"what is kept as {name} is damaged", self.place)
@@ -221,10 +231,13 @@ class SqliteRecords:
 
 
 def _row(connection: sqlite3.Connection, kind: str, name: str) -> t.Any:
+    """The row of the record with its JSON text alone; None without one."""
     return connection.execute("SELECT document FROM records WHERE kind = ? AND name = ?", (kind, name)).fetchone()
 
 
 def _put(connection: sqlite3.Connection, record: Record) -> None:
+    """Writes the record in place of the one with its name, with its labels, and its resourceVersion as the file's last
+    number if it is higher."""
     kind, name = record["kind"], record_name(record)
     _remove(connection, kind, name)
     version = int(record["metadata"]["resourceVersion"])
@@ -235,6 +248,7 @@ def _put(connection: sqlite3.Connection, record: Record) -> None:
 
 
 def _remove(connection: sqlite3.Connection, kind: str, name: str) -> None:
+    """Deletes the record and its labels; absent is fine."""
     connection.execute("DELETE FROM labels WHERE kind = ? AND name = ?", (kind, name))
     connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
 
@@ -243,6 +257,7 @@ _LEASE = "SELECT name, holder, epoch, acquired, renewed, seconds FROM leases"
 
 
 def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:
+    """Writes the lease in place of the one with its name."""
     connection.execute(
         "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
         (lease.name, lease.holder, lease.epoch, write_time(lease.acquired), write_time(lease.renewed), lease.seconds),

@@ -50,6 +50,7 @@ class RecordsFile:
     """One open file. Reading a file that does not exist finds nothing and makes nothing; the first write makes it."""
 
     def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
+        """Opens and makes nothing yet; ``busy_seconds`` is how long to wait for the locks of others."""
         self.path = path
         self._busy_seconds = busy_seconds
         self._lock = threading.RLock()
@@ -57,8 +58,9 @@ class RecordsFile:
 
     @contextlib.contextmanager
     def reading(self) -> t.Iterator[sqlite3.Connection | None]:
-        """A transaction with one consistent view of the file; None if there is none yet. FleetError with the codes of
-        ``SqliteRecords``, in place of what SQLite raises."""
+        """A transaction with one consistent view of the file; None if there is none yet, or it is empty. FleetError
+        with the codes of ``SqliteRecords``, and ``invalid`` for a name that is no Unicode, in place of what SQLite and
+        the disk raise."""
         with self._lock, self._our_errors():
             connection = self._present()
             if connection is None:
@@ -69,8 +71,8 @@ class RecordsFile:
 
     @contextlib.contextmanager
     def writing(self) -> t.Iterator[sqlite3.Connection]:
-        """A transaction that is committed at the end, and undone as a whole if anything is raised in it; the file is
-        made if there is none. FleetError with the codes of ``SqliteRecords``, in place of what SQLite raises."""
+        """A transaction that is committed at the end, and undone as a whole if anything is raised in it; the file, with
+        its folder, is made if there is none. Waits up to ``busy_seconds`` for others. FleetError as of ``reading``."""
         with self._lock, self._our_errors():
             connection = self._opened()
             with _transaction(connection, "BEGIN IMMEDIATE"):
@@ -84,6 +86,8 @@ class RecordsFile:
             self.connection = None
 
     def _present(self) -> sqlite3.Connection | None:
+        """The connection; None if nothing is open and there is no file, or an empty one. OSError for what is no regular
+        file."""
         if self.connection is None:
             self._refuse_special()
             if not self.path.exists() or self.path.stat().st_size == 0:
@@ -91,6 +95,8 @@ class RecordsFile:
         return self._opened()
 
     def _opened(self) -> sqlite3.Connection:
+        """The connection, opened if it is not, the file made if there is none. FleetError ``records-damaged`` for one
+        that is cut off within its header; the rest as of ``_connected``."""
         if self.connection is None:
             self._refuse_special()
             _make(self.path)
@@ -100,11 +106,14 @@ class RecordsFile:
         return self.connection
 
     def _refuse_special(self) -> None:
-        """SQLite would wait for a pipe in the place of one of its files."""
+        """Raises OSError where the file, or one that SQLite keeps beside it, is no regular file: SQLite would wait for
+        a pipe."""
         for suffix in ("", "-journal", "-wal", "-shm"):
             refuse_special(f"{self.path}{suffix}")
 
     def _connected(self) -> sqlite3.Connection:
+        """A new connection to the file, whose schema is brought to ours. FleetError as of ``_bring_up_to_date``;
+        sqlite3.Error."""
         connection = sqlite3.connect(
             self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
         )
@@ -122,6 +131,8 @@ class RecordsFile:
 
     @contextlib.contextmanager
     def _our_errors(self) -> t.Iterator[None]:
+        """Raises FleetError in place of errors of SQLite, the disk and texts that are no Unicode; a ProgrammingError,
+        and all else, stays what it is."""
         try:
             yield
         except sqlite3.ProgrammingError:
@@ -137,7 +148,8 @@ class RecordsFile:
 
 
 def _make(path: Path) -> None:
-    """An empty file for this user only, and its folder. A folder of our own name keeps itself out of Git."""
+    """Makes an empty file for this user only, and its folder; one that is there stays. A folder called
+    ``.gitops-fleet`` keeps itself out of Git. OSError."""
     if path.exists():
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -148,7 +160,8 @@ def _make(path: Path) -> None:
 
 
 def _ignore(file: Path) -> None:
-    """Writes it where it is missing or empty; never through a link, which a checkout may bring."""
+    """Writes a .gitignore for all of its folder where it is missing or empty; never through a link, which a checkout
+    may bring."""
     if file.is_symlink() or (file.exists() and file.stat().st_size):
         return
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
@@ -158,6 +171,7 @@ def _ignore(file: Path) -> None:
 
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection, begin: str) -> t.Iterator[None]:
+    """Committed at its end, rolled back if anything is raised in it or by the commit."""
     connection.execute(begin)
     try:
         yield
@@ -170,7 +184,8 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> t.Iterator[None]
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, where: str) -> None:
-    """Refuses what is not ours or newer than we are; brings an older schema, and an empty file, to ours."""
+    """Brings an older schema, and an empty file, to ours. FleetError ``records-not-ours``, ``records-too-new``, or
+    ``records-damaged`` for one of ours with other tables."""
     with _transaction(connection, "BEGIN"):  # one view, so that a file that another is making is not taken as foreign
         schema = _schema(connection, where)
         if schema == len(STEPS):
@@ -185,7 +200,8 @@ def _bring_up_to_date(connection: sqlite3.Connection, where: str) -> None:
 
 
 def _refuse_other_tables(connection: sqlite3.Connection, where: str) -> None:
-    """What is in the file besides our tables, a trigger above all, would be carried out by SQLite as we write."""
+    """FleetError ``records-damaged`` unless the file has our tables alone: what is there besides, a trigger above all,
+    would be carried out by SQLite as we write."""
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
         for step in STEPS:
             for statement in step:
@@ -196,13 +212,18 @@ def _refuse_other_tables(connection: sqlite3.Connection, where: str) -> None:
 
 
 def _tables(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """Type, name and SQL (its white space made one) of all that is in the schema, by type and name; without what SQLite
+    makes by itself."""
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
     own = (row for row in rows if not str(row[1]).startswith("sqlite_"))  # its own statistics, after ANALYZE
     return [(kind, name, " ".join(str(sql).split())) for kind, name, sql in own]
 
 
 def _schema(connection: sqlite3.Connection, where: str) -> int:
+    """The number of the file's schema, 0 for an empty file. FleetError ``records-not-ours`` or ``records-too-new``."""
+
     def number(question: str) -> int:
+        """The one number that the question has as its answer."""
         return int(connection.execute(question).fetchone()[0])
 
     application, schema = number("PRAGMA application_id"), number("PRAGMA user_version")
@@ -219,6 +240,7 @@ def _schema(connection: sqlite3.Connection, where: str) -> int:
 
 
 def _not_ours(where: str) -> FleetError:
+    """The FleetError ``records-not-ours``, given back and not raised."""
     return FleetError(
         "records-not-ours",
         "this file is not a records file of gitops.fleet; it was left as it is",
@@ -228,6 +250,8 @@ def _not_ours(where: str) -> FleetError:
 
 
 def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
+    """The FleetError for an error of SQLite, given back and not raised: moved away, full, not permitted, locked, not
+    ours, damaged, a fault of the disk; ``records-unreadable`` with SQLite's own words for the rest."""
     code, where = getattr(error, "sqlite_errorcode", 0), str(path)
     kind = code & 0xFF
     if code == sqlite3.SQLITE_READONLY_DBMOVED or (code == sqlite3.SQLITE_IOERR_FSTAT and not path.exists()):
@@ -270,6 +294,8 @@ def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
 
 
 def _os_error(error: OSError, path: Path) -> FleetError:
+    """The FleetError for an error of the disk, given back and not raised: ``records-read-only``, ``records-disk-full``,
+    or ``records-unreadable`` for the rest."""
     where = str(path)
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return _read_only(where)
@@ -289,6 +315,7 @@ def _os_error(error: OSError, path: Path) -> FleetError:
 
 
 def _read_only(where: str) -> FleetError:
+    """The FleetError ``records-read-only``, given back and not raised."""
     return FleetError(
         "records-read-only",
         "the records file, or the folder it is in, cannot be written",

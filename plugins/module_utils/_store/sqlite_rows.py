@@ -28,7 +28,7 @@ WAY_OUT = "restore it from a backup, or move it away and rebuild the records fro
 
 
 def damaged(what: str, where: str) -> FleetError:
-    """FleetError ``records-damaged``, with the ways out."""
+    """The FleetError ``records-damaged``, with the ways out; it is given back, not raised."""
     return FleetError("records-damaged", what, where, WAY_OUT)
 
 
@@ -49,7 +49,8 @@ def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
 
 def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     """The record of a row for a reader: as ``stored_of``, and every field has the form that its kind says, as far as it
-    is relied on unread. FleetError ``records-damaged``."""
+    is relied on unread; kinds that each reader judges by itself are given as they are. FleetError
+    ``records-damaged``."""
     record = stored_of(kind, name, document, where)
     if kind in _JUDGED_BY_READERS:
         return record
@@ -72,7 +73,8 @@ class JudgedRows:
     _sound: dict[tuple[str, t.Any], int] = field(default_factory=dict)
 
     def record(self, kind: str, name: t.Any, document: t.Any) -> Record:
-        """As ``record_of``; a copy of its own for each caller."""
+        """As ``record_of``, FleetError included, a text that was sound before judged by ``stored_of`` alone; a copy of
+        its own for each caller."""
         text = hash(document)
         if self._sound.get((kind, name)) == text:
             return stored_of(kind, name, document, self.where)
@@ -82,10 +84,12 @@ class JudgedRows:
 
 
 def _damaged_record(kind: str, name: t.Any, wrong: str, where: str) -> FleetError:
+    """The FleetError ``records-damaged`` of a row, given back and not raised; a name that is no text is ``?``."""
     return damaged(f"the record {kind}/{name if isinstance(name, str) else '?':.253} is damaged: {wrong}", where)
 
 
 def _fault(kind: str, name: t.Any, record: t.Any) -> str:
+    """What is wrong with the record of a row, as far as a store looks at it; empty if nothing is."""
     if not isinstance(record, dict):
         return "it is no object"
     if (record.get("kind"), record.get("apiVersion")) != (kind, stored_resource(kind).api_version):
@@ -99,6 +103,7 @@ def _fault(kind: str, name: t.Any, record: t.Any) -> str:
 
 
 def _is_from_a_store(metadata: t.Mapping[str, t.Any]) -> bool:
+    """Whether uid, generation, resourceVersion, labels and finalizers have the types that a store gives them."""
     version, generation = metadata.get("resourceVersion"), metadata.get("generation")
     labels, finalizers = metadata.get("labels") or {}, metadata.get("finalizers") or []
     return (
@@ -112,7 +117,8 @@ def _is_from_a_store(metadata: t.Mapping[str, t.Any]) -> bool:
 
 
 def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
-    """What an API server would not let in."""
+    """What an API server would not let in, of a binding alone: that it names no cluster or no state; empty if it is
+    fine."""
     if kind not in ("ClusterResourceBinding", "ResourceBinding"):
         return ""
     spec = record["spec"]
@@ -122,7 +128,7 @@ def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
 
 def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
     """The lease of a row: name, holder, epoch, instants at which it was taken and renewed, as text, seconds. FleetError
-    ``records-damaged``."""
+    ``records-damaged`` if one of these is none."""
     name, holder, epoch, acquired, renewed, seconds = row
     try:
         lease = Lease(name, holder, epoch, parse_time(acquired), parse_time(renewed), seconds)
@@ -136,7 +142,7 @@ def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
 
 def event_of(row: t.Sequence[t.Any], where: str) -> Event:
     """The event of a row: kind and name of the object, type, reason, message, instant as text. FleetError
-    ``records-damaged``."""
+    ``records-damaged`` if the instant is none."""
     kind, name, type_, reason, message, at = row
     try:
         return Event(kind, name, str(type_), str(reason), str(message), parse_time(at))

@@ -84,10 +84,12 @@ class _Stop(Exception):
 
 
 def read_yaml(text: str, path: str) -> t.Iterator[YamlDocument | Problem]:
-    """The documents of a file as they come, and what is wrong with it (a file with problems is not to be used).
+    """The documents of a file as they come, and what is wrong with it (a file with problems is not to be used); an
+    empty document has the value None. ``path`` is for messages; where it ends with ``.json`` escaped surrogate pairs
+    are read too.
 
-    Codes: ``bad-yaml``, ``duplicate-key``, ``bad-key``, ``unknown-tag``, ``bad-number``, ``too-deep``, ``too-big``.
-    FleetError ``missing-library``.
+    Problems: ``bad-yaml``, ``duplicate-key``, ``bad-key``, ``unknown-tag``, ``bad-number``, ``too-deep``, ``too-big``;
+    after a ``bad-yaml`` or ``too-...`` nothing more comes. FleetError ``missing-library``.
     """
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", hint="pip install PyYAML")
@@ -113,7 +115,8 @@ def read_yaml(text: str, path: str) -> t.Iterator[YamlDocument | Problem]:
 
 def write_yaml(documents: t.Iterable[t.Mapping[str, t.Any]]) -> str:
     """The documents as one file, each behind ``---``, their fields in the order that they have, other signs than ASCII
-    escaped; FleetError ``missing-library``. TypeError for what JSON has no form for."""
+    escaped; FleetError ``missing-library``. TypeError for a value that JSON has no form for; keys that are no text are
+    written as JSON has them."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", hint="pip install PyYAML")
     plain = json.loads(json.dumps(list(documents)))  # without objects that stand in it twice, and so without anchors
@@ -122,6 +125,8 @@ def write_yaml(documents: t.Iterable[t.Mapping[str, t.Any]]) -> str:
 
 class _Builder:
     def __init__(self, path: str) -> None:
+        """``path`` is the file, for messages; documents and problems gather in ``found``, ``steps`` are by type of
+        event."""
         self.found: list[YamlDocument | Problem] = []
         self._path = path
         self._lines: Lines = {}
@@ -142,16 +147,19 @@ class _Builder:
         }
 
     def _start(self, _event: t.Any) -> None:
-        """Nothing of the document before is kept here: how many there are makes no difference to memory."""
+        """Forgets the lines, texts and anchors of the document before: how many there are makes no difference to
+        memory."""
         self._lines = {}
         self._texts = {}
         self._anchors.clear()
         self._measured.clear()
 
     def _problem(self, code: str, message: str, line: int, hint: str = "") -> Problem:
+        """The Problem at a line of the file."""
         return Problem(code, message, f"{self._path}:{line}", hint)
 
     def _begin(self, value: t.Any, event: t.Any, is_list: bool) -> None:
+        """Opens a mapping or list, ``value``, which is empty. _Stop ``too-deep``, ``too-big``."""
         line = event.start_mark.line + 1
         if event.tag is not None:
             self._check_tag(event, line)
@@ -163,11 +171,14 @@ class _Builder:
         self._count(line)
 
     def _count(self, line: int) -> None:
+        """Counts one value more; _Stop ``too-big`` beyond ``MAX_VALUES`` in the file."""
         self._values += 1
         if self._values > MAX_VALUES:
             raise _Stop(self._problem("too-big", f"this file has more than {MAX_VALUES} values", line, "split it"))
 
     def _end(self, _event: t.Any) -> None:
+        """Closes the mapping or list that was opened last: what ``<<`` merges in is added where the mapping has no such
+        key, of several sources the first counts; then it is put into the one around it."""
         done = self._stack.pop()
         for source in done.merged:
             lines, texts = self._lines[id(source)], self._texts.get(id(source), {})
@@ -180,7 +191,8 @@ class _Builder:
         self._add(done.value, done.line, done.anchor)
 
     def _place(self, value: t.Any, lines: dict[str | int, int], texts: dict[str | int, str] | None) -> None:
-        """Notes where a value stands. Its ``id`` may be that of one that was merged and is gone."""
+        """Notes the lines and texts of a mapping or list, in place of those of one that was merged, is gone, and had
+        its ``id``."""
         self._lines[id(value)] = lines
         if texts:
             self._texts[id(value)] = texts
@@ -188,6 +200,7 @@ class _Builder:
             self._texts.pop(id(value), None)
 
     def _scalar(self, event: t.Any) -> None:
+        """Adds a scalar as a key or value, or notes the key ``<<``, if it is plain."""
         line, text = event.start_mark.line + 1, event.value
         self._count(line)
         if event.tag is not None:
@@ -207,9 +220,12 @@ class _Builder:
             top.texts[len(top.value) if top.is_list else top.key] = text
 
     def _wants_key(self) -> bool:
+        """Whether a mapping is open whose next value is a key."""
         return bool(self._stack) and not self._stack[-1].is_list and self._stack[-1].key is _NO_KEY
 
     def _alias(self, event: t.Any) -> None:
+        """Adds a copy of what the alias stands for. _Stop ``bad-yaml`` without an anchor before it, ``too-deep`` for
+        one that holds itself or unfolds too deep, ``too-big`` for aliases that unfold to too much in all."""
         line = event.start_mark.line + 1
         if event.anchor not in self._anchors:
             raise _Stop(self._problem("bad-yaml", "this alias has no anchor before it", line))
@@ -227,7 +243,8 @@ class _Builder:
         self._add(self._copy(meant.value), line, None)
 
     def _copy(self, value: t.Any) -> t.Any:
-        """Each alias gets an object of its own, so that a change of one is not a change of the other."""
+        """A copy with its lines and texts, so that a change of one alias is not a change of the other; a scalar is
+        itself."""
         if not isinstance(value, (dict, list)):
             return value
         copied: t.Any
@@ -239,6 +256,8 @@ class _Builder:
         return copied
 
     def _add(self, value: t.Any, line: int, anchor: str | None) -> None:
+        """Puts a finished value where it belongs: a document, an item, a key, or the value of the open key; an
+        ``anchor`` stands for it from now on."""
         if anchor:
             self._anchors[anchor] = value
             self._measured.pop(anchor, None)
@@ -255,6 +274,8 @@ class _Builder:
             self._set(top, value)
 
     def _set(self, top: _Open, value: t.Any) -> None:
+        """Sets the value of the open key; of a key that is there twice the first stays, with a problem
+        ``duplicate-key``."""
         key, top.key = top.key, _NO_KEY
         if key is _MERGE:
             self._merge(top, value)
@@ -266,6 +287,8 @@ class _Builder:
             top.lines[key] = top.key_line
 
     def _merge(self, top: _Open, value: t.Any) -> None:
+        """Notes a mapping, or a list of such, to be merged in at the end of ``top``; a problem ``bad-key`` for anything
+        else."""
         sources = value if isinstance(value, list) else [value]
         if all(isinstance(source, dict) for source in sources):
             top.merged.extend(sources)
@@ -273,6 +296,7 @@ class _Builder:
             self.found.append(self._problem("bad-key", "what << merges in must be mappings", top.key_line))
 
     def _key(self, key: t.Any, line: int) -> str:
+        """The key as text, a whole number as its digits; of another one a problem ``bad-key`` is added."""
         if isinstance(key, str):
             return key
         if isinstance(key, int) and not isinstance(key, bool):
@@ -283,6 +307,8 @@ class _Builder:
         return str(key)
 
     def _value(self, event: t.Any, line: int) -> Scalar:
+        """What the scalar means by its tag, quotes and text; a number that JSON cannot hold is a problem
+        ``bad-number``, and its text."""
         text, tag = str(event.value), event.tag
         if tag in ("!", f"{_TAG}str", f"{_TAG}timestamp") or (tag is None and event.style):
             return text
@@ -294,14 +320,15 @@ class _Builder:
         return value
 
     def _check_tag(self, event: t.Any, line: int) -> None:
-        """A tag that is unknown is not shown: it may be a password that begins with ``!``."""
+        """Adds a problem ``unknown-tag`` for a tag that is not of YAML's own scalars and collections; it is not shown,
+        for it may be a password that begins with ``!``."""
         if event.tag not in _TAGS:
             message, hint = "this tag means nothing in a Kubernetes manifest", "quote the value if it begins with !"
             self.found.append(self._problem("unknown-tag", message, line, hint))
 
 
 def _measured(value: t.Any) -> _Anchored:
-    """With the characters and the levels in it."""
+    """The value with its weight, about the characters in it, and its height in levels, 0 for a scalar."""
     if not isinstance(value, (dict, list)):
         return _Anchored(value, len(str(value)) + 1, 0)
     keys = sum(len(key) + 1 for key in value) if isinstance(value, dict) else 0
@@ -311,10 +338,12 @@ def _measured(value: t.Any) -> _Anchored:
 
 
 def _plain_json(text: str, path: str) -> str:
+    """The text of a file of YAML as it is; in one of JSON each escaped surrogate pair becomes its character."""
     if not path.endswith(".json"):
         return text
 
     def character(match: re.Match[str]) -> str:
+        """The character of an escaped pair, behind the backslashes before it."""
         pair = bytes.fromhex(match[2] + match[3])
         return match[1] + pair.decode("utf-16-be")
 
@@ -322,6 +351,7 @@ def _plain_json(text: str, path: str) -> str:
 
 
 def _syntax(error: t.Any, text: str, path: str) -> Problem:
+    """The Problem ``bad-yaml`` of what the parser says, with its line where it tells one."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
     if mark is None:

@@ -33,8 +33,8 @@ _WHOLE = 1e21
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain scalar: null, a boolean, a number, or else the text. ValueError for a number that JSON
-    cannot hold (infinite, or none)."""
+    """The value of a plain scalar: null, a boolean, a number as of ``number``, or else the text. ValueError for a
+    number that JSON cannot hold (infinite, or none)."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
@@ -45,8 +45,9 @@ def resolve(text: str) -> Scalar:
 
 
 def number(text: str) -> int | float | str:
-    """The number that the text writes, a whole one as an int; the text if it writes none, or one of over 400 digits.
-    ValueError for one that no float can hold."""
+    """The number that the text writes (decimal, octal, hexadecimal, binary), an int if it is written as one, or is
+    whole and below 1e21; ``_`` does not count. The text if it writes none, or has over 400 characters. ValueError for
+    one that no float can hold."""
     digits = text.replace("_", "")
     if len(digits) > _LONGEST_NUMBER:
         return text

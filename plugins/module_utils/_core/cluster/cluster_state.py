@@ -67,12 +67,12 @@ class StatePool:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Labels that its nodes get; what is no text is no label."""
+        """Labels that its template gives to nodes; what is no text is left out."""
         return {key: value for key, value in self.pool.template.labels.items() if isinstance(value, str)}
 
     def instance_type(self, name: str) -> InstanceType | None:
-        """The instance type of that name that the pool may make; None if there is none, and where the catalogue is not
-        known."""
+        """The first instance type of that name that the pool may make; None if there is none, and where the catalogue
+        is not known."""
         return next((each for each in self.instance_types or () if each.name == name), None)
 
 
@@ -112,7 +112,7 @@ class ClusterState:
 
     @cached_property
     def _strange(self) -> frozenset[tuple[str, str]]:
-        """Group and kind of the node classes of pools that belong to other providers."""
+        """Group and kind of the node classes that only pools of other providers name."""
         refs = [(each.managed, each.pool.template.node_class) for each in self.pools.values()]
         return frozenset(ref for managed, ref in refs if not managed) - {ref for managed, ref in refs if managed}
 
@@ -138,7 +138,8 @@ def assemble(
     pod_disruption_budgets: t.Iterable[PodDisruptionBudget] = (),
     daemons: t.Iterable[Pod] = (),
 ) -> ClusterState:
-    """The state from objects in any order: each Node with its NodeClaim and pods, all by name.
+    """The state from objects in any order: each Node with its NodeClaim and pods, all by name; NodeClaims without a
+    Node are nodes as well.
 
     A Node and a NodeClaim belong together if they name the same machine; where one does not tell, by the Node's name.
     Pods of a node that is not given are left out. Nodes that Karpenter does not look at yet are ``overlooked``.
@@ -200,6 +201,7 @@ def _owned(nodes: t.Sequence[Node], claims: t.Sequence[NodeClaim]) -> dict[str, 
 
 
 def _overlooked(node: Node) -> bool:
-    """A node of a pool that does not say its type yet and was never initialized (Karpenter, ``Cluster.UpdateNode``)."""
+    """Whether it is a node of a pool that does not say its type yet and was never initialized (Karpenter,
+    ``Cluster.UpdateNode``)."""
     managed = bool(node.labels.get(POOL))
     return managed and not node.labels.get(INSTANCE_TYPE) and not node.labels.get(INITIALIZED)

@@ -39,8 +39,8 @@ class Eligibility:
 
 
 def consolidatable(pool: NodePool, node: StateNode, now: datetime) -> Eligibility:
-    """Whether ``consolidateAfter`` has passed at an aware instant, and since when it runs. ValueError as of
-    ``consolidate_after``."""
+    """Whether ``consolidateAfter`` has passed at an aware instant, and since when it runs. ValueError if that is no
+    duration."""
     wait = consolidate_after(pool)
     if wait is None:
         return Eligibility(False, "never", f"consolidateAfter of pool {pool.name} is Never")
@@ -60,7 +60,7 @@ def consolidatable(pool: NodePool, node: StateNode, now: datetime) -> Eligibilit
 
 def waiting_since(node: StateNode) -> datetime | None:
     """Since when a node waits to be consolidated: its last pod event, else its initialization; None for a node that is
-    not initialized, or has no NodeClaim."""
+    not initialized, has no NodeClaim, or tells neither."""
     if node.claim is None:
         return None
     condition = node.claim.condition("Initialized")
@@ -70,6 +70,6 @@ def waiting_since(node: StateNode) -> datetime | None:
 
 
 def consolidate_after(pool: NodePool) -> timedelta | None:
-    """The pool's ``consolidateAfter``; None if it is Never. ValueError for a text that is no duration."""
+    """The pool's ``consolidateAfter``; None if it is ``Never``. ValueError for a text that is no duration."""
     nanoseconds = parse_or_never(pool.disruption.consolidate_after)
     return None if nanoseconds is None else as_timedelta(nanoseconds)

@@ -19,8 +19,9 @@ Document = Mapping[str, t.Any]
 
 
 def daemon_pods(daemon_sets: t.Iterable[Document], pods: t.Iterable[Document]) -> tuple[Pod, ...]:
-    """One pod for each DaemonSet (manifests), as ``DaemonPods.of``: its newest among ``pods``, since others may have
-    changed what it asks for; else one made of its template."""
+    """One pod for each DaemonSet (manifests), in their order, as ``DaemonPods.of``: its newest among ``pods``, since
+    others may have changed what it asks for; else one made of its template. FleetError and ValueError as of
+    ``DaemonPods.of``."""
     seen = DaemonPods()
     for pod in pods:
         seen.see(pod)
@@ -34,7 +35,8 @@ class DaemonPods:
         self._newest: dict[str, Document] = {}
 
     def see(self, pod: Document) -> None:
-        """Keeps the pod if it is the newest of its DaemonSet so far. ValueError for parts of another type."""
+        """Keeps the pod if it is the newest by its creation of its DaemonSet so far; of equally old ones the first
+        stays. ValueError for parts of another type."""
         for owner in rows(mapping(pod, "metadata"), "ownerReferences"):
             uid = owner.get("uid")
             if owner.get("controller") and owner.get("kind") == "DaemonSet" and isinstance(uid, str):
@@ -43,13 +45,15 @@ class DaemonPods:
                     self._newest[uid] = pod
 
     def of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
-        """One pod for each of the DaemonSets, in their order. Its required node affinity is that of the template: the
-        controller puts the name of its node in this place. FleetError as of ``read_pod``, ValueError for parts of
-        another type."""
+        """One pod for each of the DaemonSets, in their order: the newest that was seen, else one made of the template.
+        If the template has a required node affinity, that stands for the pod's, where the controller puts the name of
+        its node. FleetError as of ``read_pod``, ValueError for parts of another type."""
         return tuple(_pod(each, self._newest.get(str(mapping(each, "metadata").get("uid")))) for each in daemon_sets)
 
 
 def _pod(daemon_set: Document, running: Document | None) -> Pod:
+    """The pod of one DaemonSet, of the ``running`` one with the template's required node affinity, or of the template
+    with the DaemonSet's name. Errors as of ``DaemonPods.of``."""
     metadata = mapping(daemon_set, "metadata")
     template = mapping(mapping(mapping(daemon_set, "spec"), "template"), "spec")
     if running is None:
@@ -68,11 +72,12 @@ def _pod(daemon_set: Document, running: Document | None) -> Pod:
 
 
 def _requesting(container: Document) -> dict[str, t.Any]:
-    """What has a limit and no request requests its limit, as API servers have it for pods."""
+    """The container, of which what has a limit and no request requests its limit, as API servers have it for pods."""
     resources = mapping(container, "resources")
     requests = dict(mapping(resources, "limits")) | dict(mapping(resources, "requests"))
     return dict(container) | {"resources": dict(resources) | {"requests": requests}}
 
 
 def _made(pod: Document) -> str:
+    """When it was made, in the manifest's words, which sort by time; empty if it does not tell."""
     return str(mapping(pod, "metadata").get("creationTimestamp") or "")

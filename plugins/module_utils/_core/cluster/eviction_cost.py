@@ -30,7 +30,7 @@ class PodCost:
 
 
 def eviction_cost(pod: PodCost) -> float:
-    """What evicting a pod costs, from -10 to 10, and 1 for a plain pod, more by its annotation
+    """What evicting a pod costs, from -10 to 10, and 1 for a plain pod, more or less by its annotation
     ``controller.kubernetes.io/pod-deletion-cost`` and its priority. An annotation that is no number is ignored; NaN
     stays NaN."""
     cost = PLAIN
@@ -43,8 +43,8 @@ def eviction_cost(pod: PodCost) -> float:
 
 
 def node_cost(pods: t.Iterable[PodCost]) -> float:
-    """What disrupting a node costs: 1 and the positive costs of the pods that would have to go elsewhere; those of
-    DaemonSets cost nothing."""
+    """What disrupting a node costs: 1 and the positive costs of these pods, which would have to go elsewhere; those of
+    DaemonSets, and NaN, cost nothing."""
     total = 1.0
     for pod in pods:
         cost = 0.0 if pod.daemon_set else eviction_cost(pod)
@@ -53,7 +53,7 @@ def node_cost(pods: t.Iterable[PodCost]) -> float:
 
 
 def is_empty(cost: float) -> bool:
-    """Whether a node of that cost counts as empty."""
+    """Whether a node of that cost (as of ``node_cost``) counts as empty: it is 1 at most."""
     return cost <= 1
 
 

@@ -106,13 +106,15 @@ class Pod:
 
 def reschedulable(pod: Pod) -> bool:
     """Whether it will need room elsewhere: pods of StatefulSets also while they are deleted, even after they have
-    failed, because their successors come only then; others while they are active."""
+    failed, because their successors come only then; others while they are active; those of DaemonSets and mirror pods
+    never."""
     needed = pod.active or (pod.deleting_at is not None and STATEFUL_SET in pod.owners)
     return needed and not (pod.daemon or pod.mirror)
 
 
 def provisionable(pod: Pod) -> bool:
-    """Whether it waits for a node that is to be made: the scheduler has found none, and nobody makes room for it."""
+    """Whether it waits for a node that is to be made: the scheduler has found none, it is on none, nobody makes room
+    for it, and it is neither a DaemonSet's nor a mirror pod."""
     waits = pod.unschedulable and not pod.node and not pod.nominated
     return waits and not (pod.daemon or pod.mirror)
 

@@ -28,10 +28,10 @@ UNPROTECTED = Protection(False)
 
 
 def protection(pod: Pod, now: datetime) -> Protection:
-    """What ``karpenter.sh/do-not-disrupt`` says at an aware instant: ``true`` protects without end, a duration such as
-    ``1h`` from the pod's start on; other texts protect nothing, and are the ``problem``.
+    """What ``karpenter.sh/do-not-disrupt`` says at an aware instant: ``true`` protects without end, a positive duration
+    such as ``1h`` from the pod's start on, 36,500 days at most; other texts protect nothing, and are the ``problem``.
 
-    A pod that has not started is protected by any duration.
+    A pod that has not started is protected by any such duration.
     """
     written = pod.annotations.get(DO_NOT_DISRUPT)
     if written is None:

@@ -39,8 +39,8 @@ class PodDisruptionBudget:
 
     @property
     def fully_blocking(self) -> bool:
-        """Whether it never allows anything: ``maxUnavailable`` 0 or ``0%``, ``minAvailable`` ``100%``. A whole number
-        as ``minAvailable`` is not seen through, as in Karpenter."""
+        """Whether it never allows anything: ``maxUnavailable`` 0 or ``0%``, ``minAvailable`` ``100%``. Other spellings,
+        and a whole number as ``minAvailable``, are not seen through, as in Karpenter."""
         return self.max_unavailable in (0, "0%") or self.min_available == "100%"
 
     def lets_through(self, pod: Pod) -> bool:
@@ -62,6 +62,7 @@ class PodDisruptionBudgets:
     """The budgets of a cluster by namespace; which of them cover pods that are alike to selectors is found once."""
 
     def __init__(self, budgets: t.Iterable[PodDisruptionBudget]) -> None:
+        """Takes the budgets in any order; those without a selector, or with a wrong one, cover nothing."""
         self.budgets = tuple(sorted(budgets, key=lambda one: one.key))
         named: dict[str, set[str]] = defaultdict(set)
         usable: dict[str, list[PodDisruptionBudget]] = defaultdict(list)
@@ -85,8 +86,8 @@ class PodDisruptionBudgets:
 
     def reschedulable_now(self, pod: Pod, now: datetime) -> bool:
         """Whether room must be found for it at once, at an aware instant: it is ``reschedulable``, not protected, not
-        under several budgets, and not under one that never allows anything; budgets are asked only of what a drain
-        evicts."""
+        under several budgets, and not under one that never allows anything and does not let it through; budgets are
+        asked only of what a drain evicts."""
         if not (reschedulable(pod) and disruptable(pod, now)):
             return False
         if not evictable(pod, now):
@@ -111,5 +112,5 @@ def read_pod_disruption_budget(document: t.Any) -> PodDisruptionBudget:
 
 
 def _plain(value: t.Any) -> int | str | None:
-    """A number or a text; anything else says nothing."""
+    """A number that is whole or a text as it is; None for anything else, truth values too."""
     return value if isinstance(value, (int, str)) and not isinstance(value, bool) else None

@@ -29,8 +29,8 @@ UNSCHEDULABLE = "Unschedulable"
 
 
 def read_pod(document: t.Any) -> Pod:
-    """A core/v1 Pod; FleetError ``undecodable`` for another structure, ``invalid-quantity`` for an amount that is
-    none."""
+    """A core/v1 Pod, what it does not tell being empty or Kubernetes' default; FleetError ``undecodable`` for another
+    structure, ``invalid-quantity`` for an amount that is none."""
     manifest = read_as(PodManifest, document, "Pod")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     where = f"Pod {metadata.namespace}/{metadata.name}"
@@ -82,7 +82,7 @@ def read_as(cls: type[T], document: t.Any, where: str) -> T:
 
 def requests(spec: PodSpec, where: str) -> Amounts:
     """What a pod of that spec takes of a node, itself included as 1 of ``pods``, in 10^-9 of each resource's unit;
-    FleetError ``invalid-quantity`` at ``where``."""
+    FleetError ``invalid-quantity`` at ``where`` for an amount that is none."""
     total = pod_requests(
         [(each.restart_policy, amounts(each.resources.requests, where)) for each in spec.init_containers],
         [amounts(each.resources.requests, where) for each in spec.containers],
@@ -114,11 +114,13 @@ def _expressions(rows: tuple[Expression, ...]) -> tuple[NodeSelectorRequirement,
 
 
 def _wishes(terms: PodTerms) -> tuple[tuple[int, PodAffinityTerm], ...]:
+    """Weight and term of each preferred term, in order."""
     return tuple((each.weight, each.pod_affinity_term) for each in terms.preferred)
 
 
 def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
-    """Those of init containers do not count, as upstream."""
+    """Protocol, port and, where there is one, address of each port of the node that containers take; those of init
+    containers do not count, as upstream."""
     ports = [port for each in spec.containers for port in each.ports if port.host_port]
     return tuple(
         (each.protocol, each.host_port, each.host_ip) if each.host_ip else (each.protocol, each.host_port)

@@ -79,7 +79,8 @@ _Asking = tuple[tuple[tuple[str, AsWritten], ...], tuple[AsWritten, ...], AsWrit
 
 
 def _asking(pod: t.Mapping[str, t.Any]) -> _Asking:
-    """Most pods have one of these four parts; the others are not looked for in them."""
+    """What the pod asks for, as it was told, by which pods that ask for the same are known. Most pods have one of these
+    four parts; the others are not looked for in them. ValueError for parts of another type."""
     spec = mapping(pod, "spec")
     init = rows(spec, "initContainers") if "initContainers" in spec else ()
     return (
@@ -92,7 +93,8 @@ def _asking(pod: t.Mapping[str, t.Any]) -> _Asking:
 
 @lru_cache(maxsize=4096)
 def _requests(asking: _Asking) -> Amounts:
-    """Kept, for the clusters of a fleet run the same: nobody changes it."""
+    """What a pod requests that asks so; ValueError for an amount that is no quantity. Kept, for the clusters of a fleet
+    run the same: nobody changes it."""
     init_containers, containers, pod, overhead = asking
     return pod_requests(
         [(policy, _nanos(asked, "requests")) for policy, asked in init_containers],
@@ -110,14 +112,18 @@ def added(one: Amounts, other: Amounts) -> Amounts:
 
 
 def _most(one: Amounts, other: Amounts) -> Amounts:
+    """The larger of the two amounts of each resource; one that is absent counts as 0."""
     return {**one, **{name: max(one.get(name, 0), amount) for name, amount in other.items()}}
 
 
 def _asked(of: t.Mapping[str, t.Any]) -> AsWritten:
+    """The requests under ``resources``, as they were told; empty without any. ValueError for parts of another type."""
     resources = mapping(of, "resources")
     return as_written(mapping(resources, "requests")) if resources else ()
 
 
 @lru_cache(maxsize=1024)
 def _nanos(told: AsWritten, key: str) -> Amounts:
+    """The amounts in 10^-9, by resource, kept and shared: nobody changes them. ValueError, which names ``key``, as of
+    ``read_amounts``."""
     return {name: parse_quantity(text).nanos for name, text in read_amounts(told, key).items()}

@@ -78,7 +78,8 @@ class StateNode:
 
     @property
     def name(self) -> str:
-        """The Node's once it is ``registered``; before that the NodeClaim's, though there may be a Node already."""
+        """The Node's once it is ``registered``; before that the NodeClaim's, though there may be a Node already. Empty
+        without either."""
         if self.node is not None and self.registered:
             return self.node.name
         return self.claim.name if self.claim is not None else ""
@@ -142,13 +143,14 @@ class StateNode:
 
     @property
     def grace(self) -> str:
-        """``terminationGracePeriod`` of the NodeClaim, a duration such as ``30m``; empty: a drain may take for ever."""
+        """``terminationGracePeriod`` of the NodeClaim, a duration such as ``30m``; empty, also without a NodeClaim: a
+        drain may take for ever."""
         return self.claim.spec.termination_grace_period if self.claim is not None else ""
 
     @cached_property
     def free(self) -> t.Mapping[str, int]:
-        """What its pods leave of the Node, in 10^-9 of each resource's unit, negative where they ask for more; empty
-        without a Node."""
+        """What its pods that have not ended leave of the Node, in 10^-9 of each resource's unit, negative where they
+        ask for more; empty without a Node."""
         return free_of(self.node.allocatable, self.pods) if self.node is not None else EMPTY
 
     @property
@@ -159,12 +161,15 @@ class StateNode:
 
     @property
     def capacity(self) -> t.Mapping[str, int]:
-        """All that the machine has, in 10^-9 of each resource's unit; of a node that is not initialized its NodeClaim
-        tells what the Node does not yet. FleetError ``invalid-quantity`` as of ``amounts``."""
+        """All that the machine has, in 10^-9 of each resource's unit (as allocatable where the Node does not tell); of
+        a node that is not initialized its NodeClaim tells what the Node does not yet. FleetError ``invalid-quantity``
+        as of ``amounts``."""
         own = (self.node.capacity or self.node.allocatable) if self.node is not None else None
         return self._told(own, "capacity")
 
     def _told(self, own: t.Mapping[str, int] | None, which: str) -> t.Mapping[str, int]:
+        """The Node's ``own`` amounts; before it is initialized, those of the NodeClaim's status field ``which`` where
+        the Node's are 0 or absent. FleetError ``invalid-quantity`` for one that is none."""
         if self.claim is None or (own is not None and self.initialized):
             return own or {}
         told = amounts(getattr(self.claim.status, which), f"NodeClaim {self.claim.name}")
@@ -235,7 +240,7 @@ class _NodeManifest:
 
 def read_node(document: t.Any) -> Node:
     """A core/v1 Node; FleetError ``undecodable`` if it has not the structure of one, ``invalid-quantity`` if an amount
-    is none. One that is cordoned has the taint for it."""
+    is none. One that is cordoned has the taint for it, even if the manifest lacks it."""
     manifest = read_as(_NodeManifest, document, "Node")
     metadata, spec, status = manifest.metadata, manifest.spec, manifest.status
     ready = find_condition(status.conditions, "Ready")
@@ -258,7 +263,8 @@ def read_node(document: t.Any) -> Node:
 
 
 def read_node_claim(document: t.Any) -> NodeClaim:
-    """A NodeClaim; FleetError ``undecodable`` if it has not the structure of one, or a duration cannot be read."""
+    """A NodeClaim; FleetError ``undecodable`` if it has not the structure of one, or ``expireAfter`` or
+    ``terminationGracePeriod`` cannot be read."""
     claim = read_as(NodeClaim, document, "NodeClaim")
     try:
         parse_or_never(claim.spec.expire_after)

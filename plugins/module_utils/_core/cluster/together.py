@@ -42,7 +42,7 @@ class SilentGroup:
 def silent_together(silent: t.Collection[str], fleet: t.Iterable[MemberCluster]) -> tuple[SilentGroup, ...]:
     """The groups of at least ``FEWEST`` clusters with one value of a label, of which none answers, the largest first
     (then by ``FIRST``, label and value) and each cluster in one at most; labels that all clusters of the fleet share
-    say nothing. ``silent`` are names."""
+    say nothing. ``silent`` are the names of those that do not answer."""
     members = tuple(fleet)
     groups: dict[tuple[str, str], list[str]] = {}
     for each in members:
@@ -63,4 +63,5 @@ def silent_together(silent: t.Collection[str], fleet: t.Iterable[MemberCluster])
 
 
 def _rank(label: str) -> int:
+    """Place in ``FIRST``, from 0; other labels come after all of them."""
     return FIRST.index(label) if label in FIRST else len(FIRST)

@@ -25,9 +25,9 @@ GRACEFUL, EVENTUAL = "graceful", "eventual"
 
 
 def blockers(state: ClusterState, node: StateNode, now: datetime, kind: str = GRACEFUL) -> tuple[Blocker, ...]:
-    """Every gate that keeps a node from being disrupted by graceful or eventual methods (``kind``), at an aware
-    instant: those of the node in upstream's order, then those of its pods as of ``pod_blockers``; empty: it is a
-    candidate."""
+    """Every gate that keeps a node from being disrupted by graceful or eventual methods (``kind``; another text counts
+    as graceful), at an aware instant: those of the node as of ``node_blockers``, then those of its pods as of
+    ``pod_blockers``, which are left out as of ``past_grace`` for eventual ones. Empty: it is a candidate."""
     found = (*node_blockers(state, node, now), *pod_blockers(node.pods, state.limits, now))
     return past_grace(found, node) if kind == EVENTUAL else found
 
@@ -41,14 +41,15 @@ def past_grace(found: tuple[Blocker, ...], node: StateNode) -> tuple[Blocker, ..
 def node_blockers(state: ClusterState, node: StateNode, now: datetime) -> tuple[Blocker, ...]:
     """The gates of the node itself that are closed at an aware instant, in upstream's order: ``in-command``,
     ``not-managed``, ``no-node``, ``not-initialized``, ``deleting``, ``nominated``, ``node-annotation``,
-    ``no-pool-label``, ``no-pool``; empty if none is."""
+    ``no-pool-label``, ``no-pool``; empty if none is. What follows from another is not told: ``deleting`` in a running
+    command, ``not-initialized`` without a Node, ``no-pool`` without the label."""
     return tuple(found for gate in _GATES if (found := gate(state, node, now)) is not None)
 
 
 def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datetime) -> tuple[Blocker, ...]:
-    """Pods that do-not-disrupt protects at an aware instant (``pod-annotation``), then pods that would be evicted and
-    that a PodDisruptionBudget with nothing left holds (``pdb``) or that several cover (``pdb-several``), both in the
-    order given; at most one blocker for each pod, so that one that is protected is not told again."""
+    """Active pods that do-not-disrupt protects at an aware instant (``pod-annotation``), then pods that a drain would
+    evict and that several PodDisruptionBudgets cover (``pdb-several``), or one with nothing left that does not let them
+    through as unhealthy (``pdb``), both in the order given; at most one blocker for each pod."""
     shielded, held = [], []
     for pod in pods:
         if DO_NOT_DISRUPT in pod.annotations and pod.active:
@@ -63,53 +64,63 @@ def pod_blockers(pods: t.Iterable[Pod], limits: PodDisruptionBudgets, now: datet
 
 
 def _queued(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    """``in-command`` for a node that a running command has; else None."""
     return Blocker("in-command", f"node {node.name} is part of a running command") if node.queued else None
 
 
 def _unmanaged(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    """``not-managed`` for a Node without a NodeClaim; else None."""
     if node.claim is None:
         return Blocker("not-managed", f"node {node.name} isn't managed: it has no NodeClaim")
     return None
 
 
 def _no_node(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    """``no-node`` for a NodeClaim without a Node; else None."""
     if node.node is None:
         return Blocker("no-node", f"NodeClaim {node.name} does not have an associated node yet")
     return None
 
 
 def _uninitialized(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    """``not-initialized`` for a Node that is not; None for others, and without a Node."""
     if node.node is None or node.initialized:
         return None
     return Blocker("not-initialized", f"node {node.name} isn't initialized")
 
 
 def _deleting(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    """``deleting`` for a node on its way out; None for others, and for one that a running command has."""
     if not node.deleting or node.queued:
         return None
     return Blocker("deleting", f"node {node.name} is deleting or marked for deletion")
 
 
 def _nominated(_state: ClusterState, node: StateNode, now: datetime) -> Blocker | None:
+    """``nominated`` until the instant up to which a pending pod awaits the node; None from then on, and without one."""
     if node.nominated_until is None or now >= node.nominated_until:
         return None
     return Blocker("nominated", f"node {node.name} is nominated for a pending pod")
 
 
 def _annotated(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
-    """On nodes only the exact text ``true`` counts, and no duration."""
+    """``node-annotation`` if do-not-disrupt on the node is exactly ``true``, for durations do not count there; None
+    else, and without a Node."""
     if node.node is None or node.annotations.get(DO_NOT_DISRUPT) != "true":
         return None
     return Blocker("node-annotation", f"node {node.name} is blocked through the annotation {DO_NOT_DISRUPT}")
 
 
 def _no_pool_label(_state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    """``no-pool-label`` for a node that lacks the label of the pool; else None."""
     if POOL in node.labels:
         return None
     return Blocker("no-pool-label", f"node {node.name} lacks the required label {POOL}")
 
 
 def _no_pool(state: ClusterState, node: StateNode, _now: datetime) -> Blocker | None:
+    """``no-pool`` if the node's pool is not there, belongs to another provider or is known to have no instance types;
+    None else, and for a node without the label of a pool."""
     pool = state.pools.get(node.pool)
     if POOL not in node.labels or (pool is not None and pool.managed and pool.instance_types != ()):
         return None
@@ -134,6 +145,8 @@ _GATES = (
 
 
 def _protected(pod: Pod, now: datetime) -> Blocker | None:
+    """``pod-annotation``, with its end where that is known, if do-not-disrupt protects the pod at an aware instant,
+    whether or not the pod is active; else None."""
     found = protection(pod, now)
     if not found.holds:
         return None
@@ -142,7 +155,8 @@ def _protected(pod: Pod, now: datetime) -> Blocker | None:
 
 
 def _held(pod: Pod, found: tuple[PodDisruptionBudget, ...], now: datetime) -> Blocker | None:
-    """Whether the budgets that cover a pod, one or more, keep it from being evicted."""
+    """``pdb-several`` or ``pdb``, if the budgets that cover a pod, one or more, keep it from being evicted; None if
+    they do not, or a drain would not evict it."""
     if not evictable(pod, now):
         return None
     if len(found) > 1:

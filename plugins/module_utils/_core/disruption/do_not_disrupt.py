@@ -21,8 +21,9 @@ PLACES = ("metadata", "spec.template.metadata", "spec.jobTemplate.spec.template.
 
 def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
     """Findings about the annotation in any manifest, or a fragment of one, in the order of ``PLACES``: ``wrong-type``,
-    an error, with the text to be written for a boolean or a number; ``do-not-disrupt-unreadable``, a warning that it
-    protects nothing. Empty without the annotation, and for what is no object."""
+    an error, with the text to be written for a boolean or a number below 10^15; ``do-not-disrupt-unreadable``, a
+    warning that it protects nothing, on a Node for all but ``true``. Empty without the annotation, and for what is no
+    object."""
     on_node = isinstance(document, Mapping) and document.get("kind") == "Node"
     found: list[Lint] = []
     for place in PLACES:
@@ -34,6 +35,7 @@ def lint_do_not_disrupt(document: t.Any) -> tuple[Lint, ...]:
 
 
 def _judge(value: t.Any, path: str, on_node: bool) -> t.Iterator[Lint]:
+    """The finding about one value of the annotation, at its path; nothing if it protects."""
     if not isinstance(value, str):
         meant = "true" if value is True else "false" if value is False else written(value, 1000)
         text = f'annotations are texts: write it in quotes: "{meant}"'

@@ -102,8 +102,8 @@ def drifts_pool(path: str) -> bool:
 
 def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any], state: ClusterState) -> EditEffect:
     """Which nodes drift when ``new`` replaces ``old``: manifests of one object, as the server stores them, of which
-    ``spec`` is compared. Nodes are those with a NodeClaim. FleetError ``unknown-kind`` for a kind that is not in
-    ``FIELD_CLASSES``, ``undecodable``."""
+    ``spec`` is compared. Nodes are those with a NodeClaim; a static change drifts all, and special ones are judged only
+    without one. FleetError ``unknown-kind`` for a kind that is not in ``FIELD_CLASSES``, ``undecodable``."""
     if kind not in FIELD_CLASSES:
         raise FleetError("unknown-kind", f"drift is foreseen for {' and '.join(FIELD_CLASSES)}, not for {kind}")
     name = read_as(_Named, old, kind).metadata.name
@@ -125,7 +125,7 @@ def effect_of_edit(kind: str, old: Mapping[str, t.Any], new: Mapping[str, t.Any]
 
 def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode]:
     """The nodes with a NodeClaim that come from the pool of that name, or, for another ``kind`` than NodePool, from the
-    node class of that kind and name; by name."""
+    node class of that kind and name, by name; a reference without a kind means any."""
     nodes = sorted((each for each in state.nodes if each.claim is not None), key=lambda one: one.name)
     if kind == NODE_POOL:
         return [each for each in nodes if each.pool == name]
@@ -133,8 +133,9 @@ def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode
 
 
 def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
-    """The paths of the fields that differ as the hash sees them, below ``path`` and with dots, in order; a list is one
-    field. ``path`` itself where one of the two is no object; empty if nothing differs."""
+    """The paths of the fields that differ as the hash sees them, below ``path`` and with dots, keys sorted; a list is
+    one field. ``path`` itself where one of the two is no object, None being an empty one, or only whether it is there
+    differs; empty if nothing does."""
     last = path.rpartition(".")[2]
     if _significant(old, last) == _significant(new, last):
         return []
@@ -150,6 +151,8 @@ def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
 
 
 def _by_requirements(new: Mapping[str, t.Any], nodes: list[StateNode]) -> dict[str, Drift]:
+    """By name, the drift of those nodes whose labels the requirements of the pool ``new`` no longer admit. FleetError
+    ``undecodable``."""
     wanted = StatePool(decode_node_pool(new)).requirements
     found = {each.name: requirements_drift(wanted, each.claim.metadata.labels) for each in nodes if each.claim}
     return {name: why for name, why in found.items() if why is not None}
@@ -158,7 +161,8 @@ def _by_requirements(new: Mapping[str, t.Any], nodes: list[StateNode]) -> dict[s
 def _by_lookup(
     old: Mapping[str, t.Any], new: Mapping[str, t.Any], nodes: list[StateNode], special: list[str]
 ) -> tuple[dict[str, Drift], dict[str, str]]:
-    """Subnets by what the class has found; of images, security groups and reservations only the provider can tell."""
+    """By name, the nodes that drift, and why nobody can tell of others: subnets are judged by what the class has found,
+    while of images, security groups and reservations only the provider can tell. FleetError ``undecodable``."""
     drifted: dict[str, Drift] = {}
     unsure: dict[str, str] = {}
     others = [path for path in special if path != SUBNETS]
@@ -173,15 +177,17 @@ def _by_lookup(
 
 
 def _of_class(reference: t.Any, kind: str, name: str) -> bool:
+    """Whether a reference of a NodeClaim is to the class of that kind and name; one without a kind fits any."""
     return (reference.kind or kind) == kind and reference.name == name
 
 
 def _significant(value: t.Any, field: str = "", in_list: bool = False) -> t.Any:
     """A value as the hash sees it: one duration in two spellings is one; lists are sets, in which twice the same is
-    nothing.
+    nothing; None is absent.
 
-    Zero is as good as absent only in the fields of a struct, such as a taint. An entry of a map with an empty text, a
-    map or a list that is there and empty, and a field that may be unset and is set to zero, are not absent.
+    Zero is as good as absent only in the fields of an object in a list, such as a taint, and an empty ``spec``,
+    ``template`` or ``metadata`` is absent. An entry of a map with an empty text, another map or list that is there and
+    empty, and a field that may be unset and is set to zero, are not absent.
     """
     if isinstance(value, Mapping):
         kept = {str(key): _significant(each, str(key)) for key, each in value.items()}
@@ -194,7 +200,7 @@ def _significant(value: t.Any, field: str = "", in_list: bool = False) -> t.Any:
 
 
 def _length(text: str) -> t.Any:
-    """Nanoseconds; what cannot be read, and ``Never``, stay texts."""
+    """Nanoseconds of a duration; what cannot be read, and ``Never``, stay texts."""
     try:
         found = parse_or_never(text)
     except ValueError:

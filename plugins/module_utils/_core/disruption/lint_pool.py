@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything to be said about a Karpenter NodePool, a patch or a fragment: problems, repairs, hazards of template and
-budgets."""
+"""Lint of a Karpenter NodePool, a patch or a fragment: problems, repairs, hazards of its template and budgets as
+findings with the mended form, and what an edit would disrupt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def lint_node_pool(
     policies: Policies = None,
 ) -> tuple[Lint, ...]:
     """All findings about a NodePool, a patch or a fragment of one: problems, repairs, hazards of the template, then
-    budgets, proved over the year after an aware instant.
+    those of its budgets, if they are written and can be read, proved over the year after an aware instant.
 
     ``nodes`` is the pool's size, ``policies`` what the cluster's own definition lists, where they are known.
     """
@@ -45,7 +45,8 @@ def lint_node_pool(
 
 
 def lint_examined(examined: Examined, start: datetime, nodes: int | None = None) -> tuple[Lint, ...]:
-    """As ``lint_node_pool``, of a manifest that has been examined already."""
+    """As ``lint_node_pool``, of a manifest that has been examined already. What lacks fields that creation needs, and
+    is no fragment, gets the note ``patch-only`` after the problems."""
     found = [_problem(each, examined) for each in examined.problems]
     if examined.missing and not examined.fragment:
         text = f"this can change a pool of that name, and not create one: {' and '.join(examined.missing)} is missing"
@@ -59,7 +60,8 @@ def lint_examined(examined: Examined, start: datetime, nodes: int | None = None)
 
 
 def _possible(examined: Examined) -> tuple[str, ...]:
-    """The reasons for which the policy lets nodes be disrupted; drift asks no policy."""
+    """The reasons for which the pool lets nodes be disrupted: only drift, which asks no policy, if ``consolidateAfter``
+    is Never; all but ``Underutilized`` if the policy is ``WhenEmpty``."""
     policy, wait = (
         field(examined.stored, f"spec.disruption.{key}") for key in ("consolidationPolicy", "consolidateAfter")
     )
@@ -69,6 +71,8 @@ def _possible(examined: Examined) -> tuple[str, ...]:
 
 
 def _consent(path: str, nodes: int | None) -> str:
+    """What a change at the path does to the pool's nodes, in a sentence; empty if it makes none Drifted. ``nodes`` is
+    their number, None if not known."""
     if not drifts_pool(path):
         return ""
     count = "all existing nodes" if nodes is None else f"all {nodes} existing nodes"
@@ -76,6 +80,7 @@ def _consent(path: str, nodes: int | None) -> str:
 
 
 def _problem(found: Found, examined: Examined) -> Lint:
+    """A problem as an error, with the value that was meant where that is known and no repair tells it already."""
     message = f"{found.message}; {found.hint}" if found.hint else found.message
     mended: dict[str, t.Any] = {}
     if found.meant is not None and not any(each.new_path == found.path for each in examined.findings):
@@ -86,6 +91,8 @@ def _problem(found: Found, examined: Examined) -> Lint:
 
 
 def _repair(finding: Finding, correct: t.Any, nodes: int | None) -> Lint:
+    """A repair as a warning at the old path: ``correct`` at the new path, nothing at the old one, and what that
+    disrupts."""
     mended = {finding.old_path: None} | {finding.new_path: correct}
     consent = _consent(finding.new_path, nodes)
     return Lint(
@@ -94,7 +101,8 @@ def _repair(finding: Finding, correct: t.Any, nodes: int | None) -> Lint:
 
 
 def _template(examined: Examined, nodes: int | None) -> t.Iterator[Lint]:
-    """Hazards of ``spec.template``, as far as it is written."""
+    """Hazards of ``spec.template``, as far as it is written, and in a whole pool with what the server fills in: its
+    annotation do-not-disrupt, fields that drift all nodes when a patch changes them, and expiry."""
     if isinstance(notes := field(examined.repaired, ANNOTATIONS), dict) and DO_NOT_DISRUPT in notes:
         yield _annotation(notes[DO_NOT_DISRUPT], nodes)
     # What is left out of a whole pool is what the server fills in.
@@ -113,11 +121,14 @@ def _template(examined: Examined, nodes: int | None) -> t.Iterator[Lint]:
 
 
 def _drifting(path: str, nodes: int | None) -> Lint:
+    """The warning ``template-change-drifts`` about a field that a patch writes."""
     text = _consent(path, nodes)
     return Lint(code="template-change-drifts", level=WARNING, path=path, message=text, consent=text)
 
 
 def _annotation(value: t.Any, nodes: int | None) -> Lint:
+    """The warning about do-not-disrupt in the template: ``do-not-disrupt-in-template`` for ``true``, as a text or not,
+    ``do-not-disrupt-unreadable`` for all else."""
     path = f"{ANNOTATIONS}[{DO_NOT_DISRUPT}]"
     consent = f"where the pool has it already, {_consent(path, nodes)}"
     if value not in ("true", True):

@@ -17,8 +17,8 @@ from ..errors import FleetError, Problem
 
 
 def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:
-    """The Nodes of these names that somebody deletes, sorted and each once. FleetError ``empty-name`` for an empty one
-    and for none, which is never "all", ``unknown-node`` where no Node has one."""
+    """The names of Nodes that somebody deletes, sorted and each once. FleetError with all problems: ``empty-name`` for
+    a blank one, and for no name, which is never "all"; ``unknown-node`` where no Node has one."""
     wanted = sorted(set(names))
     there = {each.node_name for each in state.nodes if each.node is not None}
     problems = [_empty("node") for name in wanted if not name.strip()]
@@ -35,8 +35,8 @@ def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...
 
 
 def nodes_of_pool(state: ClusterState, pool: str, confirmed: int | None) -> tuple[str, ...]:
-    """The names of the Nodes that a pool has, sorted; none for a pool that there is not. FleetError ``empty-name``,
-    ``count-not-confirmed`` unless ``confirmed`` is how many they are, 0 included."""
+    """The names of the Nodes that a pool has, sorted; none for a pool that there is not. FleetError ``empty-name`` for
+    a blank pool, ``count-not-confirmed`` unless ``confirmed`` is how many they are, 0 included."""
     found = [each.node_name for each in _of_pool(state, pool) if each.node is not None]
     return _confirmed(found, f"pool {pool}", confirmed)
 
@@ -49,12 +49,15 @@ def gone_with_pool(state: ClusterState, pool: str, confirmed: int | None) -> tup
 
 
 def _of_pool(state: ClusterState, pool: str) -> list[StateNode]:
+    """The nodes of a pool, NodeClaims without a Node included. FleetError ``empty-name`` for a blank name."""
     if not pool.strip():
         raise FleetError.of([_empty("pool")])
     return [each for each in state.nodes if each.pool == pool]
 
 
 def _confirmed(names: t.Sequence[str], what: str, confirmed: int | None) -> tuple[str, ...]:
+    """The names, sorted. FleetError ``count-not-confirmed`` unless ``confirmed`` is their number; ``what`` names where
+    they are."""
     if confirmed != len(names):
         given = "no number was" if confirmed is None else f"{confirmed} was"
         raise FleetError(
@@ -67,4 +70,5 @@ def _confirmed(names: t.Sequence[str], what: str, confirmed: int | None) -> tupl
 
 
 def _empty(kind: str) -> Problem:
+    """The problem ``empty-name``; ``kind`` is ``node`` or ``pool``."""
     return Problem("empty-name", f"the name of the {kind} is empty", kind, f"name a {kind}; empty is never all of them")

@@ -71,16 +71,16 @@ def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_m
 
 def most_nodes_of_class(name: str, state: ClusterState) -> int:
     """How many nodes an AKSNodeClass may come to have: those that there are, all of which an edit of the subnet
-    replaces, and as many more as ``limits.nodes`` of its pools admits; a pool without that limit, or with one that
-    cannot be read, adds none."""
+    replaces, and as many more as ``limits.nodes`` of the pools that name it admits (by name alone, whatever the kind);
+    a pool without that limit, or with one that cannot be read, adds none."""
     limits = {each.name: _limit(each.pool) for each in state.pools.values() if class_reference(each.pool).name == name}
     more = (limit - len(nodes_made_from(NODE_POOL, pool, state)) for pool, limit in limits.items())
     return len(nodes_made_from(AKS_NODE_CLASS, name, state)) + sum(max(each, 0) for each in more)
 
 
 def _of_deletion(change: NodeSource, state: ClusterState) -> SourceEffect:
-    """A pool takes the nodes with it that have a NodeClaim; others only name it. A class that has nodes is kept by its
-    finalizer until they are gone."""
+    """What a deletion does: a pool takes the nodes with it that have a NodeClaim, while others only name it; a class
+    takes none, for its finalizer keeps it until its nodes are gone."""
     gone = change.kind == NODE_POOL
     names = [each.name for each in nodes_made_from(NODE_POOL, change.name, state)] if gone else []
     why = dict.fromkeys(names, f"its NodePool {change.name} is deleted")
@@ -88,7 +88,8 @@ def _of_deletion(change: NodeSource, state: ClusterState) -> SourceEffect:
 
 
 def _of_subnet(change: NodeSource, state: ClusterState, network: Network, allow_move: bool) -> tuple[Lint, ...]:
-    """Of a class that is new, its subnet is no move."""
+    """The findings about the subnet of an AKSNodeClass that is written, none for other kinds; a FleetError of the check
+    is a finding. The subnet of a class that is new is no move."""
     if change.kind != AKS_NODE_CLASS:
         return ()
     fresh = change.before is None
@@ -101,11 +102,12 @@ def _of_subnet(change: NodeSource, state: ClusterState, network: Network, allow_
 
 
 def _subnet(document: Document | None) -> str:
+    """``spec.vnetSubnetID`` of a manifest; empty where it is missing."""
     return str(((document or {}).get("spec") or {}).get("vnetSubnetID") or "")
 
 
 def _limit(pool: NodePool) -> int:
-    """Whole nodes; 0 where there is no limit, or none that can be read."""
+    """``limits.nodes`` of a pool, rounded down; 0 where there is none, or none that can be read."""
     told = ((pool.manifest.get("spec") or {}).get("limits") or {}).get("nodes", 0)
     try:
         return read_quantity(told).nanos // NANO

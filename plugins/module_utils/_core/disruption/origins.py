@@ -23,9 +23,9 @@ _BY_REASON = {DRIFTED: DRIFT, EMPTY_REASON: CONSOLIDATION, UNDERUTILIZED: CONSOL
 
 def origin(node: StateNode, now: datetime) -> str:
     """Who disrupts the node at an aware instant: ``manual``, if one of our verbs has marked it; by the NodeClaim's
-    condition DisruptionReason ``Drift``, ``Consolidation`` or that reason itself; ``Expiration``, if it was deleted at
-    the end of its lifetime or later; else ``external``. Empty if nobody does. ValueError for an ``expireAfter`` that is
-    no duration."""
+    condition DisruptionReason, if that is True, ``Drift``, ``Consolidation`` or that reason itself; ``Expiration``, if
+    it was deleted at the end of its lifetime or later; else ``external``. Empty if nobody does. ValueError for an
+    ``expireAfter`` that is no duration."""
     if node.node is not None and node.node.annotations.get(DISRUPTED_BY):
         return MANUAL
     if not node.deleting:
@@ -43,7 +43,8 @@ def disruptor(annotations: t.Mapping[str, str]) -> str:
 
 
 def _expired(node: StateNode, now: datetime) -> bool:
-    """Whether its NodeClaim was deleted at, or after, the end of its lifetime."""
+    """Whether its NodeClaim was deleted at, or after, the end of its lifetime, ``now`` standing for a deletion that
+    nobody tells. ValueError for a lifetime that is no duration."""
     if node.claim is None or node.claim.metadata.creation_timestamp is None:
         return False
     lifetime = parse_or_never(node.claim.spec.expire_after)

@@ -33,8 +33,8 @@ def plan_changes(
     changes: t.Iterable[NodeSource], state: ClusterState, network: Network, where: str, allow_move: bool = False
 ) -> NodesPlan:
     """What all changes of one member, which ``where`` names, do to its nodes. ``allow_move`` lets a move between good
-    subnets through. A subnet needs room for what the pools may become by these very changes. FleetError as of
-    ``effect_of_edit``."""
+    subnets through. A subnet needs room for what the pools may become by these very changes. Nodes of which nobody can
+    tell are left out. FleetError as of ``effect_of_edit``."""
     changes = tuple(changes)
     state = replace(state, pools=_pools(changes, state))
     nodes: dict[str, str] = {}
@@ -52,7 +52,7 @@ def plan_changes(
 
 
 def _pools(changes: t.Iterable[NodeSource], state: ClusterState) -> dict[str, StatePool]:
-    """As they are when all is written."""
+    """The pools by name as they are when all is written. FleetError ``undecodable``."""
     pools = dict(state.pools)
     for each in changes:
         if each.kind == NODE_POOL and each.after is None:
@@ -63,14 +63,18 @@ def _pools(changes: t.Iterable[NodeSource], state: ClusterState) -> dict[str, St
 
 
 def _told(change: NodeSource) -> str:
+    """The beginning of a note, up to the number of nodes: ``deleting NodePool a ends``, ``this change of NodePool a
+    replaces``."""
     about = f"{change.kind} {change.name}"
     return f"deleting {about} ends" if change.after is None else f"this change of {about} replaces"
 
 
 def _counted(count: int) -> str:
+    """``1 node``, ``2 nodes``."""
     return f"{count} node{'' if count == 1 else 's'}"
 
 
 def _refused(finding: Lint, place: str) -> Problem:
+    """A finding as a refusal, with how to get by it where that is possible."""
     hint = "allow_subnet_move: true if that is meant" if finding.code == MIGRATION else ""
     return Problem(finding.code, finding.message, f"{place} {finding.path}", hint)

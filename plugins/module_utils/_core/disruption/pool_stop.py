@@ -35,8 +35,8 @@ def stop_patch(pool: Mapping[str, t.Any]) -> Document | None:
 
 
 def edited_since(pool: Mapping[str, t.Any]) -> str | None:
-    """The budgets that others have written into a pool since it was stopped, as JSON: stopped again or released, it has
-    them no more. None if there are none."""
+    """The budgets that others have written into a pool since it was stopped, as JSON, ``null`` if they took them out:
+    stopped again or released, it has them no more. None if there are none, or it is not stopped."""
     return json.dumps(_budgets(pool)) if is_stopped(pool) and _budgets(pool) != STOP else None
 
 
@@ -59,4 +59,5 @@ def release_patch(pool: Mapping[str, t.Any]) -> Document | None:
 
 
 def _budgets(pool: Mapping[str, t.Any]) -> t.Any:
+    """``spec.disruption.budgets`` as they are written; None where they are missing."""
     return ((pool.get("spec") or {}).get("disruption") or {}).get("budgets")

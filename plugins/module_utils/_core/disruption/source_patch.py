@@ -87,8 +87,8 @@ def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
 
 
 def withheld_patch(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, member: str) -> tuple[Problem, ...]:
-    """Why the patch may not be written as things are: ``drift-without-consent``, ``subnet-routes-unconfirmed``, and
-    whatever speaks against another subnet; empty if it may."""
+    """Why the patch may not be written as things are: whatever speaks against another subnet,
+    ``subnet-routes-unconfirmed``, and ``drift-without-consent`` if nodes drift or may do so; empty if it may."""
     where = f"{member} {patch.kind}/{patch.name}"
     found = [Problem(each.code, each.message, where) for each in effect.findings if each.level == ERROR]
     for text in () if leave.routes else unconfirmed(effect):
@@ -103,12 +103,14 @@ def withheld_patch(patch: SourcePatch, effect: SourceEffect, leave: PatchLeave, 
 
 
 def unconfirmed(effect: SourceEffect) -> tuple[str, ...]:
-    """What is to be confirmed of the routes of another subnet, in words: only a person can see it, or a probe."""
+    """What is to be confirmed of the routes of another subnet, in words: only a person can see it, or a probe. Empty if
+    there is nothing."""
     return tuple(each.message for each in effect.findings if each.code == ROUTES)
 
 
 def _read(document: t.Any) -> SourcePatch:
-    """A NodePool, AKSNodeClass or EC2NodeClass, or the part of one that is to change."""
+    """The patch of a NodePool, AKSNodeClass or EC2NodeClass, or of the part of one that is to change, as of
+    ``read_patches``. FleetError with all problems of the document."""
     given: Document = document if isinstance(document, dict) else {}
     kind = given.get("kind")
     problems = _of_class(given) if isinstance(kind, str) and kind in CLASSES else _of_pool(document)
@@ -134,14 +136,17 @@ def _read(document: t.Any) -> SourcePatch:
 
 
 def _without_applied(notes: Mapping[str, t.Any]) -> Document:
+    """Labels or annotations without kubectl's last-applied, which may hold secrets."""
     return {key: each for key, each in notes.items() if key != LAST_APPLIED}
 
 
 def _shown_spec(spec: Document) -> Document:
+    """A spec with ``(not shown)`` in place of values that may hold secrets, but for None."""
     return {key: HIDDEN if key in UNWANTED and each is not None else each for key, each in spec.items()}
 
 
 def _shown_metadata(metadata: Document) -> Document:
+    """Metadata with ``(not shown)`` in place of annotations that are neither Karpenter's nor ours."""
     notes = metadata.get("annotations")
     if not notes:
         return metadata
@@ -153,6 +158,7 @@ _SHOWN: t.Mapping[str, t.Callable[[Document], Document]] = {"spec": _shown_spec,
 
 
 def _of_pool(document: t.Any) -> list[Problem]:
+    """The problems of a NodePool or a part of one; ``missing-field`` where version, kind and name are not there."""
     found = examine(document)
     name = field(document, "metadata.name")
     about = f"NodePool/{name if isinstance(name, str) else ''}"
@@ -163,7 +169,8 @@ def _of_pool(document: t.Any) -> list[Problem]:
 
 
 def _of_class(document: Document) -> list[Problem]:
-    """The fields are judged by the server, which has the rest of the object."""
+    """The problems of a node class: ``unsupported-version``, and ``wrong-type`` for metadata or spec that is no object.
+    Its fields are judged by the server, which has the rest of the object."""
     kind, found = document["kind"], []
     known = JUDGEMENTS[kind]
     versions = [f"{known.group}/{each}" for each in known.served]

@@ -46,8 +46,8 @@ class Subnet:
 
     @property
     def free(self) -> int:
-        """How many addresses nodes can still have: those of all prefixes without the five that Azure keeps of each,
-        less those in use; negative if more are used. FleetError ``invalid-cidr``."""
+        """How many addresses nodes can still have: those of all prefixes without the five that Azure keeps of each, 0
+        for a prefix of fewer, less those in use; negative if more are used. FleetError ``invalid-cidr``."""
         return sum(max(_range(each).num_addresses - RESERVED_ADDRESSES, 0) for each in self.prefixes) - self.used
 
 
@@ -113,6 +113,7 @@ def _is_subnet_id(text: str) -> bool:
 
 
 def _migration(old: str, new: str, override: bool) -> Lint:
+    """The finding about a move that is not supported: an error, or with ``override`` a warning."""
     text = (
         f"a move from {old or 'the subnet of the cluster'} to {new or 'the subnet of the cluster'} is not supported: "
         "the field may only be changed to get away from a subnet that is malformed or does not exist"
@@ -133,6 +134,8 @@ def check_range(text: str) -> str:
 
 
 def _overlaps(subnet: Subnet, network: Network) -> t.Iterator[Lint]:
+    """The error ``subnet-overlap`` for each prefix and each range of pods, services and the Docker bridge that it
+    overlaps. FleetError ``invalid-cidr``."""
     ranges = [("the pod CIDR", each) for each in network.pod_cidrs]
     ranges += [("the service CIDR", each) for each in network.service_cidrs]
     ranges += [("the Docker bridge CIDR", network.docker_bridge)] if network.docker_bridge else []
@@ -144,6 +147,7 @@ def _overlaps(subnet: Subnet, network: Network) -> t.Iterator[Lint]:
 
 
 def _overlap(one: str, other: str) -> bool:
+    """Whether two ranges have an address in common; never across IPv4 and IPv6. FleetError ``invalid-cidr``."""
     left, right = _range(one), _range(other)
     if isinstance(left, IPv4Network):
         return isinstance(right, IPv4Network) and left.overlaps(right)
@@ -151,6 +155,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _range(text: str) -> IPv4Network | IPv6Network:
+    """The range of addresses, bits behind the prefix dropped. FleetError ``invalid-cidr``."""
     try:
         return ip_network(text, strict=False)
     except ValueError as error:
@@ -158,6 +163,8 @@ def _range(text: str) -> IPv4Network | IPv6Network:
 
 
 def _room(subnet: Subnet, network: Network) -> t.Iterator[Lint]:
+    """The error ``subnet-too-small`` if all nodes that may come need more addresses than are free. FleetError
+    ``invalid-cidr``."""
     wanted = network.nodes * network.addresses_per_node
     if subnet.free < wanted:
         text = f"the subnet has {subnet.free} free addresses, and {network.nodes} nodes of the pool need {wanted}"
@@ -165,7 +172,8 @@ def _room(subnet: Subnet, network: Network) -> t.Iterator[Lint]:
 
 
 def _routes(new: str, network: Network) -> t.Iterator[Lint]:
-    """What nobody can see from here; until it is confirmed, or probed, the plan stays unconfirmed."""
+    """The note ``subnet-routes-unconfirmed`` about a new subnet that nobody has probed, for its routes cannot be seen
+    from here; nothing for the cluster's own."""
     if new and new.lower() not in {each.lower() for each in network.reached}:
         text = "confirm that nodes of this subnet reach the API server and the image registries, and are reached back"
         yield Lint(code=ROUTES, level=NOTE, path=PATH, message=text)

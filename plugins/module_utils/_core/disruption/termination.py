@@ -58,8 +58,8 @@ class Drain:
 
 
 def deadline(claim: NodeClaim) -> datetime | None:
-    """When the drain ends by force, an aware instant: the annotation that is written once, else deletion plus the grace
-    period.
+    """When the drain ends by force, an aware instant: the annotation that is written once, if it can be read, else
+    deletion plus the grace period.
 
     None: never, or not in any calendar. ValueError if the period cannot be read.
     """
@@ -76,9 +76,9 @@ def deadline(claim: NodeClaim) -> datetime | None:
 
 
 def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> Drain:
-    """What is to be done at an aware instant, by the key of the pod: those past their time are deleted, the first tier
-    that has pods is evicted, others wait. Tiers are plain pods, plain daemons, critical pods, critical daemons. Pods
-    that a drain leaves where they are, and stuck ones, are not in it.
+    """What is to be done at an aware instant, by the key of the pod: those past their time are deleted, those of the
+    first tier that has pods are evicted unless they are protected or ending, others wait. Tiers are plain pods, plain
+    daemons, critical pods, critical daemons. Pods that a drain leaves where they are, and stuck ones, are not in it.
 
     A pod is past its time once less is left until the deadline than it asks for; without ``until`` none ever is.
     """
@@ -96,6 +96,8 @@ def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> 
 
 
 def _in_turn(pod: Pod, first: int, now: datetime) -> Removal:
+    """What is done with a pod that is not past its time: it is evicted in the tier ``first`` unless it is protected,
+    else waited for, as is one that is ending."""
     if pod.deleting_at is not None:
         return Removal(pod.key, WAIT, "is ending")
     if protected(pod, now):
@@ -106,16 +108,20 @@ def _in_turn(pod: Pod, first: int, now: datetime) -> Removal:
 
 
 def _waited_for(pod: Pod, now: datetime) -> bool:
+    """Whether the drain waits for the pod: it is drainable, has not ended, and is not stuck, that is, should not have
+    been gone for more than a minute."""
     stuck = pod.deleting_at is not None and now - pod.deleting_at > STUCK
     return drainable(pod) and not pod.ended and not stuck
 
 
 def _tier(pod: Pod) -> int:
-    """Plain pods, plain daemons, critical pods, critical daemons."""
+    """0 to 3: plain pods, plain daemons, critical pods, critical daemons."""
     return 2 * (pod.priority_class in CRITICAL) + pod.daemon
 
 
 def _past(pod: Pod, until: datetime, now: datetime) -> bool:
+    """Whether less than the pod's grace period is left until the deadline, or it is ending and would do so after
+    that."""
     if pod.deleting_at is not None:
         return pod.deleting_at > until
     return (until - now).total_seconds() < pod.grace_seconds

@@ -40,7 +40,7 @@ class Appointment:
         return self.kind in (OPEN, FREEZE) and self.what != ANY_TIME
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it; instants in RFC 3339."""
+        """As results have it: ``kind``, ``what``, ``start``, ``end`` and ``members``; instants in RFC 3339, or None."""
         return {
             "kind": self.kind,
             "what": self.what,
@@ -53,8 +53,9 @@ class Appointment:
 def appointments(
     run: RunState, members: Members, freezes: Freezes, foreseen: Forecast, now: datetime, until: datetime
 ) -> tuple[Appointment, ...]:
-    """What meets the span from ``now`` to ``until``, by start, told whole; one for all members that share it.
-    Members that have ended or are in flight have none of their own."""
+    """Openings, freezes, expected waits and stages that meet the span from ``now`` to ``until``, by start, told whole;
+    one for all members that share it. Members without windows are open at any time, from ``now`` to ``until``; those
+    that have ended, are in flight or not known have nothing of their own."""
     waiting = [row.name for row in run.members if row.state not in (*DONE, FAILED, RUNNING)]
     found: dict[_Key, list[str]] = {}
     for name in waiting:
@@ -77,6 +78,7 @@ def appointments(
 
 
 def _expected(foreseen: Forecast, now: datetime, until: datetime) -> t.Iterator[Appointment]:
+    """The waits of the forecast, then its stages that are expected to begin, as far as they meet the span."""
     for each in foreseen.waits:
         if each.start < until and (each.end is None or each.end > now):
             yield Appointment(kind=WAIT, what=f"{each.stage}: {each.message}", start=each.start, end=each.end)

@@ -90,6 +90,8 @@ class Course:
     _parts: list[GroupPart] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        """Begins what is in flight, opens gates that are Pending and enters the first stage; ``views`` gets one more,
+        under an empty name."""
         for at, stage in enumerate(self.run.stages):
             for among, group in enumerate(stage.groups):
                 self._places |= {row.name: (at, among, index) for index, row in enumerate(group.members)}
@@ -121,6 +123,8 @@ class Course:
         return self
 
     def _decide(self) -> None:
+        """Decides at ``now`` and carries out what is decided: upgrades begin, gates open, and the approvals given are
+        used up."""
         before = self.run
         self._forget_obstacles()
         decided = self._decided()
@@ -134,7 +138,8 @@ class Course:
                 self._open(action.gate)
 
     def _decided(self) -> Decision[RunState, UpdateAct]:
-        """The decision over the stage that is going on, and over the next one when that is done at once.
+        """The decision over the stage that is going on, and over the next one when that is done at once, which is
+        entered then; the run is what was decided. Acts of all these stages are in it.
 
         Stages come strictly one after another, so the others change nothing; that one follows does.
         """
@@ -154,26 +159,30 @@ class Course:
             self._enter(self._stage + 1)
 
     def _put(self, run: RunState, stage: StageRow) -> None:
+        """Takes over the run with ``stage`` in place of the one that is going on, and the other stages as they were."""
         stages = (*self.run.stages[: self._stage], stage, *self.run.stages[self._stage + 1 :])
         self.run = replace(run, stages=stages)
 
     def _complete(self) -> None:
-        """The stage with its members that stood behind others."""
+        """Writes into the stage that is going on what is known of its members that stood behind others."""
         stage = self.run.stages[self._stage]
         self._put(self.run, replace(stage, groups=tuple(map(GroupPart.whole, self._parts, stage.groups))))
 
     def _enter(self, stage: int) -> None:
+        """Makes the stage at that index the one that is going on."""
         self._stage = stage
         self._parts = [part_of(group, self.views) for group in self.run.stages[stage].groups]
 
     def _begin(self, member: str, started: datetime) -> None:
-        """An upgrade that takes longer than assumed is expected to end at any moment."""
+        """Takes note of an upgrade in flight and when it is to end. One that takes longer than assumed is expected to
+        end at any moment: now."""
         self._in_flight += 1
         ends = max(self.now, shifted(started, self.plan.upgrade(member)))
         heapq.heappush(self._events, (ends, "", member))
 
     def _open(self, gate: GateRow) -> None:
-        """One that is approved already passes as soon as the run is carried on: now."""
+        """Takes note of when a gate is to be approved, if a person ever does: one with a due time opens by itself. One
+        that is approved already passes as soon as the run is carried on: now."""
         if gate.by:
             heapq.heappush(self._events, (self.now, gate.id, ""))
         elif self.plan.approval is not None and gate.due is None:
@@ -181,18 +190,21 @@ class Course:
             heapq.heappush(self._events, (max(self.now, approved), gate.id, ""))
 
     def _next(self) -> datetime | None:
+        """The next instant at which an upgrade ends, a gate is approved or the decider wants to look again; None for
+        never."""
         found = [self._events[0][0]] if self._events else []
         found += [self._wake] if self._wake is not None else []
         return min(found, default=None)
 
     def _note_change(self) -> None:
-        """An approval is somebody's doing."""
+        """Sets ``changes_at`` and ``changes_by`` to what is next; an approval does not count, as it is somebody's
+        doing."""
         found = [(at, f"the upgrade of {member} should end") for at, gate, member in self._events if not gate]
         found += [(self._wake, "a window opens or closes, or a wait or time limit ends")] if self._wake else []
         self.changes_at, self.changes_by = min(found, default=(None, "nothing does, until somebody acts"))
 
     def _happen(self) -> None:
-        """Everything that is due by now."""
+        """Lets everything happen that is due by now: approvals are given, upgrades complete."""
         ended = []
         while self._events and self._events[0][0] <= self.now:
             _at, gate, member = heapq.heappop(self._events)
@@ -208,7 +220,7 @@ class Course:
                     self._parts[among].follow(index, _row(self.run, (at, among, index)))
 
     def _forget_obstacles(self) -> None:
-        """Those that are known to be gone by now."""
+        """Takes those obstacles out of the views that are known to be gone by now."""
         for name in self._timed:
             view = self.views[name]
             left = tuple(each for each in view.obstacles if each.until is None or each.until > self.now)
@@ -216,10 +228,13 @@ class Course:
                 self.views[name] = replace(view, obstacles=left)
 
     def _note(self, row: MemberRow) -> None:
+        """Keeps reason and message of a member that was Pending."""
         if row.state == PENDING:
             self.held[row.name] = (row.reason, row.message)
 
     def _stand_still(self, following: datetime | None) -> None:
+        """Adds the standstill from now to ``following``, without an end if that is None or beyond the plan, and writes
+        into the stage what is known of members that stood behind others; nothing for a run that has completed."""
         if self.run.completed is not None:
             return
         self._complete()
@@ -231,7 +246,7 @@ class Course:
 
 
 def _completed(run: RunState, places: t.Iterable[Place], now: datetime) -> RunState:
-    """These members done."""
+    """The run with the members at these places Completed at ``now``."""
     by_group: dict[tuple[int, int], list[int]] = {}
     for at, among, index in places:
         by_group.setdefault((at, among), []).append(index)
@@ -247,11 +262,13 @@ def _completed(run: RunState, places: t.Iterable[Place], now: datetime) -> RunSt
 
 
 def _row(run: RunState, place: Place) -> MemberRow:
+    """The row of the member at that place."""
     at, among, index = place
     return run.stages[at].groups[among].members[index]
 
 
 def _gates(stage: StageRow) -> t.Iterator[GateRow]:
+    """Gates before and after the stage, then those of its groups."""
     yield from (*stage.before_gates, *stage.after_gates)
     for group in stage.groups:
         yield from (*group.before_gates, *group.after_gates)

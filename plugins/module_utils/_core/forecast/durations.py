@@ -25,6 +25,7 @@ class Duration:
     p90: timedelta
 
     def __post_init__(self) -> None:
+        """ValueError unless 0 <= p50 <= p90."""
         if not timedelta() <= self.p50 <= self.p90:
             raise ValueError(f"{self.p50} and {self.p90} are no p50 and p90")
 
@@ -53,7 +54,7 @@ class Durations:
     members: Mapping[str, Duration] = field(default_factory=dict, hash=False)
 
     def of(self, member: str) -> Duration:
-        """How long upgrades of this member take."""
+        """How long upgrades of this member take; as those of all others, if nothing is known of its own."""
         return self.members.get(member, self.others)
 
 
@@ -93,7 +94,7 @@ class EvenShares:
     _places: dict[str, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of(self, sample: int, name: str) -> float:
-        """The share of one sample, counted from 0; always the same for the same name."""
+        """The share of one sample, counted from 0, strictly between 0 and 1; always the same for the same name."""
         places = self._places.get(name)
         if places is None:
             ordered = sorted(range(self.samples), key=lambda each: share(self.seed, each, name))
@@ -107,11 +108,12 @@ def rounded(length: timedelta, to: timedelta) -> timedelta:
 
 
 def quantile(values: t.Sequence[t.Any], wanted: float) -> t.Any:
-    """The quantile of ``values``, which are sorted and not empty: the smallest that at least the share ``wanted`` (0 to
-    1) of them does not exceed."""
+    """The quantile of ``values``, which are sorted and not empty: the smallest of them that at least the share
+    ``wanted`` (0 to 1) of them does not exceed."""
     return values[min(len(values) - 1, max(0, -int(-wanted * len(values) // 1) - 1))]
 
 
 def _measured(took: list[timedelta]) -> Duration:
+    """The p50 and p90 of lengths, of which there is at least one."""
     ordered = sorted(took)
     return Duration(quantile(ordered, 0.5), quantile(ordered, 0.9))

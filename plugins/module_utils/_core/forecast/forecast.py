@@ -98,7 +98,7 @@ class NodeForecast:
     blocker: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The forecast as results have it; instants in RFC 3339."""
+        """The forecast as results have it; instants in RFC 3339, or None."""
         return {
             "name": self.name,
             "state": self.state,
@@ -118,7 +118,7 @@ class MemberForecast(NodeForecast):
     group: str
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The same, with stage and group."""
+        """As that of NodeForecast, with ``stage`` and ``group``."""
         return {**super().as_dict(), "stage": self.stage, "group": self.group}
 
 
@@ -137,8 +137,8 @@ class Forecast:
     changes_by: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Everything as results have it: ``run``, ``stages``, ``members``, ``waits`` and ``next_change``; instants in
-        RFC 3339."""
+        """Everything as results have it: ``next_change`` (``at``, ``by``), ``run``, ``stages``, ``members`` and
+        ``waits``; instants in RFC 3339, or None."""
         return {
             "next_change": {"at": write_time(self.changes_at) if self.changes_at else None, "by": self.changes_by},
             "run": self.run.as_dict(),
@@ -157,8 +157,8 @@ class Forecast:
 
 
 def forecast(run: RunState, members: Members, now: datetime, assumed: Assumptions = Assumptions()) -> Forecast:
-    """How the run will go from ``now`` on. One that was never started is taken to be started now; one that is Stopped
-    or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
+    """How the run will go from ``now``, an aware instant, on. One that was never started is taken to be started now;
+    one that is Stopped or Failed stays so. Windows of ``members`` must reach as far as the forecast is to."""
     begun, views = start(run, now) if run.phase == NEW else run, _shared(members)
     shares = EvenShares(assumed.seed, max(1, assumed.samples))
     ends = [_played(begun, views, now, assumed, _Draw(shares, sample)).run for sample in range(shares.samples)]
@@ -174,9 +174,10 @@ def forecast(run: RunState, members: Members, now: datetime, assumed: Assumption
 
 
 def _middle(ends: t.Sequence[RunState]) -> int:
-    """The sample by whose end half of all have ended; those that do not end come last."""
+    """The index of the sample by whose end half of all have ended; those that do not end come last."""
 
     def end(sample: int) -> tuple[bool, datetime]:
+        """What samples are ordered by: those that end, by when; then those that do not."""
         completed = ends[sample].completed
         return completed is None, completed or datetime.max.replace(tzinfo=UTC)
 
@@ -185,7 +186,7 @@ def _middle(ends: t.Sequence[RunState]) -> int:
 
 
 def _shared(members: Members) -> Members:
-    """The same with one object for windows that are equal, which are told from one another by that."""
+    """The same members with one object for windows that are equal, which are told from one another by that."""
     objects: dict[int, Spans] = {}
     equal: dict[Spans, Spans] = {}
     found = {}
@@ -205,12 +206,15 @@ class _Draw:
     sample: int
 
     def __call__(self, duration: Duration, name: str) -> timedelta:
+        """How long what has this name takes in this sample."""
         return duration.at(self.shares.of(self.sample, name))
 
 
 def _played(
     run: RunState, members: Members, now: datetime, assumed: Assumptions, drawn: _Draw, noted: bool = False
 ) -> Course:
+    """The course of the run with lengths of this sample, those of upgrades in tenths of the usual one, played to its
+    end; ``noted``: with what members waited for and standstills."""
     approvals, step = assumed.approvals, max(assumed.durations.others.p50 / GRAIN, SECOND)
     plan = Plan(
         upgrade=lambda member: rounded(drawn(assumed.durations.of(member), member), step),
@@ -221,6 +225,7 @@ def _played(
 
 
 def _run(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> NodeForecast:
+    """The forecast of the run as a whole, under the name that it had ``before``."""
     status = derive(middle.run)
     return NodeForecast(
         name=before.name,
@@ -233,6 +238,7 @@ def _run(before: RunState, middle: Course, ends: t.Sequence[RunState]) -> NodeFo
 
 
 def _stages(middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForecast]:
+    """The forecast of each stage, in order; one has ended only if it is done."""
     status = derive(middle.run)
     played = zip(*(derive(each).stages for each in ends), strict=True)
     for stage, one, others in zip(middle.run.stages, status.stages, played, strict=True):
@@ -247,6 +253,7 @@ def _stages(middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[NodeForeca
 
 
 def _members(middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberForecast]:
+    """The forecast of each member, in the order of the run."""
     places = [(stage, group) for stage in middle.run.stages for group in stage.groups for _row in group.members]
     firsts = {id(stage): _first(stage) for stage in middle.run.stages}
     for (stage, group), *rows in zip(places, middle.run.members, *(each.members for each in ends), strict=True):
@@ -266,13 +273,13 @@ def _members(middle: Course, ends: t.Sequence[RunState]) -> t.Iterator[MemberFor
 
 
 def _first(stage: StageRow) -> datetime | None:
-    """When the first member of the stage begins."""
+    """When the first member of the stage begins; None if none does."""
     return min((row.started for group in stage.groups for row in group.members if row.started), default=None)
 
 
 def _held(row: MemberRow, stage: StageRow, group: GroupRow, middle: Course, first: datetime | None) -> tuple[str, str]:
-    """What the member waits for before it starts: what it was Pending for last, else its turn, else earlier stages.
-    ``first`` is when the first of its stage begins."""
+    """Reason and message of what the member waits for before it starts: what it was Pending for last, else its turn,
+    else earlier stages; both empty for nothing. ``first`` is when the first of its stage begins."""
     if row.name in middle.held:
         return middle.held[row.name]
     if row.state == PENDING:
@@ -289,14 +296,15 @@ def _held(row: MemberRow, stage: StageRow, group: GroupRow, middle: Course, firs
 
 
 def _spread(found: list[datetime | None]) -> Percentiles:
-    """Courses that do not get there come last."""
+    """When half and nine of ten of these courses, at least one, are there; those that do not get there (None) come
+    last."""
     there = sorted(each for each in found if each is not None)
     ordered: list[datetime | None] = [*there, *([None] * (len(found) - len(there)))]
     return Percentiles(quantile(ordered, 0.5), quantile(ordered, 0.9))
 
 
 def _longest(waits: t.Sequence[Standstill]) -> str:
-    """The message of a wait that does not end, else of the longest."""
+    """The message of the first wait that does not end, else of the longest; empty for none."""
     endless = [each for each in waits if each.end is None]
     if endless:
         return endless[0].message

@@ -38,7 +38,8 @@ class GroupPart:
     _shown: list[int] = field(default_factory=list)
 
     def small(self, group: GroupRow) -> GroupRow:
-        """The group with those members alone that are to be decided about; the same object for the same group."""
+        """The group with those members alone that are to be decided about, in their order; the same object for the same
+        group."""
         if self._small is None or group is not self._whole:
             behind = (index for queue in self.alike for index in islice(queue, group.max_concurrency + 1))
             self._shown = sorted((*self.active, *self.ended.values(), *behind))
@@ -47,7 +48,8 @@ class GroupPart:
         return self._small
 
     def merged(self, group: GroupRow, after: GroupRow) -> GroupRow:
-        """The whole group once ``after`` was decided about what ``small`` gave of it."""
+        """The whole group once ``after`` was decided about what ``small`` gave of it, of which note is taken
+        (``follow``); ``group`` itself if that changed nothing."""
         if after is self._small:
             return group
         rows, slots = list(group.members), group.max_concurrency
@@ -74,7 +76,7 @@ class GroupPart:
             self.ended.setdefault(row.state, at)
 
     def whole(self, group: GroupRow) -> GroupRow:
-        """The group with what is known of those behind, too."""
+        """The group with what is known of those behind others, too: they wait for what the first of them waits for."""
         rows, slots = list(group.members), group.max_concurrency
         for queue in self.alike:
             if len(queue) > slots:
@@ -109,7 +111,8 @@ def _free(view: MemberView) -> bool:
 
 
 def _tell(queue: deque[int], rows: list[MemberRow], teller: int, end: int) -> None:
-    """Those behind the teller, up to place ``end``, become what it has become, who could begin no more than they."""
+    """Changes ``rows``: if the teller has become Pending, those behind it in the queue, up to place ``end``, become
+    what it is, as they could begin no sooner."""
     told = rows[teller]
     if told.state == PENDING:
         for at in islice(queue, queue.index(teller) + 1, end):

@@ -30,8 +30,9 @@ CONTAINERS = ("spec.template.spec.containers", "spec.template.spec.initContainer
 
 
 def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Remarks on a manifest of a kind that is not checked otherwise: on Karpenter's annotation ``do-not-disrupt``, its
-    feature gate for drift, and the annotation ``gitops.fleet/ignore``."""
+    """Remarks on a manifest of a kind that is not checked otherwise: on Karpenter's annotation ``do-not-disrupt`` (and
+    that what bears it without a name is a patch), its feature gate for drift, and the annotation
+    ``gitops.fleet/ignore``."""
     kind = str(document.get("kind"))
     faults = [of_lint(each) for each in lint_do_not_disrupt(document)]
     yield from faults
@@ -48,12 +49,14 @@ def judge_any(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
 
 
 def _patch(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
+    """A note ``patch-only`` if the document has no name."""
     if not value_at(document, "metadata.name"):
         text = f"this can be a patch of a {kind}, and not create one: it has no metadata.name"
         yield LintProblem(code="patch-only", level=NOTE, message=text, path="metadata.name")
 
 
 def _ignored(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
+    """An error ``bad-ignore`` if the annotation ``gitops.fleet/ignore`` cannot be read."""
     try:
         ignored(document)
     except ValueError as error:
@@ -62,10 +65,12 @@ def _ignored(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
 
 
 def _place(metadata: str) -> str:
+    """The field path of the annotation ``do-not-disrupt`` in the metadata at that path."""
     return f"{metadata}.annotations[{DO_NOT_DISRUPT}]"
 
 
 def _not_on_pods(kind: str, value: t.Any, path: str) -> LintProblem:
+    """The warning, mended by moving the annotation of a workload to the metadata of its pods, which are at ``path``."""
     here, there = _place("metadata"), _place(path)
     text = f"the annotation of a {kind} does not reach its pods, so that nothing is protected; it belongs to {there}"
     mended = {here: None, there: value}
@@ -73,7 +78,8 @@ def _not_on_pods(kind: str, value: t.Any, path: str) -> LintProblem:
 
 
 def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
-    """Drift was a feature gate before v1.0 of Karpenter."""
+    """Warnings where a ConfigMap or a container's variable FEATURE_GATES names the gate for drift, mended by taking it
+    out. Drift was a feature gate before v1.0 of Karpenter."""
     text = "Karpenter has no feature gate for drift any more: drift is always detected, and this has no effect"
     if kind == "ConfigMap":
         for key in ("featureGates.driftEnabled", "settings.featureGates.drift"):
@@ -95,10 +101,12 @@ def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintPr
 
 
 def _gates(value: t.Any) -> str:
-    """The text with each gate at the start of a part; SpotToSpotConsolidation and the like stay what they are."""
+    """The gates of a list with commas, without spaces around each, one space between them; empty for what is no
+    text."""
     return " ".join(each.strip() for each in value.split(",")) if isinstance(value, str) else ""
 
 
 def _mapping(document: t.Any, path: str) -> Mapping[str, t.Any]:
+    """The mapping at a field path; empty where there is none."""
     found = value_at(document, path)
     return found if isinstance(found, Mapping) else {}

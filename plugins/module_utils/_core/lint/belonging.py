@@ -41,7 +41,8 @@ def meant_for_us(text: str) -> bool:
 
 
 def is_template(text: str) -> bool:
-    """Whether a file can be a template of Helm or Jinja: a line begins with a directive, ``{{`` or ``{%``."""
+    """Whether a file can be a template of Helm or Jinja: a line begins, after blanks, with a directive, ``{{`` or
+    ``{%``."""
     return bool(_DIRECTIVE.search(text))
 
 
@@ -65,7 +66,8 @@ def belongs(document: t.Any) -> bool:
 
 
 def _is_fragment(document: Mapping[str, t.Any]) -> bool:
-    """Only what nothing else looks like: pipelines have stages as well, and applications have budgets."""
+    """Whether it is stages of a strategy, or a disruption block or budgets of a NodePool, alone or in frames such as
+    ``spec``, without fields that these do not have: pipelines have stages as well, and applications have budgets."""
     inner: t.Any = document
     for frame in ("properties", "spec", "strategy"):
         inner = inner[frame] if isinstance(inner, Mapping) and isinstance(inner.get(frame), Mapping) else inner
@@ -80,10 +82,12 @@ def _is_fragment(document: Mapping[str, t.Any]) -> bool:
 
 
 def _is_stage(value: t.Any) -> bool:
+    """Whether it is a mapping with ``name``, and of fields of a stage alone."""
     return isinstance(value, Mapping) and "name" in value and value.keys() <= _STAGE
 
 
 def _is_budget(value: t.Any) -> bool:
+    """Whether it is a mapping of fields of a budget alone, with ``nodes``, or ``schedule`` and ``duration``."""
     if not isinstance(value, Mapping) or not value.keys() <= _BUDGET:
         return False
     return "nodes" in value or {"schedule", "duration"} <= value.keys()

@@ -103,7 +103,7 @@ def text_of(code: str) -> str:
 
 
 def as_markdown() -> str:
-    """The table of ``docs/lint.md``: what ``docs/objects.md`` does not list."""
+    """The table of ``docs/lint.md``: codes and sentences of what ``docs/objects.md`` does not list."""
     rows = [f"| `{code}` | {text} |" for part in (FILES, NODE_POOLS, PLACEMENTS) for code, text in part.items()]
     return "\n".join(["| code | what is said |", "|---|---|", *rows]) + "\n"
 

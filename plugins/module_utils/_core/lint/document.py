@@ -77,10 +77,11 @@ class Judged:
 
 
 def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = as_read) -> Judged:
-    """All remarks on a document; statements about budgets are proved over the year after an aware instant.
+    """All remarks on a document, but those about a value that stands for another one (``$NAME``, ``<name>``): of these
+    one note for each path. Statements about budgets are proved over the year after an aware instant.
 
-    ``holes`` makes a note of every literal ``...``, which is an error otherwise. ``written`` gives what is
-    written at a field path of the document where YAML reads another value.
+    ``holes`` makes a note of every literal ``...``, which is an error otherwise. ``written`` gives what is written at a
+    field path of the document where YAML reads another value.
     """
     judged = _judged(document, start, written)
     if not judged.remarks:
@@ -94,7 +95,7 @@ def judge_document(document: t.Any, start: datetime, holes: bool = False, writte
 
 def mend(judged: Judged, consent: bool = False) -> t.Any:
     """A copy of the document, in the place where it belongs (``judged.whole``), with the mended forms in it; None if
-    nothing is mended.
+    nothing is mended, for want of consent too.
 
     What disrupts nodes by being applied stays as it was, unless there is consent. A later form for a place that an
     earlier one has made already is left out.
@@ -112,6 +113,7 @@ def mend(judged: Judged, consent: bool = False) -> t.Any:
 
 
 def _judged(document: t.Any, start: datetime, written: Written) -> Judged:
+    """The document judged by what it is, before stand-ins and holes are considered and objects named in remarks."""
     if found := tuple(resources(document)):
         return _service(document, found)
     if isinstance(document, Mapping):
@@ -130,10 +132,13 @@ def _judged(document: t.Any, start: datetime, written: Written) -> Judged:
 
 
 def _unknown(document: t.Any, remark: LintProblem) -> Judged:
+    """A document for which there are no rules, with that remark alone."""
     return Judged(object="", remarks=(remark,), whole=document, checked=False)
 
 
 def _object(document: Mapping[str, t.Any], start: datetime, written: Written) -> Judged:
+    """A document with ``apiVersion`` or ``kind``, judged by these. Of kinds that are none of ours, KubeFleet's or
+    Karpenter's only annotations and feature gates are judged, and kinds of KubeFleet without rules here are noted."""
     api_version, kind = (_text(document.get(key)) for key in ("apiVersion", "kind"))
     group = api_version.rpartition("/")[0]
     name = _title(kind, document)
@@ -152,6 +157,8 @@ def _object(document: Mapping[str, t.Any], start: datetime, written: Written) ->
 
 
 def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
+    """An object of ours or KubeFleet's, or one without one of ``apiVersion`` and ``kind``: its problems, findings and,
+    of placements, what they select and spread by."""
     judged = judge(document, written=written)
     remarks = [of_found(each) for each in judged.problems] + _of_findings(judged.findings, document)
     if any(each.code == UNDECIDED for each in judged.problems):
@@ -164,14 +171,16 @@ def _read(document: Mapping[str, t.Any], name: str, written: Written) -> Judged:
 
 
 def _of_findings(findings: t.Iterable[Finding], document: t.Any) -> list[LintProblem]:
-    """A limit that is left out is worth a note, as ``docs/compatibility.md`` has it; one that is written, a warning."""
+    """Warnings for findings, in order; a limit of a group that is left out is worth a note, as
+    ``docs/compatibility.md`` has it."""
     remarks = [of_finding(each) for each in findings]
     left_out = [each.code == "group-limit-stricter" and value_at(document, each.path) is None for each in remarks]
     return [replace(each, level=NOTE) if out else each for each, out in zip(remarks, left_out, strict=True)]
 
 
 def _shorter(remark: LintProblem, document: Mapping[str, t.Any]) -> LintProblem:
-    """Of an unknown kind only the name that is like it; the list of all kinds is long."""
+    """The remark; one about an unknown kind names at most the kind or group that is meant, for the list of all kinds is
+    long."""
     if remark.code != "unknown-kind":
         return remark
     text = f"{document.get('kind')} is no kind of {str(document.get('apiVersion')).rpartition('/')[0]}"
@@ -183,12 +192,15 @@ def _shorter(remark: LintProblem, document: Mapping[str, t.Any]) -> LintProblem:
 
 
 def _beside(document: Mapping[str, t.Any], name: str, known: Judgement, written: Written) -> Judged:
+    """An object of Karpenter's other kinds, by the rules that are ``known`` for it."""
     problems, findings = judge_written(document, known, written)
     remarks = [of_found(each) for each in problems] + [of_finding(each) for each in findings]
     return Judged(object=name, remarks=tuple(remarks), whole=document)
 
 
 def _pool(document: t.Any, start: datetime, written: Written) -> Judged:
+    """A NodePool, a part of one, or a list of budgets: problems of its fields, then hazards. One of v1beta1 is judged
+    as v1 would have it."""
     remarks: list[LintProblem] = []
     given = document
     if isinstance(document, Mapping) and ("apiVersion" in document or "kind" in document):
@@ -215,7 +227,7 @@ def _inside(document: t.Any) -> str:
 
 
 def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
-    """Where one budget is wrong, what cannot be read in the others: nothing else is true of the list."""
+    """Where one budget is wrong, the errors of each of the others, judged alone: nothing else is true of the list."""
     rows = field(examined.stored, BUDGETS)
     wrong = items_at((each.path for each in examined.problems), BUDGETS)
     for index, row in enumerate(rows if isinstance(rows, list) else ()):
@@ -228,18 +240,21 @@ def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
 
 
 def _strategy(document: Mapping[str, t.Any]) -> Judged:
+    """A strategy of updates without ``apiVersion`` and ``kind``, as Azure writes it."""
     problems, findings = judge_strategy(document)
     remarks = [of_found(each) for each in problems] + _of_findings(findings, document)
     return Judged(object=_title("UpdateStrategy", {"metadata": document}), remarks=tuple(remarks), whole=document)
 
 
 def _service(document: t.Any, found: tuple[ServiceResource, ...]) -> Judged:
+    """Resources of Azure's JSON; with a title only if there is one alone."""
     remarks = tuple(remark for each in found for remark in judge_resource(each))
     titles = [_title(each.kind, {"metadata": each.value}) for each in found]
     return Judged(object=titles[0] if len(titles) == 1 else "", remarks=remarks, whole=document)
 
 
 def _is_strategy(document: Mapping[str, t.Any]) -> bool:
+    """Whether there is a list ``stages`` in it, right there or in frames (``properties``, ``spec``, ``strategy``)."""
     inner: t.Any = document
     while isinstance(inner, Mapping) and "stages" not in inner:
         inner = next((inner[each] for each in STRATEGY_FRAMES if isinstance(inner.get(each), Mapping)), None)
@@ -247,19 +262,22 @@ def _is_strategy(document: Mapping[str, t.Any]) -> bool:
 
 
 def _has_disruption(spec: t.Any) -> bool:
+    """Whether it is a mapping with the key ``disruption``."""
     return isinstance(spec, Mapping) and "disruption" in spec
 
 
 def _is_budget(value: t.Any) -> bool:
+    """Whether it is a mapping with any of the fields of a budget."""
     return isinstance(value, Mapping) and any(field in value for field in BUDGET_FIELDS)
 
 
 def _title(kind: str, document: t.Any) -> str:
-    """Kind and name, as far as they are there."""
+    """``kind/name``, or one of the two, as far as they are there; empty without both."""
     metadata = document.get("metadata") if isinstance(document, Mapping) else None
     name = _text(metadata.get("name")) if isinstance(metadata, Mapping) else ""
     return "/".join(filter(None, (kind, name)))
 
 
 def _text(value: t.Any) -> str:
+    """The text; empty for anything else."""
     return value if isinstance(value, str) else ""

@@ -42,14 +42,15 @@ def is_related(document: t.Any) -> bool:
 
 def across(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
     """Remarks on what several documents together show, with the index of the row that each is about; ``places`` tell
-    where each row was read, as ``file:line``."""
+    where each row was read, as ``file:line``. Of two documents that collide the later one has the remark."""
     yield from _twice(rows, places)
     yield from _overridden_twice(rows, places)
     yield from _against_placements(rows)
 
 
 def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
-    """Within a folder, which is applied together: folders may hold an object once for each environment."""
+    """A warning on each later document of one object in a folder, which is applied together: folders may hold an object
+    once for each environment. Only named ones of kinds that are known here count, whatever their version."""
     first: dict[tuple[str, str, str, str], int] = {}
     for index, (document, title) in enumerate(rows):
         if not is_related(document) or "/" not in title:
@@ -67,7 +68,8 @@ def _twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[i
 
 
 def _overridden_twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Iterator[tuple[int, LintProblem]]:
-    """KubeFleet admits one override of each kind for an object."""
+    """An error where an override names an object that an override of its kind, and of another name, names before:
+    KubeFleet admits one of each kind for an object."""
     first: dict[tuple[str, t.Any], int] = {}
     for index, (document, title) in enumerate(rows):
         override = _read(document, OVERRIDES)
@@ -83,7 +85,8 @@ def _overridden_twice(rows: t.Sequence[Row], places: t.Sequence[str]) -> t.Itera
 
 
 def _against_placements(rows: t.Sequence[Row]) -> t.Iterator[tuple[int, LintProblem]]:
-    """Budgets and evictions of placements that are among the documents, each of them once."""
+    """Remarks on disruption budgets and evictions whose ClusterResourcePlacement stands exactly once among the
+    documents."""
     read = [_read(document, BESIDE_PLACEMENTS) for document, _title in rows]
     placements = {each.name: each for each in read if isinstance(each, ClusterResourcePlacement)}
     counts = Counter(each.name for each in read if isinstance(each, ClusterResourcePlacement))
@@ -98,7 +101,7 @@ def _against_placements(rows: t.Sequence[Row]) -> t.Iterator[tuple[int, LintProb
 
 
 def _read(document: t.Any, kinds: t.Collection[str]) -> t.Any:
-    """The object, as far as it can be read; None if it is of another kind."""
+    """The object; None if it is of none of the ``kinds``, or cannot be read."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     if not isinstance(kind, str) or kind not in kinds:
         return None

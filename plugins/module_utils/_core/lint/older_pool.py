@@ -24,9 +24,10 @@ _CONSENT = (
 
 
 def as_v1(document: Mapping[str, t.Any]) -> tuple[Mapping[str, t.Any], LintProblem]:
-    """The pool as v1 has it, and the remark ``unsupported-version`` that it is to be written so.
+    """A copy of the pool as v1 has it, and the remark ``unsupported-version`` that it is to be written so.
 
-    Without a mended form where a part has no place in v1: a kubelet block belongs to the node class then.
+    The remark has no mended form where a part has no place in v1: a kubelet block stays in the copy, and belongs to the
+    node class.
     """
     moves = _moves(document)
     out = copy.deepcopy(dict(document))
@@ -51,6 +52,7 @@ def as_v1(document: Mapping[str, t.Any]) -> tuple[Mapping[str, t.Any], LintProbl
 
 
 def _moves(document: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """What v1 wants otherwise, by field path, in the order in which it is to be set; None takes a field away."""
     moves: dict[str, t.Any] = {"apiVersion": API_VERSION}
     if field(document, _POLICY) == "WhenUnderutilized":
         moves[_POLICY] = DEFAULT_POLICY

@@ -35,8 +35,8 @@ def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> 
 
 
 def selected_in_vain(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]:
-    """Remarks on selectors of a ClusterResourcePlacement that KubeFleet refuses, or that select what is never placed;
-    none if one of them is for single resources of its namespace."""
+    """Remarks on selectors of a ClusterResourcePlacement that KubeFleet refuses (a kind of Kubernetes in a namespace),
+    or that select a namespace which is never placed; none if one of them is for single resources of its namespace."""
     rows = field(document, "spec.resourceSelectors")
     selectors = [each for each in rows if isinstance(each, Mapping)] if isinstance(rows, list) else []
     if any(each.get("selectionScope") == WITH_SELECTORS for each in selectors):
@@ -65,7 +65,7 @@ def selected_elsewhere(document: Mapping[str, t.Any]) -> t.Iterator[LintProblem]
 
 
 def in_words(constraint: TopologySpreadConstraint) -> str:
-    """The constraint as KubeFleet's plugin TopologySpreadConstraints counts it."""
+    """The constraint in a sentence, as KubeFleet's plugin TopologySpreadConstraints counts it."""
     key, most = constraint.topology_key, constraint.max_skew
     if constraint.when_unsatisfiable == "DoNotSchedule":
         what = "a cluster that would make it more is not picked"

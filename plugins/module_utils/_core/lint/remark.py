@@ -48,13 +48,13 @@ class LintProblem:
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def as_dict(self) -> dict[str, t.Any]:
-        """All fields as plain data."""
+        """All fields as plain data; ``where`` is none of them."""
         return {**vars(self), "mended": dict(self.mended)}
 
 
 def shortened(remark: LintProblem) -> LintProblem:
-    """The remark with each of its texts cut to ``LONGEST`` characters, for a name, a key or a value may be of
-    megabytes; what is mended stays whole."""
+    """The remark with message, path, consent and object each cut to ``LONGEST`` characters and `` ...``, for a name, a
+    key or a value may be of megabytes; what is mended stays whole."""
     texts = {name: getattr(remark, name) for name in ("message", "path", "consent", "object")}
     long: dict[str, t.Any] = {name: f"{text[:LONGEST]} ..." for name, text in texts.items() if len(text) > LONGEST}
     return replace(remark, **long) if long else remark
@@ -91,7 +91,8 @@ def of_problem(problem: Problem) -> LintProblem:
 
 
 def of_finding(finding: Finding) -> LintProblem:
-    """A warning on a document that is read otherwise than it is written, with the form that is meant."""
+    """A warning on a document that is accepted, with the form that is meant if it is read otherwise than it is
+    written."""
     # Where a repair moves something, path and mended form tell so; the message says why.
     message = finding.message if finding.old_path == finding.new_path else finding.reason
     return LintProblem(
@@ -116,4 +117,5 @@ def mended_by(finding: Finding) -> dict[str, t.Any]:
 
 
 def _with_hint(message: str, hint: str) -> str:
+    """The message with the hint in parentheses behind it; alone where the hint is empty."""
     return f"{message} ({hint})" if hint else message

@@ -36,6 +36,7 @@ def judge_resource(resource: ServiceResource) -> t.Iterator[LintProblem]:
 
 
 def _check_cluster(resource: ServiceResource) -> t.Iterator[Found]:
+    """At most one problem with the id of a member's cluster: missing, no text, or of another form; expressions pass."""
     given, path = resource.body.get("clusterResourceId"), resource.place("spec.clusterResourceId")
     if given is None:
         yield Found("missing-field", path, "clusterResourceId is missing", "give the id of the cluster")

@@ -28,11 +28,13 @@ def is_stand_in(value: t.Any) -> bool:
 
 
 def with_quotes(text: str) -> str:
-    """The text of a file with quotes around values that begin with ``{{``; lines stay where they are."""
+    """The text of a file with quotes around values that begin with ``{{`` and have ``}}``; lines stay where they
+    are."""
     if "{{" not in text:
         return text
 
     def quoted(match: re.Match[str]) -> str:
+        """The line with its value in single quotes; as it is where the braces are not closed."""
         value = match["value"].rstrip(" \t\r")
         if "}}" not in value:
             return match[0]
@@ -57,7 +59,8 @@ def without_holes(text: str) -> tuple[str, tuple[int, ...]]:
 
 def without_stand_ins(remarks: t.Iterable[LintProblem], document: t.Any, inside: str) -> t.Iterator[LintProblem]:
     """The remarks, of which errors and warnings about a value that is not there yet (``is_stand_in``) become a note
-    ``stand-in``, one for each path. ``inside`` is what paths of remarks begin with and the document lacks."""
+    ``stand-in`` without a mended form, one for each path. ``inside`` is what paths of remarks begin with and the
+    document lacks."""
     told: set[str] = set()
     for each in remarks:
         if each.level not in (ERROR, WARNING) or not is_stand_in(

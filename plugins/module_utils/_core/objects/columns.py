@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Columns of ``kubectl get``; those of KubeFleet's kinds are its own."""
+"""Columns of ``kubectl get`` for all kinds (heading, JSONPath, type); those of KubeFleet's kinds are its own."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Column:
 
 
 def _condition(kind: str, field: str = "status", under: str = ".status") -> str:
+    """The JSONPath of a field of the condition of type ``kind`` in the ``conditions`` below ``under``."""
     return f'{under}.conditions[?(@.type=="{kind}")].{field}'
 
 
@@ -29,6 +30,7 @@ _AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
 
 def _of_placements(kind: str) -> tuple[Column, ...]:
+    """The columns of a kind of placement, whose condition types begin with the name of the kind."""
     return (
         Column("Gen", ".metadata.generation", "integer"),
         Column("Type", ".spec.policy.placementType", wide=True),

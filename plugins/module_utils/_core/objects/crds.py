@@ -45,6 +45,7 @@ def file_name(kind: Kind) -> str:
 
 
 def _names(kind: Kind) -> dict[str, t.Any]:
+    """``spec.names`` of the definition; without ``shortNames`` for a kind that has none."""
     names: dict[str, t.Any] = {
         "kind": kind.kind,
         "listKind": f"{kind.kind}List",
@@ -56,6 +57,8 @@ def _names(kind: Kind) -> dict[str, t.Any]:
 
 
 def _version(kind: Kind, version: str) -> dict[str, t.Any]:
+    """The item of ``spec.versions`` for one version: served, with a status subresource, stored if it is the kind's
+    stored one; without printer columns for a kind that has none."""
     out = {
         "name": version,
         "served": True,
@@ -68,6 +71,8 @@ def _version(kind: Kind, version: str) -> dict[str, t.Any]:
 
 
 def _schema(kind: Kind) -> dict[str, t.Any]:
+    """The OpenAPI schema of a kind, with its description and its CEL rules, those on the name first. ``metadata`` is
+    not among the required fields: a server has it anyway."""
     out = {"description": kind.doc, **schema_of(kind.cls)}
     out["required"] = [each for each in out["required"] if each != "metadata"]
     if not out["required"]:
@@ -79,6 +84,7 @@ def _schema(kind: Kind) -> dict[str, t.Any]:
 
 
 def _name_rules(kind: Kind) -> t.Iterator[tuple[str, str]]:
+    """CEL rules and their messages on length and form of ``metadata.name``; none for what the kind does not limit."""
     if kind.name_limit is not None:
         limit = kind.name_limit
         yield f"size(self.metadata.name) <= {limit}", f"metadata.name has at most {limit} characters"
@@ -87,6 +93,7 @@ def _name_rules(kind: Kind) -> t.Iterator[tuple[str, str]]:
 
 
 def _column(column: Column) -> dict[str, t.Any]:
+    """The item of ``additionalPrinterColumns`` for a column; one for ``-o wide`` only has priority 1."""
     out: dict[str, t.Any] = {"name": column.name, "type": column.type, "jsonPath": column.path}
     return out | ({"priority": 1} if column.wide else {})
 

@@ -59,6 +59,7 @@ class ObjectId:
         return {key: value for key, value in (("group", self.group), ("namespace", self.namespace)) if value} | named
 
     def __str__(self) -> str:
+        """``Kind namespace/name``, or ``Kind name`` without a namespace; group and version are left out."""
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
@@ -72,7 +73,8 @@ class ScopedName:
 
     @classmethod
     def of(cls, text: str) -> t.Self:
-        """What a text names: ``namespace/name``, or the name of what lies in no namespace."""
+        """What a text names: ``namespace/name``, or the name of what lies in no namespace. Nothing is checked; the last
+        slash parts."""
         namespace, _slash, name = text.rpartition("/")
         return cls(namespace, name)
 
@@ -85,6 +87,7 @@ class ScopedName:
         return str(replace(self, name=name))
 
     def __str__(self) -> str:
+        """``namespace/name``, or the name alone of what lies in no namespace."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
@@ -111,19 +114,20 @@ def annotations_of(manifest: Manifest) -> Manifest:
 
 
 def _map_in(metadata: Manifest, key: str) -> Manifest:
+    """The map under a key of metadata; an empty one where there is none or something else."""
     value = metadata.get(key)
     return value if isinstance(value, t.Mapping) else {}
 
 
 def generated_hint(manifest: Manifest) -> str:
-    """Why a manifest that leaves its name to the server cannot be placed; empty for others."""
+    """Why a manifest with ``generateName``, which leaves its name to the server, cannot be placed; empty for others."""
     generated = metadata_of(manifest).get("generateName")
     return "an object made from generateName is a new one each time" if generated else ""
 
 
 def identify(manifest: Manifest) -> ObjectId:
-    """The object that a manifest describes. FleetError ``unnamed-object`` if its API version, kind or name is missing
-    or no text; a namespace that is no text counts as none."""
+    """The object that a manifest describes. FleetError ``unnamed-object`` if its API version, kind or name is missing,
+    empty or no text; a namespace that is no text counts as none."""
     metadata = metadata_of(manifest)
     parts = (manifest.get("apiVersion"), manifest.get("kind"), metadata.get("name"), metadata.get("namespace") or "")
     api_version, kind, name, namespace = (part if isinstance(part, str) else "" for part in parts)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kinds that are read and installed: names, versions, scope, columns of ``kubectl get``."""
+"""The kinds that are read and installed: names, versions, scope, rules on names, columns of ``kubectl get``."""
 
 from __future__ import annotations
 
@@ -118,6 +118,7 @@ class Kind:
 def _ours(
     cls: type[AnyObject], plural: str, short: tuple[str, ...], shown: tuple[Column, ...], doc: str, **names: t.Any
 ) -> Kind:
+    """A kind of our own API group, which has one version; ``names`` are further fields of ``Kind``."""
     versions = (FLEET_STORED,)
     return Kind(cls, FLEET_GROUP, versions, FLEET_STORED, plural, short, shown, doc, published=versions, **names)
 
@@ -130,7 +131,7 @@ _NOT_YET_V1 = (UPSTREAM_STORED, UPSTREAM_OLDER)
 def _placement(
     cls: type[AnyObject], plural: str, shown: tuple[Column, ...], doc: str, short: str = "", **more: t.Any
 ) -> Kind:
-    """A kind of KubeFleet's placement API; one without columns has those that every kind has."""
+    """A kind of KubeFleet's placement API; an empty ``short`` is no short name. ``more`` as for ``Kind``."""
     names = (short,) if short else ()
     return Kind(cls, PLACEMENT_GROUP, UPSTREAM_VERSIONS, UPSTREAM_STORED, plural, names, shown, doc, **more)
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Manifests of our and KubeFleet's kinds that people write: read or judged, all problems at once, with repairs; and
-what an update may not change."""
+"""Manifests of our and KubeFleet's kinds that people write: read or judged, all problems at once, with repairs and
+warnings; the status of a record judged; and what an update may not change."""
 
 from __future__ import annotations
 
@@ -169,8 +169,9 @@ def read(
 
 
 def judge(document: t.Any, strict: bool = False, holes: bool = False, written: Written = as_read) -> JudgedObject:
-    """All problems and findings of a manifest, those beside its problems included; nothing is raised. Options as of
-    ``read``."""
+    """All problems and findings of a manifest; nothing is raised. If its kind or version is none of those read here,
+    only that is told. Warnings at, below or around the path of a problem are left out. Options as of ``read``; where
+    ``holes`` lets all problems pass, they are findings, before the others."""
     kind = _kind(document)
     if isinstance(kind, tuple):
         about = str(document.get("kind") or "") if isinstance(document, Mapping) else ""
@@ -193,7 +194,7 @@ def judge(document: t.Any, strict: bool = False, holes: bool = False, written: W
 
 def judge_status(cls: type, document: t.Any) -> tuple[Found, ...]:
     """All problems of the status of a record, which others may write too: its fields, by ``cls``, the class of the
-    status, and rules over several of them where it has such. Paths begin with ``status``."""
+    status, and rules over several of them where it has such. Paths begin with ``status``; repairs are not told."""
     check = Check()
     clean = check_object(check, cls, document, "status")
     found = _STATUS_RULES[cls](decode(cls, clean)) if cls in _STATUS_RULES and isinstance(clean, Mapping) else ()
@@ -201,7 +202,8 @@ def judge_status(cls: type, document: t.Any) -> tuple[Found, ...]:
 
 
 def _copied(value: t.Any) -> t.Any:
-    """What is frozen shares nothing with the document of the caller."""
+    """A deep copy of dicts, lists and tuples, so that what is frozen shares none with the caller's document; tuples
+    become lists, and anything else is returned itself."""
     if isinstance(value, dict):
         return {key: _copied(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -210,8 +212,9 @@ def _copied(value: t.Any) -> t.Any:
 
 
 def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Problem, ...]:
-    """The problems of changing ``old`` into ``new``, both accepted by themselves: fields that no update may change.
-    There are none if the two are of different kinds."""
+    """The problems of changing ``old`` into ``new``, both accepted by themselves: fields and states that no update may
+    change; ``where`` stands before each place. Empty if the two are of different kinds, or their kind has no such
+    rules."""
     judge = _UPDATES.get(type(new))
     if judge is None or type(old) is not type(new):  # pylint: disable=unidiomatic-typecheck  # kinds
         return ()
@@ -220,7 +223,8 @@ def check_update(old: AnyObject, new: AnyObject, where: str = "") -> tuple[Probl
 
 
 def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
-    """The kind, or why it is none of ours."""
+    """The kind that a manifest names, or why it is none that is read here: ``not-an-object``, ``missing-field`` (of
+    apiVersion and kind, one or both), ``unsupported-group``, ``unknown-kind`` or ``unsupported-version``."""
     if not isinstance(document, Mapping):
         what = "a list" if isinstance(document, list) else "a single value"
         return (Found("not-an-object", "", f"a manifest is a mapping, not {what}"),)
@@ -251,9 +255,10 @@ def _kind(document: t.Any) -> Kind | tuple[Found, ...]:
 
 
 def _checked(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> t.Any:
-    """What is left without its faults.
+    """The manifest without what ``check_object`` cannot use of it; problems are added to ``check``.
 
-    Status of upstream's kinds is no input: an exported object has one, of any release, and a server drops it.
+    Status of upstream's kinds is no input: an exported object has one, of any release, and a server drops it. If
+    something is wrong in it, it is left out without a problem.
     """
     clean = check_object(check, kind.cls, document)
     beside = [each for each in check.problems if not _is_status(each.path, document)]
@@ -264,11 +269,14 @@ def _checked(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> t.Any:
 
 
 def _is_status(path: str, document: Mapping[str, t.Any]) -> bool:
+    """Whether the path of a problem is ``status`` or leads into it, and is not itself an unknown key at the top of the
+    document."""
     return path == "status" or (path.startswith(("status.", "status[")) and path not in document)
 
 
 def _in_our_version(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
-    """The manifest in a version that is kept here; fields are the same in all of them."""
+    """The manifest in a version that is kept here, itself if it is in one; fields are the same in all. Adds to
+    ``check`` the finding ``version-not-served`` and the repair ``older-version`` where they hold."""
     printed = document["apiVersion"]
     version, correct = printed.rpartition("/")[2], f"{kind.group}/{kind.stored}"
     if version not in kind.published:
@@ -282,16 +290,19 @@ def _in_our_version(check: Check, kind: Kind, document: Mapping[str, t.Any]) -> 
 
 
 def _name(document: Mapping[str, t.Any]) -> str:
+    """``metadata.name``; ``?`` where it is missing, empty or no text."""
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     return name if isinstance(name, str) and name else "?"
 
 
 def _rules(kind: Kind, obj: t.Any) -> t.Iterator[Found]:
+    """What is wrong with the metadata, then over several fields, if the kind has such rules."""
     yield from check_metadata(obj.metadata, kind.name_limit, kind.name_pattern, kind.name_form, kind.namespaced)
     if kind.cls in _RULES:
         yield from _RULES[kind.cls](obj)
 
 
 def _problem(found: Found, about: str) -> Problem:
+    """The problem as callers get it, with ``about`` before its path."""
     return Problem(found.code, found.message, f"{about} {found.path}".strip(), found.hint)

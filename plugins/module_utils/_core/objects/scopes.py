@@ -66,7 +66,7 @@ BUILT_IN: Scopes = {
 
 
 def known_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None = None) -> dict[GroupKind, bool]:
-    """Whether a kind is namespaced, by (group, kind).
+    """Whether a kind is namespaced, by (group, kind); a kind of which nothing is known is not in it.
 
     What is said later wins: whether a manifest of the kind names a namespace; CustomResourceDefinitions among the
     manifests; Kubernetes' own kinds; what an API server's discovery said.
@@ -79,7 +79,8 @@ def known_scopes(manifests: t.Collection[Manifest], discovered: Scopes | None = 
 
 
 def sure_scopes(manifests: t.Iterable[Manifest]) -> dict[GroupKind, bool]:
-    """The same of Kubernetes' own kinds, and of those that CustomResourceDefinitions among the manifests define."""
+    """Whether a kind is namespaced, by (group, kind), for Kubernetes' own kinds, and for others that
+    CustomResourceDefinitions among the manifests define."""
     defined: dict[GroupKind, bool] = {}
     for manifest in manifests:
         spec = manifest.get("spec")
@@ -91,9 +92,11 @@ def sure_scopes(manifests: t.Iterable[Manifest]) -> dict[GroupKind, bool]:
 
 
 def place_of(each: ObjectId, scopes: Scopes) -> ObjectKey:
-    """Its key, without the namespace of a kind that by ``scopes`` has none: API servers drop it."""
+    """Its key, without the namespace of a kind that by ``scopes`` has none: API servers drop it. A kind that is not in
+    ``scopes`` keeps it."""
     return each.key if scopes.get((each.group, each.kind), True) else (each.group, each.kind, "", each.name)
 
 
 def _group_kind(manifest: Manifest) -> GroupKind:
+    """Group and kind of a manifest, empty where they are missing; what is no text becomes text."""
     return group_version(str(manifest.get("apiVersion", "")))[0], str(manifest.get("kind", ""))

@@ -66,6 +66,7 @@ def is_reserved_namespace(name: str) -> bool:
 
 
 def _holds_no_placed(namespace: str) -> bool:
+    """Whether nothing in the namespace is ever placed: ours, ``kube-*`` and ``fleet-*``; in ``default`` objects are."""
     return namespace in OUR_NAMESPACES or namespace.startswith(RESERVED_PREFIXES)
 
 
@@ -109,6 +110,8 @@ def malformed_metadata(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem
 
 
 def _own_refusal(each: ObjectId, manifest: Manifest, credentials: Secrets) -> str | None:
+    """Why an object is left out for the fleet's own sake: its namespace, an upgrade that runs by it, a Secret by which
+    a member is reached, a definition of fleet kinds; None for others."""
     if _holds_no_placed(each.namespace):
         return f"namespace {each.namespace} is reserved on every member"
     labels = labels_of(manifest)
@@ -123,11 +126,15 @@ def _own_refusal(each: ObjectId, manifest: Manifest, credentials: Secrets) -> st
 
 
 def _of_the_fleet(definition: str) -> bool:
+    """Whether the name of a CustomResourceDefinition, ``plural.group``, is of a group of the fleet or of one below
+    it."""
     group = definition.partition(".")[2]
     return any(group == known or group.endswith(f".{known}") for known in FLEET_GROUPS)
 
 
 def _self_made(each: ObjectId, manifest: Manifest) -> str | None:
+    """Why an object is left out that API servers make by themselves, by its mark or as a ``system-`` PriorityClass;
+    None for others."""
     key, values = SELF_MADE.get(each.group, ("", ()))
     marked = labels_of(manifest).get(key) in values or annotations_of(manifest).get(key) in values
     system = (each.group, each.kind) == ("scheduling.k8s.io", "PriorityClass") and each.name.startswith("system-")
@@ -135,8 +142,9 @@ def _self_made(each: ObjectId, manifest: Manifest) -> str | None:
 
 
 def stopping_webhook_problem(each: ObjectId, manifest: Manifest) -> Problem | None:
-    """The Problem ``stops-cluster`` of a webhook that is asked about everything and refuses it while nobody answers;
-    None for anything else, and where the annotation ``gitops.fleet/may-stop-cluster`` permits it.
+    """The Problem ``stops-cluster`` of an object with a webhook that is asked about all resources, whatever the
+    operations, and refuses them while nobody answers; None for anything else, and where the annotation
+    ``gitops.fleet/may-stop-cluster`` permits it.
 
     Such a member can neither start the webhook's own pods again nor be mended through its API.
     """
@@ -160,7 +168,8 @@ def stopping_webhook_problem(each: ObjectId, manifest: Manifest) -> Problem | No
 
 
 def _all(webhook: Manifest) -> bool:
-    """Whether no selector and no condition keeps anything from a webhook that is for all resources."""
+    """Whether no selector and no condition keeps anything from a webhook that has a rule for all groups and resources.
+    Operations, versions and scope of the rule do not count."""
     narrowed = any(webhook.get(key) for key in ("namespaceSelector", "objectSelector", "matchConditions"))
     return not narrowed and any(
         "*" in _texts(rule, "apiGroups") and {"*", "*/*"} & _texts(rule, "resources")
@@ -169,15 +178,18 @@ def _all(webhook: Manifest) -> bool:
 
 
 def _mappings(value: t.Any) -> list[Manifest]:
+    """The mappings in a list; none in anything else."""
     return [one for one in value if isinstance(one, t.Mapping)] if isinstance(value, list) else []
 
 
 def _texts(rule: Manifest, key: str) -> set[str]:
+    """The texts in the list under a key; none where there is no list."""
     values = rule.get(key)
     return {one for one in values if isinstance(one, str)} if isinstance(values, list) else set()
 
 
 def _object_refusal(each: ObjectId, manifest: Manifest, services: t.Container[tuple[str, str]]) -> str | None:
+    """Why one of the objects is left out that a controller, an owner or each cluster makes anew; None for others."""
     metadata = metadata_of(manifest)
     match each.group, each.kind:
         case ("apps", "ReplicaSet" | "ControllerRevision") if metadata.get("ownerReferences"):

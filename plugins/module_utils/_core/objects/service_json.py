@@ -76,13 +76,14 @@ class ServiceResource:
 
     @property
     def name(self) -> str:
-        """The last part of its name; empty where it is not given, or computed."""
+        """The last part of its name; empty where it is not given, no text, or computed by a template."""
         name = self.value.get("name")
         return name.rpartition("/")[2] if isinstance(name, str) and not EXPRESSION.fullmatch(name) else ""
 
     @property
     def owner(self) -> str:
-        """The name of the fleet or the cluster that it belongs to; empty where that is not told."""
+        """The name of the fleet or the cluster that it belongs to, by its id, or else what stands before the last slash
+        of its name; empty where that is not told, or computed."""
         found = _ID.search(str(self.value.get("id") or ""))
         name = str(self.value.get("name") or "")
         if found:
@@ -91,7 +92,8 @@ class ServiceResource:
 
     @property
     def owner_id(self) -> str:
-        """Which of all fleets and clusters ``owner`` is, as far as that is told, in lower case."""
+        """Which of all fleets and clusters ``owner`` is, in lower case: its id, or else its name; empty where neither
+        is told."""
         given = str(self.value.get("id") or "")
         found = _ID.search(given)
         return (given[: found.end("owner")] if found else self.owner).lower()
@@ -103,7 +105,8 @@ class ServiceResource:
 
     def manifest(self) -> dict[str, t.Any]:
         """Our kind with the same fields, without what the service or a template adds; a name that is not known is made
-        up, and so is the connection of a member. A maintenance configuration is one window of its cluster's."""
+        up, and so is the connection of a member. A maintenance configuration is one window of its cluster's, with AKS'
+        usual name if it has none."""
         apart = _AROUND | _ELSEWHERE.get(self.kind, frozenset())
         spec = {key: each for key, each in self.body.items() if key not in apart}
         metadata: dict[str, t.Any] = {"name": self.name or (_SOME_ID if self.kind == GATE else _SOME_NAME)}
@@ -117,7 +120,7 @@ class ServiceResource:
         return {"apiVersion": FLEET_API, "kind": self.kind, "metadata": metadata, "spec": spec}
 
     def place(self, path: str) -> str:
-        """Where in the document a path of the manifest stands."""
+        """Where in the document a path of the manifest stands; fields of what is made up stand where they would."""
         fields = "properties" if self.nested else ""
         if path in ("metadata.name", f"{_WINDOW}.name"):
             return _joined(self.path, "name")
@@ -128,9 +131,10 @@ class ServiceResource:
 
 
 def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
-    """The resources of Azure's service in a document, in its lists and templates too; none in a manifest, which has a
-    ``kind``. A body of a request, which has no type, is known by a field that only one kind has; those of update
-    strategies and auto-upgrade profiles have none, and are passed over."""
+    """The resources of Azure's service in a document, in its lists and templates too, in their order; none in a
+    manifest, which has a ``kind``, and none inside another resource that is found. A body of a request, which has no
+    type, is known by a field that only one kind has; those of update strategies and auto-upgrade profiles have none,
+    and are passed over."""
     if isinstance(document, Mapping):
         if "kind" in document:
             return
@@ -148,7 +152,8 @@ def resources(document: t.Any, path: str = "") -> t.Iterator[ServiceResource]:
 
 
 def manifests_of(document: t.Any) -> tuple[dict[str, t.Any], ...]:
-    """The manifests that a document of the service stands for; all windows of one cluster are one FleetMaintenance.
+    """The manifests that a document of the service stands for, in its order; all windows of one cluster are one
+    FleetMaintenance, in the place of the first.
 
     Where the document does not tell the name, or whose windows they are, the manifest has no name.
     """
@@ -164,6 +169,8 @@ def manifests_of(document: t.Any) -> tuple[dict[str, t.Any], ...]:
 
 
 def _kind(value: Mapping[str, t.Any]) -> str:
+    """Our kind for a resource: by its type if it has one, else by its id, or where that tells none by a field of its
+    ``properties``; empty if nothing fits."""
     given = value.get("type")
     match = _TYPE.fullmatch(given) if isinstance(given, str) else _ID.search(str(value.get("id") or ""))
     if match:
@@ -180,4 +187,5 @@ def _name_of(owner: str) -> str:
 
 
 def _joined(*parts: str) -> str:
+    """The parts that are not empty, with dots between them."""
     return ".".join(filter(None, parts))

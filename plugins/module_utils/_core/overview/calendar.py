@@ -56,7 +56,7 @@ class PoolFreeze:
     clusters: tuple[str, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The freeze as reports have it: ``what``, ``start`` and ``end`` in RFC 3339, ``clusters``."""
+        """The freeze as reports have it: ``what``, ``start`` and ``end`` in RFC 3339 to whole seconds, ``clusters``."""
         return {
             "what": self.what,
             "start": write_time(self.start, SECONDS),
@@ -85,8 +85,9 @@ class PoolCalendar:
     freezes: tuple[PoolFreeze, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The calendar as reports have it: of each change the minutes since ``start``, the limit, and which budgets
-        close the pool."""
+        """The calendar as reports have it: budgets as ``sentence`` writes them; of each change a list of the whole
+        minutes since ``start``, the limit (None for any number), and, where budgets close the pool, a list of their
+        places."""
         return {
             "name": self.name,
             "where": self.where,
@@ -108,10 +109,11 @@ class PoolCalendar:
 def pool_calendar(
     document: t.Any, where: str, start: datetime, nodes: int | None, clusters: t.Sequence[str] = ()
 ) -> PoolCalendar:
-    """A year of a pool's manifest from ``start``, an aware instant, on; less where its budgets change all the time
-    (``MOST_CHANGES``). ``nodes`` None: ``ASSUMED_NODES``. ``where`` is told back. A manifest of which the budgets
+    """The 366 days from ``start``, an aware instant, on for a pool's manifest; fewer where its budgets change more than
+    ``MOST_CHANGES`` times. Reasons with the same changes are told together. ``nodes`` None: ``ASSUMED_NODES`` for the
+    limits, and not known for ``findings``. ``where`` and ``clusters`` are told back. A manifest of which the budgets
     cannot be read gives a calendar with ``problems`` and no ``findings``, which ends where it starts; of any other all
-    that is wrong is among ``findings``."""
+    that ``lint_node_pool`` says is among ``findings``. Nothing is raised for what the manifest holds."""
     examined, size = examine(document), ASSUMED_NODES if nodes is None else nodes
     name = str(field(document, "metadata.name") or "")
     if examined.budgets is None:
@@ -146,8 +148,9 @@ def pool_calendar(
 
 
 def frozen(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFreeze]]) -> PoolCalendar:
-    """The calendar with those freezes of its clusters that meet it, by start; ``freezes`` are those of each cluster. Of
-    a pool that is on none those of all clusters."""
+    """The calendar with those freezes of its clusters that meet its time, by start; ``freezes`` are those of each
+    cluster by name. One that several clusters share, with the same words and span, is there once, with them all. Of a
+    pool that is on no cluster those of all clusters."""
     shared: dict[tuple[datetime, datetime, str], list[str]] = {}
     for name in found.clusters or sorted(freezes):
         for each in freezes.get(name, ()):
@@ -159,7 +162,8 @@ def frozen(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFreeze]]
 
 
 def sentence(budget: Budget) -> str:
-    """A budget in words: ``at most 10% of its nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h``."""
+    """A budget in words: ``at most 10% of its nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h``. Reasons and
+    schedule are left out where it has none; ``for no reason`` is one with an empty list."""
     share = "of its nodes" if budget.nodes.endswith("%") else "nodes"
     text = f"at most {budget.nodes} {share}"
     if budget.reasons is not None:
@@ -170,7 +174,8 @@ def sentence(budget: Budget) -> str:
 
 
 def _changes(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str) -> list[PoolChange]:
-    """As ``timeline`` tells them, each with the budgets that close."""
+    """The limit for ``reason`` at ``start`` and each change of it before ``end``, in order; with the places, from 0, of
+    the budgets that set a limit of 0 (or, where a number wraps, less)."""
     return [
         PoolChange(at, budget_limit_or_none(answer.limit), () if answer.limit > 0 else answer.binding)
         for at, answer in answers_over(budgets, start, end, nodes, reason)
@@ -178,5 +183,6 @@ def _changes(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
 
 
 def _row(change: PoolChange, start: datetime) -> list[t.Any]:
+    """Whole minutes from ``start`` on, limit, and the list of budgets, which is left out where there are none."""
     minutes = int((change.at - start).total_seconds()) // 60
     return [minutes, change.limit, *([list(change.budgets)] if change.budgets else [])]

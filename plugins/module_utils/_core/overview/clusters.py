@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One row for each cluster of the fleet: version, nodes, headroom, heartbeat, and whether it is well."""
+"""One row for each cluster of the fleet, by what is recorded: version, nodes and their images, headroom, heartbeat,
+kubelets, next certificate to end, and whether it is well."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ class Headroom:
     total: float | None = None
 
     def as_list(self) -> list[float | None]:
-        """Free and total."""
+        """Free and total, None for what is not known."""
         return [self.free, self.total]
 
 
@@ -60,7 +61,8 @@ class ClusterRow:
     uncounted: int = 0
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The row as reports have it; ``cpu`` in cores and ``memory`` in bytes, free and in all."""
+        """The row as reports have it: ``cpu`` in cores and ``memory`` in bytes, each a list of free and total;
+        ``heartbeat`` in RFC 3339. None for what is not known."""
         return {
             "name": self.name,
             "state": self.state,
@@ -89,7 +91,8 @@ def cluster_row(
     now: datetime,
 ) -> ClusterRow:
     """The row of one cluster. ``failed`` has the ``code`` and ``message`` with which the last read of the member
-    failed, if it did; until a certificate ends is told from ``now``."""
+    failed, if it did; the days until a certificate ends are told from ``now``, aware. The version is that of the
+    cluster's property, else that of the member, else empty; without a ``member`` what it alone tells is empty."""
     status = cluster.status
     version, nodes = (status.properties.get(name) for name in (VERSION, NODES))
     agent = next((each for each in status.agent_status if each.type == AGENT), None)
@@ -116,6 +119,8 @@ def cluster_row(
 
 
 def _state(cluster: MemberCluster, member: FleetMember | None, failed: t.Mapping[str, str] | None) -> tuple[str, str]:
+    """The state and, unless it is READY, why. The first that holds counts: leaving, the last read failed, recorded as
+    not reachable, evacuated, never read, not healthy."""
     agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
     healthy = find_condition(agent.conditions, "Healthy") if agent else None
     reached = find_condition(member.status.conditions, "Reachable") if member else None
@@ -135,6 +140,7 @@ def _state(cluster: MemberCluster, member: FleetMember | None, failed: t.Mapping
 
 
 def _headroom(cluster: MemberCluster, name: str) -> Headroom:
+    """What is recorded of the resource, empty without a record."""
     usage = cluster.status.resource_usage
     if usage is None:
         return Headroom()
@@ -143,7 +149,8 @@ def _headroom(cluster: MemberCluster, name: str) -> Headroom:
 
 
 def _amount(text: str | None) -> float | None:
-    """Three digits behind the point are more than a bar shows; what no bar can show is None."""
+    """The quantity as a number, rounded to three digits behind the point: more than a bar shows. None for no text, for
+    what is no quantity, and for what is infinite."""
     try:
         amount = None if text is None else approximate(text)
     except ValueError:
@@ -152,4 +159,5 @@ def _amount(text: str | None) -> float | None:
 
 
 def _number(text: str) -> int | None:
+    """The whole number that the text writes in digits alone; None for any other text, and for more than nine digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -39,8 +39,9 @@ class Overview:
     notes: tuple[Problem, ...] = field(default=())
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The report as JSON data. ``letters`` and ``reasons`` are what the cells of placements stand for; a reason
-        goes on after the name of its cluster. ``since`` is None and ``changes`` empty: no earlier report is known."""
+        """The report as JSON data, parts in the order that they have here, instants in RFC 3339. ``letters`` and
+        ``reasons`` are what the cells of placements stand for; a reason goes on after the name of its cluster.
+        ``since`` is None and ``changes`` empty: no earlier report is known."""
         reasons = Reasons()
         placements = [each.as_dict(reasons) for each in self.placements]
         supposed = None if self.supposed is None else [each.as_dict() for each in self.supposed]
@@ -65,4 +66,5 @@ class Overview:
         }
 
     def _drift_of(self, cluster: str) -> dict[str, t.Any]:
+        """What is known of drift on the cluster; for one that has nothing placed, that of no places."""
         return self.drift.clusters.get(cluster, DriftKnown()).as_dict()

@@ -39,7 +39,7 @@ class DriftRow:
     looked: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The row as reports have it."""
+        """The row as reports have it; ``since`` and ``seen`` in RFC 3339, None where they are not known."""
         return {
             "placement": self.placement,
             "cluster": self.cluster,
@@ -81,7 +81,8 @@ class DriftKnown:
 
     @property
     def as_of(self) -> str:
-        """As of when drift is known in these places, or that it is not, as a part of a sentence."""
+        """As of when drift is known in these places, or that it is not, or that nothing is placed, as a part of a
+        sentence."""
         if not self.places:
             return "nothing is placed"
         last = f"not looked since the last apply at {_time(self.applied)}"
@@ -96,15 +97,16 @@ class DriftKnown:
 
     @property
     def words(self) -> str:
-        """What has drifted, and as of when, such as ``2 objects drifted, looked at 2026-11-25T10:00:00Z``; only as of
-        when where nothing was found and nobody looked."""
+        """What has drifted, and as of when, such as ``2 objects drifted, looked at 2026-11-25T10:00:00Z``, or ``no
+        drift`` in its place; only as of when where nothing was found and nobody looked."""
         if not self.objects and not self.looked:
             return self.as_of
         found = f"{self.objects} object{'' if self.objects == 1 else 's'} drifted" if self.objects else "no drift"
         return f"{found}, {self.as_of}"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As reports and results have it; instants in RFC 3339, None where there is none."""
+        """As reports and results have it, with ``asOf`` and ``words``, which alone tell ``looked_at``; instants in RFC
+        3339 to whole seconds, None where there is none."""
         return {
             "places": self.places,
             "looked": self.looked,
@@ -129,9 +131,10 @@ class FleetDrift:
 def drift_known(
     recorded: t.Iterable[DriftRow], applied: t.Mapping[Place, datetime | None], look: DriftLook | None = None
 ) -> FleetDrift:
-    """What is known of every place in ``applied``, which tells when an apply was there last, and of those that the look
-    has seen. Of a place that both know, the newer counts, of equal instants the look; what the other has found there is
-    left out."""
+    """What is known of every place in ``applied``, which tells when an apply was there last (None: not known), and of
+    those that the look has seen. Of a place that both know, the newer counts, the look if the instants are equal or
+    that of the apply is not known; what the other has found there is left out. Rows are by placement and cluster;
+    ``recorded`` ones of other places are kept among them."""
     places = {**dict.fromkeys(sorted(look.looked) if look else ()), **applied}
     seen = frozenset(each for each in look.looked if _is_newer(look.at, applied.get(each))) if look else frozenset()
     kept = [each for each in recorded if (each.placement, each.cluster) not in seen]
@@ -154,7 +157,9 @@ def drift_known(
 
 
 def applied_at(bindings: t.Iterable[ClusterResourceBinding], status: PlacementStatus) -> dict[str, datetime | None]:
-    """The clusters that hold a placement, and when an apply was there last, as far as its records tell."""
+    """By cluster that holds a placement, when an apply was there last, as far as its records tell, else None.
+    ``bindings`` and ``status`` are those of the placement; bindings that are unscheduled, or hold no snapshot, are left
+    out."""
     rows = {each.cluster_name: each.conditions for each in status.placement_statuses}
     return {
         each.spec.target_cluster: _last((*each.status.conditions, *rows.get(each.spec.target_cluster, ())))
@@ -164,8 +169,8 @@ def applied_at(bindings: t.Iterable[ClusterResourceBinding], status: PlacementSt
 
 
 def drift_rows(placement: str, status: PlacementStatus) -> t.Iterator[DriftRow]:
-    """What is recorded of drift and differences of a placement, which is named ``placement``: a row for each field, by
-    cluster; one without a path where no field is named."""
+    """What is recorded of drift and differences of a placement, which is named ``placement``: a row for each field, one
+    without a path where no field is named. By cluster in the order of the status, drift before differences."""
     for each in status.placement_statuses:
         for one in each.drifted_placements:
             for detail in one.observed_drifts or (PatchDetail(path=""),):
@@ -186,6 +191,8 @@ def _drift(
     seen: datetime | None,
     differs: bool,
 ) -> DriftRow:
+    """The row of a field of the object ``of``; ``object`` in it is its kind with its name, behind ``namespace/`` if it
+    has one."""
     name = f"{of.namespace}/{of.name}" if of.namespace else of.name
     return DriftRow(
         placement=placement,
@@ -207,6 +214,8 @@ def _known(
     seen: frozenset[Place],
     at: datetime | None,
 ) -> DriftKnown:
+    """What is known of the places ``mine``, whose rows are ``rows``: ``applied`` has the last apply at each, ``seen``
+    are those for which the look counts, which was ``at``. An object with several rows counts once."""
     looked = sum(1 for each in mine if each in seen)
     objects = len({(each.cluster, each.placement, each.object) for each in rows})
     instants = [each.seen for each in rows if each.seen] + ([at] if looked and at else [])
@@ -222,13 +231,17 @@ def _known(
 
 
 def _is_newer(look: datetime, applied: datetime | None) -> bool:
+    """Whether the look is not older than the apply, or no instant of an apply is known."""
     return applied is None or look >= applied
 
 
 def _last(conditions: t.Iterable[Condition]) -> datetime | None:
+    """The latest change of a condition that says that an apply was there, if it says True or False; None without
+    one."""
     times = (each.last_transition_time for each in conditions if each.type in _APPLIES and each.status != "Unknown")
     return max((each for each in times if each), default=None)
 
 
 def _time(instant: datetime | None) -> str | None:
+    """In RFC 3339, cut to whole seconds."""
     return write_time(instant, SECONDS) if instant else None

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The result that a look for drift has written to a file, judged as what others wrote; a look by other records."""
+"""The result that a look for drift has written to a file, read and judged as what others wrote; a note where the look
+went by other records."""
 
 from __future__ import annotations
 
@@ -24,14 +25,16 @@ _VALUE = 1_000
 
 
 def read_look(document: t.Any, where: str, now: datetime) -> DriftLook:
-    """What the look has found. FleetError ``drift-invalid`` with all that is wrong: no result of a look, one that came
-    to nothing, one from the future (but for clocks that differ a little), parts of other types. A cluster with an
-    error counts as not looked at."""
+    """What the look has found, of a parsed JSON document. FleetError ``drift-invalid``: no result of a look; else with
+    all that is wrong at once: one that came to nothing or has no instant, one from the future (but for clocks that
+    differ a little), names that are none, parts of other types. A cluster with an error counts as not looked at, and
+    its steps are left out. Texts are made fit for one line."""
     if not isinstance(document, dict) or not isinstance(document.get("members"), dict):
         raise FleetError(INVALID, f"this is no result of a look for drift{_refused(document)}", where, HINT)
     problems: list[Problem] = []
 
     def wrong(message: str, hint: str = HINT) -> None:
+        """Adds a Problem of the document to ``problems``."""
         problems.append(Problem(INVALID, message, where, hint))
 
     at, place = _instant(document, now, wrong), document.get("place")
@@ -71,13 +74,15 @@ def other_records(look: DriftLook | None, place: str) -> tuple[Problem, ...]:
 
 
 def _refused(document: t.Any) -> str:
-    """What became of a look that failed before it began."""
+    """What became of a look that failed before it began, to go on after a sentence; empty if that is not told."""
     fleet = document.get("fleet") if isinstance(document, dict) else None
     code = fleet.get("code") if isinstance(fleet, dict) else None
     return f": it failed with {in_line(code, 80)}" if isinstance(code, str) and code else ""
 
 
 def _instant(document: t.Mapping[str, t.Any], now: datetime, wrong: t.Callable[..., None]) -> datetime | None:
+    """When the look began, aware; None if that is not told. ``wrong`` is called with the message, and a hint, of what
+    is not as it should be; one from the future is given nevertheless."""
     told = document.get("observed_at")
     if told == "":
         wrong("this is the result of an apply, which has repaired what it found")
@@ -95,12 +100,14 @@ def _instant(document: t.Mapping[str, t.Any], now: datetime, wrong: t.Callable[.
 
 
 def _placement_problem(placement: str) -> str:
+    """Why this is not the name of a placement, ``name`` or ``namespace/name``; empty if it is one."""
     key = PlacementKey.of(placement)
     return (name_problem(key.namespace) if key.namespace else "") or name_problem(key.name) or ""
 
 
 def _rows(placement: str, cluster: str, outcome: t.Mapping[str, t.Any], at: datetime | None) -> t.Iterator[DriftRow]:
-    """ValueError for a part of another type."""
+    """The fields that a cluster's steps tell as drift, then those that differ, step by step, seen ``at``; one row
+    without a path for an object that is missing and has none. ValueError for a part of another type."""
     for step in rows(outcome, "steps"):
         of, missing, differs = in_line(name(step, "object")), step.get("missing") is True, _is_differing(step)
         fields = [(each, False) for each in rows(step, "drifts")] + [(each, True) for each in rows(step, "diffs")]
@@ -119,12 +126,13 @@ def _rows(placement: str, cluster: str, outcome: t.Mapping[str, t.Any], at: date
 
 
 def _is_differing(step: t.Mapping[str, t.Any]) -> bool:
+    """Whether the step says that what is there was placed by nobody, and is in the way."""
     return text(step, "action") == "differs"
 
 
 def _value(value: t.Any) -> str:
-    """As in the status of a placement: what is no text is written as JSON, and nothing is empty. ValueError for what is
-    nested too deep for that."""
+    """As in the status of a placement, on one line of about 1000 characters at most: what is no text is written as
+    JSON, and nothing is empty. ValueError for what is nested too deep for that."""
     try:
         told = value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)
     except RecursionError:

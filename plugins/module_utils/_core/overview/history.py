@@ -63,7 +63,8 @@ class HistoryRow:
     marks: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it, instants in RFC 3339; ``ended`` is empty where it is None."""
+        """As results have it: ``name`` as ``object``, without ``marks``; instants in RFC 3339, ``ended`` empty where it
+        is None."""
         return {
             "at": write_time(self.at),
             "ended": write_time(self.ended) if self.ended else "",
@@ -86,8 +87,9 @@ class HistoryRow:
 
 
 def instant_of(text: str, option: str, now: datetime) -> datetime | None:
-    """An instant in RFC 3339, a day of UTC, or a span before ``now`` such as ``30d`` or ``12h``; None for no text.
-    FleetError ``bad-option``."""
+    """An aware instant, out of RFC 3339 (or other ISO 8601 with a zone), a day of UTC, or a span before ``now`` such as
+    ``30d`` or ``12h`` (at most six digits and w, d, h, m or s; one that reaches before the year 1 is its start); None
+    for no text. FleetError ``bad-option`` at ``option`` for anything else."""
     text = text.strip()
     if not text:
         return None
@@ -105,8 +107,9 @@ def instant_of(text: str, option: str, now: datetime) -> datetime | None:
 def history(
     entries: t.Iterable[AuditEntry], told: t.Iterable[HistoryRow], wanted: HistoryFilter, holders: t.Container[str]
 ) -> tuple[HistoryRow, ...]:
-    """The acts that are wanted, the newest last. ``told`` is what other records tell, which counts where no entry tells
-    the same; ``holders`` are those who have a lease now, so that what they have begun goes on."""
+    """The acts that are wanted, the newest last; of one instant those that records tell first. ``told`` is what other
+    records tell, which is left out where an entry tells the same; ``holders`` are those who have a lease now, so that
+    what they have begun and not ended goes on. Such acts of others are told as not ended."""
     rows = _paired(sorted(entries, key=lambda each: each.name), holders)
     about: dict[tuple[str, str, str], list[HistoryRow]] = {}
     for row in rows:
@@ -118,8 +121,9 @@ def history(
 
 
 def _paired(entries: t.Sequence[AuditEntry], holders: t.Container[str]) -> list[HistoryRow]:
-    """One row for an act by steps, where both its entries are there. What ends without a beginning is a row, too; so is
-    what somebody else says of its end, for whoever begins an act ends it."""
+    """One row for an act by steps, where both its entries are there (of several ends the last), in the order of the
+    rest. What ends without a beginning is a row, too; so is what somebody else says of its end, for whoever begins an
+    act ends it."""
     begun = {(each.name, each.spec.by, each.spec.action) for each in entries if each.spec.phase == BEGUN}
     ends = {each.spec.entry: each for each in entries if _ends(each) in begun}
     rows = []
@@ -134,12 +138,14 @@ def _paired(entries: t.Sequence[AuditEntry], holders: t.Container[str]) -> list[
 
 
 def _ends(entry: AuditEntry) -> tuple[str, str, str] | None:
-    """What the entry says the end of: the name of the entry before, who wrote that, and the action."""
+    """What the entry says the end of: the name of the entry before, who wrote that, and the action. None if it ends
+    nothing."""
     spec = entry.spec
     return (spec.entry, spec.by, spec.action) if spec.phase == ENDED else None
 
 
 def _row(entry: AuditEntry) -> HistoryRow:
+    """The row of one entry by itself, without an end; an object in a namespace is ``namespace/name``."""
     spec, about = entry.spec, entry.spec.object
     name = f"{about.namespace}/{about.name}" if about and about.namespace else about.name if about else ""
     return HistoryRow(
@@ -163,19 +169,22 @@ def _row(entry: AuditEntry) -> HistoryRow:
 
 
 def _ended(row: HistoryRow, end: AuditEntrySpec) -> HistoryRow:
-    """With what it came to; what was meant is told before it."""
+    """The row with its end: when that was, its outcome, the members that it names, if any, and its message behind the
+    first."""
     told = replace(row, members=end.members, member_count=end.member_count) if end.members else row
     message = "; ".join(filter(None, (row.message, end.message)))
     return replace(told, ended=end.at, outcome=end.outcome, message=message)
 
 
 def _open(row: HistoryRow, held: bool) -> HistoryRow:
+    """The row of an act without an end, which goes on where its lease is ``held``."""
     return replace(row, outcome=GOING_ON if held else NOT_ENDED)
 
 
 def _same(told: HistoryRow, row: HistoryRow) -> bool:
-    """Whether the entry tells the same, of the same action on the same object: with one of the marks, if there are any,
-    as a word of its own; and by the same, where the record names somebody, so that no entry hides who that was."""
+    """Whether the entry's row tells the same as ``told``, which is of the same action on the same object: with one of
+    the marks, if ``told`` has any, as a word of its own; and by the same, where the record names somebody, so that no
+    entry hides who that was."""
     if told.by not in (row.by, NOBODY):
         return False
     if not told.marks:
@@ -185,7 +194,10 @@ def _same(told: HistoryRow, row: HistoryRow) -> bool:
 
 
 def _taken(wanted: HistoryFilter) -> t.Callable[[HistoryRow], bool]:
+    """The test of a row by all parts of the filter."""
+
     def takes(row: HistoryRow) -> bool:
+        """Whether the row fits every part of the filter that is given."""
         in_time = (wanted.until is None or row.at <= wanted.until) and (
             wanted.since is None or row.outcome == GOING_ON or (row.ended or row.at) >= wanted.since
         )
@@ -201,7 +213,8 @@ def _taken(wanted: HistoryFilter) -> t.Callable[[HistoryRow], bool]:
 
 
 def _abouts(row: HistoryRow) -> t.Iterator[str]:
-    """What the row is found by: kind, name, and both; of several objects of the kind, each of those that are named."""
+    """What the row is found by: kind, name, and ``kind/name``; of an act without a name the same for each member that
+    it names."""
     yield row.kind
     for name in (row.name,) if row.name else row.members:
         yield from (name, f"{row.kind}/{name}")

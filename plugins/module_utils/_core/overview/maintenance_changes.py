@@ -67,7 +67,7 @@ def maintenance_change(
     name: str, before: FleetMaintenanceSpec | None, after: FleetMaintenanceSpec | None
 ) -> MaintenanceChange:
     """What becomes other, windows first, then freezes and budgets; None: it is not there before, or after. Without
-    parts both say the same."""
+    parts both say the same, but for the order of their parts."""
     old, new = before or FleetMaintenanceSpec(), after or FleetMaintenanceSpec()
     parts = (
         *_parts(old.windows, new.windows, "window", _window_key, _window),
@@ -86,7 +86,9 @@ def _parts(
     key: t.Callable[[P], t.Hashable],
     words: t.Callable[[P], Words],
 ) -> t.Iterator[PartChange]:
-    """Those that are in one alone; of those with one key, which windows may share, the first is the first."""
+    """The parts that are in one of the two alone: as ``after`` has them those that come, or change the first one of
+    ``before`` with their key that is left (windows may share one), then those that go. ``what`` is the kind for their
+    names, ``words`` tell a part."""
     gone = [each for each in before if each not in after]
     for new in (each for each in after if each not in before):
         old = next((each for each in gone if key(each) == key(new)), None)
@@ -101,19 +103,24 @@ def _parts(
 
 
 def _said(words: Words) -> str:
+    """All that is said, ``name words`` parted by commas; what is empty is left out."""
     return ", ".join(f"{name} {each}" for name, each in words.items() if each)
 
 
 def _differ(old: Words, new: Words) -> str:
+    """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty."""
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name, "") != new.get(name, "")]
     return ", ".join(f"{name} {old.get(name) or 'none'} -> {new.get(name) or 'none'}" for name in names)
 
 
 def _window_key(each: MaintenanceConfiguration) -> tuple[str, str]:
+    """Name and members of a window: what makes it the same one."""
     return each.name, _members(each.member_selector)
 
 
 def _window(each: MaintenanceConfiguration) -> Words:
+    """What a window says, by name: a schedule with its clock, or hours of the week in UTC; empty texts for what it does
+    not say."""
     given = each.maintenance_window
     if given is None:
         hours = " ".join(f"{one.day} {','.join(map(str, one.hour_slots))}" for one in each.time_in_week)
@@ -133,6 +140,7 @@ def _window(each: MaintenanceConfiguration) -> Words:
 
 
 def _schedule(given: MaintenanceSchedule) -> str:
+    """How often the window opens: ``every 2 weeks on Monday``; empty without a schedule."""
     if given.daily:
         return _every(given.daily.interval_days, "day")
     if given.weekly:
@@ -147,10 +155,12 @@ def _schedule(given: MaintenanceSchedule) -> str:
 
 
 def _every(count: int, unit: str) -> str:
+    """``every week`` for 1, ``every 2 weeks`` for others."""
     return f"every {unit}" if count == 1 else f"every {count} {unit}s"
 
 
 def _freeze(each: Freeze) -> Words:
+    """What a freeze says, by name; empty texts for what it does not say."""
     return {
         "days": _days(each),
         "clock": each.time_zone or each.utc_offset or "UTC",
@@ -160,13 +170,16 @@ def _freeze(each: Freeze) -> Words:
 
 
 def _budget(each: FleetBudget) -> Words:
+    """What a budget says, by name; empty texts for what it does not say."""
     of = _members(each.member_selector)
     return {"disrupted members": each.members, "disrupted nodes": each.nodes, "members": of}
 
 
 def _days(each: DateSpan | Freeze) -> str:
+    """One day, or the first and the last: ``2026-12-20 to 2027-01-02``."""
     return each.start if each.start == each.end else f"{each.start} to {each.end}"
 
 
 def _members(selector: MemberSelector | None) -> str:
+    """The label selector as text; empty without one, which is for all members."""
     return selector.by_label if selector else ""

@@ -57,8 +57,8 @@ class PlacementColumn:
     findings: tuple[Problem, ...] = ()
 
     def as_dict(self, reasons: Reasons) -> dict[str, t.Any]:
-        """The column as reports have it: ``cells`` has a letter for each cluster, ``why`` the number of its reason
-        among ``reasons``, to which those are added that it lacks."""
+        """The column as reports have it: ``cells`` is a text with a letter for each cluster, ``why`` the number of its
+        reason among ``reasons``, to which those are added that it lacks; ``notes`` are the findings."""
         return {
             "name": self.name,
             "policy": self.policy,
@@ -87,7 +87,7 @@ class Reasons:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, text: str) -> int:
-        """The place of the text in ``texts``, from 0; a new one is added at the end."""
+        """The place of the text in ``texts``, from 0; a new one is added at the end of these."""
         found = self.numbers.setdefault(text, len(self.texts))
         if found == len(self.texts):
             self.texts.append(text)
@@ -97,8 +97,9 @@ class Reasons:
 def decided_column(
     outcome: Scheduled, plan: PlacementPlan | None = None, status: PlacementStatus | None = None
 ) -> PlacementColumn:
-    """What scheduling decides, with the plan of the same fleet where there is one, which counts where the two differ.
-    ``objects`` is None without plan and status."""
+    """What scheduling decides of each cluster of the fleet, with the plan of the same fleet where there is one, which
+    counts where the two differ. ``objects`` is None without plan and status; digest, waves and stops are the plan's
+    alone. FleetError as of ``waves``."""
     placement = outcome.asked.placement
     planned = {each.cluster: each for each in plan.clusters} if plan else {}
     cells = []
@@ -127,7 +128,8 @@ def decided_column(
 def undecided_column(
     placement: ClusterResourcePlacement, clusters: int, problems: t.Sequence[Problem], status: PlacementStatus | None
 ) -> PlacementColumn:
-    """A placement that cannot be decided, on so many clusters; the first of the problems is told in every cell."""
+    """A placement that cannot be decided, on so many ``clusters``; the first of the problems is told in every cell, all
+    of them are findings."""
     why = f"is undecided: {problems[0].message}" if problems else "is undecided"
     return PlacementColumn(
         name=str(placement.key),
@@ -142,9 +144,10 @@ def undecided_column(
 
 
 def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
-    """By cluster, the first recorded condition that does not hold, in words and with its message: (``not Applied``, ``2
-    of 3 objects could not be applied``); drift, where all of them hold. Clusters that are as they should be are left
-    out."""
+    """By cluster, the first recorded condition that is not True, but for ``Synchronized``, in words and with its
+    message: (``not Applied``, ``2 of 3 objects could not be applied``); of one that is Unknown ``not known to be ...``,
+    as of one that ``is_late``, whose time is told too. Drift, where there is none. Clusters that are as they should be,
+    and places without a cluster, are left out."""
     found: dict[str, tuple[str, str]] = {}
     for each in status.placement_statuses:
         lacking = next((one for one in each.conditions if one.status != "True" and one.type != "Synchronized"), None)
@@ -161,8 +164,9 @@ def standing(status: PlacementStatus) -> dict[str, tuple[str, str]]:
 
 
 def failing(status: PlacementStatus) -> dict[str, str]:
-    """By cluster, what is recorded to have failed there, such as ``not Applied: 2 of 3 objects could not be applied``;
-    what only has its turn later has not, nor what is ``late``. Other clusters are left out."""
+    """By cluster, what is recorded to have failed there, such as ``not Applied: 2 of 3 objects could not be applied``,
+    by the first condition that is False; what only has its turn later has not, nor what is ``late``. Other clusters are
+    left out."""
     return {
         cluster: ": ".join(filter(None, (f"not {wrong.type}", wrong.message)))
         for cluster, wrong in _wrong(status)
@@ -171,8 +175,9 @@ def failing(status: PlacementStatus) -> dict[str, str]:
 
 
 def late(status: PlacementStatus) -> dict[str, str]:
-    """By cluster, that something was not available yet when it was last seen, and when that was, such as ``was not
-    available yet at 2026-11-25T10:00:00Z: 1 of 3 objects``; it may be by now. Other clusters are left out."""
+    """By cluster, that something was not available yet when it was last seen, and, where it is known, when that was:
+    ``was not available yet at 2026-11-25T10:00:00Z: 1 of 3 objects``; it may be by now. Other clusters, and those where
+    something failed before, are left out."""
     return {
         cluster: f"was not available yet{_at(wrong)}: {wrong.message.removeprefix(_NOT_YET)}".removesuffix(": ")
         for cluster, wrong in _wrong(status)
@@ -181,11 +186,13 @@ def late(status: PlacementStatus) -> dict[str, str]:
 
 
 def is_late(condition: Condition) -> bool:
-    """Whether all that the condition lacks is that something was not available yet: who did not wait saw no more."""
+    """Whether the condition says that something was not available yet (False, of a type that ends with ``Available``):
+    who did not wait saw no more."""
     return condition.type.endswith("Available") and condition.status == "False"
 
 
 def _wrong(status: PlacementStatus) -> t.Iterator[tuple[str, Condition]]:
+    """Each cluster with a False condition, and the first such; ``RolloutStarted`` and ``Synchronized`` do not count."""
     for each in status.placement_statuses:
         wrong = next((one for one in each.conditions if one.status == "False" and one.type not in _LATER), None)
         if each.cluster_name and wrong is not None:
@@ -193,15 +200,18 @@ def _wrong(status: PlacementStatus) -> t.Iterator[tuple[str, Condition]]:
 
 
 def _at(condition: Condition) -> str:
+    """`` at 2026-11-25T10:00:00Z``, the time of the condition's last change; empty where that is not known."""
     seen = condition.last_transition_time
     return f" at {write_time(seen, SECONDS)}" if seen else ""
 
 
 def _state(verdict: Verdict) -> str:
+    """HOLDS, GAINS, LOSES or NOT_PICKED."""
     if verdict.picked:
         return GAINS if verdict.change in (CREATED, RESTORED) else HOLDS
     return LOSES if verdict.change == DROPPED else NOT_PICKED
 
 
 def _policy(placement: ClusterResourcePlacement) -> str:
+    """The placement type; PickAll without a policy."""
     return placement.spec.policy.placement_type if placement.spec.policy else PICK_ALL

@@ -37,7 +37,8 @@ class OpenSpan:
     end: datetime | None
 
     def as_dict(self, clock: tzinfo) -> dict[str, str | None]:
-        """As results have it: in RFC 3339, and by the clock of the windows."""
+        """As results have it: ``start`` and ``end`` in RFC 3339, and as ``local_start`` and ``local_end`` by ``clock``,
+        for people; the ends None if it has none."""
         return {
             "start": write_time(self.start),
             "end": write_time(self.end) if self.end else None,
@@ -60,7 +61,7 @@ class ClosedSpan:
         return self.span == self.of
 
     def as_dict(self, clock: tzinfo) -> dict[str, t.Any]:
-        """As results have it: as ``OpenSpan``, with ``whole`` and ``freeze``."""
+        """As results have it: the closed span as of ``OpenSpan``, with ``whole`` and ``freeze``."""
         return {**self.span.as_dict(clock), "whole": self.whole, "freeze": self.freeze}
 
 
@@ -86,7 +87,8 @@ class Permission:
         return self.state == IS_OPEN
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: the fields, ``open``, and ``time_zone``, the name of the clock; ``next`` None where there
+        is none."""
         return {
             "open": self.open,
             "state": self.state,
@@ -110,7 +112,8 @@ class ClusterOpenings:
     read: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it."""
+        """As results have it: a key for each kind of work that there is; ``placements`` are open unless it is
+        evacuated; ``read`` in RFC 3339 or None."""
         away = ["it is evacuated: placements leave it, and none come"] if self.evacuated else []
         return {
             "name": self.name,
@@ -123,8 +126,8 @@ class ClusterOpenings:
 
 def permission(times: MemberTimes, now: datetime, until: datetime) -> Permission:
     """Whether the work may begin on the member at ``now``, and its openings that meet the span from then to ``until``;
-    those that reach further are told whole. UNKNOWN, and without openings, where its windows are not known; HELD where
-    something else than windows and freezes is against it."""
+    those that reach further are told whole. UNKNOWN, and without openings, where its windows are not known; CLOSED
+    where windows or freezes close it, HELD where something else alone is against it."""
     view = times.view
     blocker, opens = obstacle(view, now), closed_until(view, now)
     held = tuple(each.message for each in view.obstacles if each.until is None)
@@ -155,11 +158,12 @@ def entries(
     found: t.Mapping[str, t.Mapping[str, MemberTimes]], now: datetime, until: datetime
 ) -> dict[str, tuple[Appointment, ...]]:
     """By the work (UPGRADE, NODES) the entries of a calendar, for members by name: openings and freezes that meet the
-    span from ``now`` to ``until``, one for all members that share it, by start; none for what is always open."""
+    span from ``now`` to ``until``, whole, one for all members that share it, by start; none for what is always open."""
     return {work: tuple(_entries(members, now, until)) for work, members in found.items()}
 
 
 def _entries(members: t.Mapping[str, MemberTimes], now: datetime, until: datetime) -> t.Iterator[Appointment]:
+    """The entries for one kind of work; see ``entries``."""
     shared: dict[tuple[datetime, str, str, datetime | None], list[str]] = {}
     for name, times in members.items():
         words = "window" if times.sides else ANY_TIME
@@ -175,13 +179,14 @@ def _entries(members: t.Mapping[str, MemberTimes], now: datetime, until: datetim
 
 
 def _permits(times: MemberTimes) -> tuple[str, ...]:
+    """What permits the work now, in one sentence: the windows, or that none holds for it."""
     if times.sides:
         return (f"in the windows of {' and of '.join(each.words for each in times.sides)}",)
     return ("no window holds for it, and no freeze now" if times.freezes else "neither window nor freeze holds for it",)
 
 
 def _shut(times: MemberTimes, now: datetime) -> t.Iterator[str]:
-    """The freezes that hold now, then those whose windows are closed."""
+    """In sentences, each freeze that holds now and until when, then, in one, the windows that are closed."""
     for each in times.freezes:
         if each.span[0] <= now < each.span[1]:
             yield f"{each.words}, until {write_local(each.span[1], each.clock)}"
@@ -191,13 +196,15 @@ def _shut(times: MemberTimes, now: datetime) -> t.Iterator[str]:
 
 
 def _apart(times: MemberTimes, opens: datetime | None) -> t.Iterator[str]:
-    """What to look at where nothing opens though two have windows; ``opens`` as of ``closed_until``."""
+    """A sentence on what to look at where nothing is known to open though several have windows; else nothing. ``opens``
+    as of ``closed_until``."""
     if opens == NEVER and len(times.sides) > 1:
         yield "both have to be open at once, and that is not known to come"
 
 
 def _next(times: MemberTimes, now: datetime, opens: datetime | None) -> OpenSpan | None:
-    """``opens`` as of ``closed_until``."""
+    """The opening that is now, which is told from ``now`` on, or the next one; None if none is known. ``opens`` as of
+    ``closed_until``."""
     if opens == NEVER:
         return None
     start = now if opens is None else opens
@@ -205,6 +212,8 @@ def _next(times: MemberTimes, now: datetime, opens: datetime | None) -> OpenSpan
 
 
 def _spans(times: MemberTimes, now: datetime, until: datetime) -> tuple[OpenSpan, ...]:
+    """The openings that meet the time from ``now`` to ``until``, in order; one without an end where nothing ever
+    closes."""
     if times.view.windows is None:
         return (OpenSpan(now, None),)
     met = meeting(times.view.windows, now, until)
@@ -213,7 +222,8 @@ def _spans(times: MemberTimes, now: datetime, until: datetime) -> tuple[OpenSpan
 
 
 def _closed(times: MemberTimes, now: datetime, until: datetime) -> t.Iterator[ClosedSpan]:
-    """What windows have and freezes take, in order of time; where several freezes meet, once."""
+    """What freezes take of what windows have from ``now`` to ``until``, in order of time; where several freezes meet or
+    touch, once, and whole within the opening."""
     permitted = ((now, max(until, times.horizon)),) if times.permitted is None else times.permitted
     for start, end in meeting(permitted, now, until):
         met = [each for each in times.freezes if each.span[0] < end and each.span[1] > max(start, now)]
@@ -226,5 +236,6 @@ def _closed(times: MemberTimes, now: datetime, until: datetime) -> t.Iterator[Cl
 
 
 def _end(times: MemberTimes, end: datetime | None) -> datetime | None:
-    """What lasts as long as is looked ahead is not known to end."""
+    """The end; None for one at or behind the horizon, since what lasts as long as is looked ahead is not known to
+    end."""
     return None if end is None or end >= times.horizon else end

@@ -20,7 +20,9 @@ NOT_BEGUN = "not begun"
 
 
 def rotation_chart(rotation: NodeRotation, state: RotationState) -> RunChart:
-    """The rotation by its record alone: what holds a node back is known of those that have ended without it."""
+    """The rotation by its record alone: its waves in order, each with its nodes, then those that have not begun. What
+    holds a node back now is told as far as the record has it. ``over`` only once it has a state and all nodes have
+    ended."""
     status, counts = rotation.status, state.counts
     phase = status.phase or NOT_STARTED
     waves = sorted({each.wave for each in state.nodes if each.wave})
@@ -50,6 +52,8 @@ def rotation_chart(rotation: NodeRotation, state: RotationState) -> RunChart:
 
 
 def _wave(number: int, state: RotationState) -> t.Iterator[Bar]:
+    """The bar of the wave, those of its nodes by when they were begun, and, of the last wave while the rotation goes
+    on, the pause after it if it has one."""
     nodes = sorted((each for each in state.nodes if each.wave == number), key=lambda one: (str(one.begun_at), one.name))
     over, last = all(each.ended for each in nodes), number == state.wave.number
     ends = [each.since for each in nodes if each.since] if over else []
@@ -64,6 +68,7 @@ def _wave(number: int, state: RotationState) -> t.Iterator[Bar]:
 
 
 def _node(node: NodeProgress) -> Bar:
+    """The bar of a node; it ends once the node has ended."""
     status = _status(
         node.phase, [node.begun_at] if node.begun_at else [], [node.since] if node.ended and node.since else []
     )
@@ -71,6 +76,8 @@ def _node(node: NodeProgress) -> Bar:
 
 
 def _why(node: NodeProgress) -> str:
+    """What is said of the node: while it waits why, since when it is blocked, and when it is tried again; else its
+    text, or what has come for it. Empty for nothing."""
     if node.phase == WAITING:
         held = f"blocked since {write_time(node.blocked_since, SECONDS)}" if node.blocked_since else ""
         again = f"tried again after {write_time(node.not_before, SECONDS)}" if node.not_before else ""
@@ -86,5 +93,5 @@ def _common(nodes: t.Sequence[NodeProgress]) -> str:
 
 
 def _status(state: str, starts: t.Sequence[datetime], ends: t.Sequence[datetime]) -> UpdateStatus:
-    """From the first start to the last end; None where there is none."""
+    """The state with the earliest start and the latest end; None where there is none."""
     return UpdateStatus(state=state, start_time=min(starts, default=None), completed_time=max(ends, default=None))

@@ -50,12 +50,16 @@ class RunNeed:
 
 
 def run_needs(charts: t.Iterable[RunChart]) -> tuple[RunNeed, ...]:
-    """Those of the runs that need something, in their order; the others go on, are stopped, or are over."""
+    """Those of the runs that need something, in their order, each with the one need that comes first; the others go on,
+    are stopped, or are over."""
     found = ((each, _need(each)) for each in charts if not each.over)
     return tuple(RunNeed(kind=each.kind, name=each.name, needs=needs) for each, needs in found if needs)
 
 
 def _need(chart: RunChart) -> str:
+    """Which of NEEDS the run has, empty for none. In this order: it has failed or is stuck; none if it has not begun,
+    stops or is stopped; a gate waits for approval; none if something is under way; a gate is approved, a member waits
+    for its window, a gate or a wait for time; ``budget`` for a rotation that waits, whatever for."""
     if chart.state in _BY_STATE:
         return _BY_STATE[chart.state]
     if chart.state in _AT_REST:
@@ -75,4 +79,5 @@ def _need(chart: RunChart) -> str:
 
 
 def _is_under_way(line: Bar) -> bool:
+    """Whether the bar is a member that is being updated or a node in flight."""
     return line.status.state == RUNNING if line.what == MEMBER else line.what == NODE and line.status.state in IN_FLIGHT

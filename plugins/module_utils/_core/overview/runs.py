@@ -50,7 +50,8 @@ class Bar:
     windows: Spans | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The bar as reports have it: instants in RFC 3339, None where there is none."""
+        """The bar as reports have it, without ``approved``: instants in RFC 3339 to whole seconds, None where there is
+        none; ``latestEnd`` is the 90th percentile of the end; ``windows`` are pairs of start and end."""
         expected = self.expected
         return {
             "what": self.what,
@@ -87,7 +88,7 @@ class RunChart:
     made_at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The chart as reports have it."""
+        """The chart as reports have it, without ``made_at``."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -105,8 +106,10 @@ class RunChart:
 def run_chart(
     run: UpdateRun, now: datetime, forecast: Forecast | None = None, members: Members | None = None
 ) -> RunChart:
-    """An update run as a chart. ``members`` tell the windows, which are cut to the time of the run, past and expected,
-    with 12 hours on each side; without them, and without a forecast, it says what happened."""
+    """An update run as a chart: the run, then its stages in order with their groups, members, gates and waits.
+    ``members`` tell the windows, which are cut to the time from its start to its end, the latest that is expected, or
+    ``now``, whichever comes last, with 12 hours on each side; without them there are none, and without a forecast
+    nothing is expected. ``now`` is aware."""
     status = run.status
     ends = [each.status.completed_time for each in status.members] + [status.status.completed_time]
     starts = [each.status.start_time for each in status.members] + [status.status.start_time]
@@ -140,7 +143,8 @@ def run_chart(
 
 
 def in_order(charts: t.Iterable[RunChart]) -> tuple[RunChart, ...]:
-    """Runs that are not over first, and the newest first of these and of the others; of equal ones in their order."""
+    """Runs that are not over first, and the newest first of these and of the others, those of which that is not known
+    last; of equal ones in their order."""
     return tuple(sorted(charts, key=lambda each: (each.over, -each.made_at.timestamp() if each.made_at else 0.0)))
 
 
@@ -151,6 +155,7 @@ class _Drawing:
     windows: t.Mapping[str, Spans]
 
     def stage(self, stage: UpdateStageStatus) -> t.Iterator[Bar]:
+        """The bars of a stage: gates before it, itself, its groups, gates after it, its wait."""
         yield from (_gate(each, 1) for each in stage.before_gates)
         yield Bar(what=STAGE, name=stage.name, depth=1, status=stage.status, why=stage.message,
                   expected=self.stages.get(stage.name))  # fmt: skip
@@ -161,6 +166,7 @@ class _Drawing:
             yield _wait(stage.after_stage_wait_status)
 
     def group(self, group: UpdateGroupStatus) -> t.Iterator[Bar]:
+        """The bars of a group: gates before it, itself, its members, gates after it."""
         yield from (_gate(each, 2) for each in group.before_gates)
         yield Bar(what=GROUP, name=group.name, depth=2, status=group.status, why=group.message)
         for each in group.members:
@@ -177,6 +183,8 @@ class _Drawing:
 
 
 def _gate(gate: UpdateRunGateStatus, depth: int) -> Bar:
+    """The bar of a gate. ``why`` tells who has approved, completed or refused it, or how to approve one that is open
+    and does not end by itself; empty for others."""
     is_open = gate.status.state == PENDING
     approved = is_open and bool(gate.by)
     asked = f"approve {gate.gate_id}" if is_open and gate.gate_id and not gate.due else ""
@@ -196,6 +204,7 @@ def _gate(gate: UpdateRunGateStatus, depth: int) -> Bar:
 
 
 def _wait(wait: WaitStatus) -> Bar:
+    """The bar of the wait after a stage, named by its length in seconds."""
     return Bar(
         what=WAIT,
         name=f"{wait.wait_duration_in_seconds} s",
@@ -207,4 +216,5 @@ def _wait(wait: WaitStatus) -> Bar:
 
 
 def _time(instant: datetime | None) -> str | None:
+    """In RFC 3339, cut to whole seconds."""
     return write_time(instant, SECONDS) if instant else None

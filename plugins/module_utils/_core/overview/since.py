@@ -38,10 +38,9 @@ class Change:
 
 
 def checked_report(document: t.Any, where: str) -> Report:
-    """The document itself, if ``changes`` can compare it: the parsed JSON of a report of this or an older schema.
-
-    ``where`` is its file, for messages. FleetError ``report-invalid``, ``report-too-new``.
-    """
+    """The document itself, unchanged, if ``changes`` can compare it: the parsed JSON of a report of this or an older
+    schema. ``where`` is its file, for messages. FleetError ``report-invalid`` for anything else, ``report-too-new`` for
+    a newer schema."""
     hint = "give the report.json that an earlier run of gitops.fleet.report has written"
     if not isinstance(document, dict) or not isinstance(document.get("schema"), int) or "madeAt" not in document:
         raise FleetError("report-invalid", "this is no report of a fleet", where, hint)
@@ -58,10 +57,10 @@ def checked_report(document: t.Any, where: str) -> Report:
 
 
 def changes(old: Report, new: Report) -> t.Iterator[Change]:
-    """What has changed of clusters, placements, runs (kind by kind, as in ``KINDS``) and drift, in this order and each
-    by name, drift by cluster; ``old`` is of ``checked_report``. Who holds a placement counts, and not who is to gain
-    it. Drift that a look has found and that is not told any more counts as mended only if all of its cluster has been
-    looked at."""
+    """What has changed of clusters (which there are, version, state), placements, runs (kind by kind, as in ``KINDS``)
+    and drift (which fields), in this order and each by name, drift by cluster; ``old`` is of ``checked_report``,
+    ``new`` of ``Overview.as_dict``. Who holds a placement counts, and not who is to gain it. Drift that a look has
+    found and that is not told any more counts as mended only if all of its cluster has been looked at."""
     for name, before, after in _pairs(old["clusters"], new["clusters"]):
         yield from (Change("cluster", name, text) for text in _cluster(before, after))
     held, holds = _holders(old), _holders(new)
@@ -87,6 +86,7 @@ def changes(old: Report, new: Report) -> t.Iterator[Change]:
 
 
 def _cluster(before: Report | None, after: Report | None) -> t.Iterator[str]:
+    """What has changed of one cluster, None: it is not in that report; nothing where version and state are the same."""
     if before is None or after is None:
         yield "has joined" if before is None else "has left the fleet"
         return
@@ -98,6 +98,7 @@ def _cluster(before: Report | None, after: Report | None) -> t.Iterator[str]:
 
 
 def _placement(before: set[str] | None, after: set[str] | None) -> t.Iterator[str]:
+    """Who holds it now or no more, the first 12 names of each; None: the placement is not in that report."""
     if before is None or after is None:
         yield f"is new, on {len(after or ())} clusters" if before is None else "is gone"
         return
@@ -107,6 +108,7 @@ def _placement(before: set[str] | None, after: set[str] | None) -> t.Iterator[st
 
 
 def _run(before: Report | None, after: Report | None) -> t.Iterator[str]:
+    """That the run is new, gone, or has another state or progress; None: it is not in that report."""
     if after is None:
         yield "is gone"
         return
@@ -127,6 +129,7 @@ def _holders(report: Report) -> dict[str, set[str]]:
 
 
 def _pairs(old: t.Iterable[Report], new: t.Iterable[Report]) -> t.Iterator[tuple[str, t.Any, t.Any]]:
+    """By name, in order, the row of each report; None where one has none."""
     before, after = ({each["name"]: each for each in rows} for rows in (old, new))
     for name in sorted({*before, *after}):
         yield name, before.get(name), after.get(name)
@@ -134,14 +137,16 @@ def _pairs(old: t.Iterable[Report], new: t.Iterable[Report]) -> t.Iterator[tuple
 
 def _known_of(cluster: str, row: Report, looked: t.Mapping[str, Report]) -> bool:
     """Whether the new report can know that a row is gone: an apply has recorded it, and so does it record its end; what
-    a look has found, another look has to miss."""
+    a look has found, another look at all places of the cluster has to miss. ``looked`` is the drift of each cluster."""
     now = looked.get(cluster, {})
     return row.get("looked") is not True or now.get("looked", 0) == now.get("places", 0)
 
 
 def _field(row: Report) -> tuple[str, str, str, str]:
+    """What a row of drift is the same by: cluster, placement, object, path."""
     return row["cluster"], row["placement"], row["object"], row["path"]
 
 
 def _is_row(row: t.Any, wanted: t.Mapping[str, type]) -> bool:
+    """Whether it is a map that has all of these keys, with values of these types."""
     return isinstance(row, dict) and all(isinstance(row.get(name), kind) for name, kind in wanted.items())

@@ -62,7 +62,8 @@ _STAGES = {
 
 
 def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) -> RunChart:
-    """The run by its status alone. ``approvers`` are who gave approvals, by the names of their requests."""
+    """The run by its status alone: stages in order, then, if it has clusters, that of those that leave. ``approvers``
+    are who gave approvals, by the names of their requests. Only a run that has succeeded is ``over``."""
     standing, state = standing_of(run), state_of(run)
     status = run.status
     index = status.resource_snapshot_index_used or run.spec.resource_snapshot_index or "latest"
@@ -100,6 +101,8 @@ def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) ->
 
 
 def _stage(stage: StageUpdatingStatus, config: StageConfig | None, approvers: t.Mapping[str, str]) -> t.Iterator[Bar]:
+    """The bars of a stage: tasks before it, itself, its clusters, tasks after it. ``config`` is the strategy's, None
+    where that has none for it."""
     yield from (_task(each, None, None, approvers) for each in stage.before_stage_task_status)
     found = progress_of(stage.conditions)
     state = _STAGES.get(found.reason, RUNNING) if found else NOT_STARTED
@@ -116,6 +119,7 @@ def _stage(stage: StageUpdatingStatus, config: StageConfig | None, approvers: t.
 
 
 def _cluster(each: ClusterUpdatingStatus) -> Bar:
+    """The bar of a cluster, with a message where its update failed."""
     begun, ended = find_condition(each.conditions, STARTED), find_condition(each.conditions, SUCCEEDED)
     state = (DONE if ended.status == TRUE else FAILED) if ended else RUNNING if begun else NOT_STARTED
     why = ended.message if ended and ended.status != TRUE else ""
@@ -125,7 +129,8 @@ def _cluster(each: ClusterUpdatingStatus) -> Bar:
 def _task(
     task: StageTaskStatus, config: StageConfig | None, since: datetime | None, approvers: t.Mapping[str, str]
 ) -> Bar:
-    """A wait begins at ``since``, when the last cluster of its stage was done."""
+    """The bar of an approval or a wait. A wait that is over began at ``since``, when the last cluster of its stage was
+    done."""
     if task.type == TIMED_WAIT:
         return _wait(task, config, since)
     asked, approved = (find_condition(task.conditions, each) for each in (REQUEST_CREATED, REQUEST_APPROVED))
@@ -141,6 +146,8 @@ def _task(
 
 
 def _wait(task: StageTaskStatus, config: StageConfig | None, since: datetime | None) -> Bar:
+    """The bar of a wait, named by its length if ``config`` tells it; ``due`` only while it goes on and its length is
+    known. ``since`` is the start of one that is over."""
     found = find_condition(task.conditions, WAIT_TIME_ELAPSED)
     waits = [each for each in config.after_stage_tasks if each.type == TIMED_WAIT] if config else []
     name = waits[0].wait_time if waits else task.type
@@ -154,7 +161,8 @@ def _wait(task: StageTaskStatus, config: StageConfig | None, since: datetime | N
 
 
 def _length(waits: t.Sequence[StageTask]) -> timedelta | None:
-    """None for a wait that records have and rules do not permit."""
+    """The length of the first of these waits; None without one, and for one that records have and rules do not
+    permit."""
     try:
         return as_timedelta(wait_nanoseconds(waits[0])) if waits else None
     except (ValueError, OverflowError):
@@ -162,8 +170,10 @@ def _length(waits: t.Sequence[StageTask]) -> timedelta | None:
 
 
 def _status(state: str, start: datetime | None, end: datetime | None) -> UpdateStatus:
+    """The record that a bar has: state, start and end, None for what is not known."""
     return UpdateStatus(state=state, start_time=start, completed_time=end)
 
 
 def _when(condition: Condition | None) -> datetime | None:
+    """When the condition changed last; None without one."""
     return condition.last_transition_time if condition else None

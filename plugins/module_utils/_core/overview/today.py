@@ -84,7 +84,7 @@ class PlacementsHeld:
     late: t.Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``held``, ``failing`` and ``late``."""
+        """As results have it: ``held`` (a number), ``failing`` and ``late``, by name."""
         failing, late = (dict(sorted(each.items())) for each in (self.failing, self.late))
         return {"held": self.holds, "failing": failing, "late": late}
 
@@ -166,17 +166,17 @@ class FleetToday:
 
     @property
     def images(self) -> dict[str, int]:
-        """Nodes by image, as far as pools tell it, the most first."""
+        """Nodes of all clusters by image, as far as pools tell it, the most first."""
         return images_in_all(each.images for each in self.members)
 
     @property
     def uncounted(self) -> tuple[int, ...]:
-        """How many nodes ``images`` does not count, of each cluster that has such."""
+        """How many nodes ``images`` does not count, of each cluster that has such, in the order of the clusters."""
         return tuple(each.uncounted for each in self.members if each.uncounted)
 
     @property
     def objects_drifted(self) -> dict[str, list[str]]:
-        """By cluster, the objects that are not as placed, each once."""
+        """By cluster, the objects that are not as placed, each once; clusters without any are left out."""
         found: dict[str, dict[str, None]] = {}
         for each in self.drifted:
             found.setdefault(each.cluster, {})[each.object] = None
@@ -207,11 +207,12 @@ def fleet_today(
     drifted: tuple[DriftRow, ...] = (),
     runs: tuple[RunNeed, ...] = (),
 ) -> FleetToday:
-    """The clusters in their order: those of the worst concern first, of equal ones those where something is in flight,
-    then by name."""
+    """The clusters in their order: those of the worst concern first, those without any last, of equal ones those where
+    something is in flight, then by name."""
     order = {concern: place for place, concern in enumerate(CONCERNS)}
 
     def rank(row: MemberToday) -> tuple[int, bool, str]:
+        """The row's place: that of its worst concern, whether nothing is in flight, name."""
         return min((order[each] for each in row.concerns), default=len(order)), not row.runs, row.name
 
     return FleetToday(members=tuple(sorted(rows, key=rank)), drift=drift, drifted=drifted, runs=runs)
@@ -226,7 +227,7 @@ def member_today(
     runs: t.Sequence[str] = (),
 ) -> MemberToday:
     """The row of one cluster at ``now``, an aware instant. ``runs`` name what is in flight there, as people call it;
-    without any, the operation that is recorded counts."""
+    without any, the operation that is recorded counts. A heartbeat from the future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     evacuated = is_evacuated(cluster)
@@ -269,15 +270,17 @@ def minor_of(version: str) -> str:
 
 
 def counted_versions(versions: t.Iterable[str]) -> dict[str, int]:
-    """How many have each minor, the oldest first, and before it those of which it is not known."""
+    """How many have each minor, the oldest first, and before it, under an empty text, those of which it is not known,
+    if any."""
     counts = Counter(map(minor_of, versions))
     known = sorted((each for each in counts if each), key=KubeVersion.parse)
     return {each: counts[each] for each in (*([""] if "" in counts else []), *known)}
 
 
 def _state(cluster: MemberCluster, member: FleetMember | None, state: str, why: str) -> tuple[str, str]:
-    """That of reports, but for two things: who could not be read is no one that says it is not ready; and an evacuated
-    cluster has a state of its own, too."""
+    """State and why, from ``state`` and ``why`` of reports, but for two things: who could not be read is SILENT or
+    UNREADABLE, and not one that says it is not ready; and an evacuated cluster has the state that it would have
+    otherwise."""
     if state == LEAVING:
         return state, why
     reached = find_condition(member.status.conditions, "Reachable") if member else None
@@ -298,4 +301,5 @@ def _state(cluster: MemberCluster, member: FleetMember | None, state: str, why: 
 
 
 def _time(instant: datetime | None) -> str | None:
+    """In RFC 3339, cut to whole seconds."""
     return write_time(instant, SECONDS) if instant else None

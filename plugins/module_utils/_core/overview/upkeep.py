@@ -55,13 +55,14 @@ class CertificateEnd:
         return self.days < SOON.days
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results and reports have it: ``which``, ``ends`` in RFC 3339, ``days``."""
+        """As results and reports have it: ``which``, ``ends`` in RFC 3339 to whole seconds, ``days``."""
         return {"which": self.which, "ends": write_time(self.at, SECONDS), "days": self.days}
 
 
 def kubelets_of(member: FleetMember, server: str) -> Kubelets:
     """The kubelets of the member, whose API server has the version ``server``. Pools whose version cannot be read are
-    left out; too old is what is further behind than Kubernetes' version skew policy permits."""
+    left out; ``behind`` is negative where the oldest is newer than the server, None across majors or where the server's
+    version cannot be read. Too old is what is further behind than Kubernetes' version skew policy permits."""
     readable = {
         pool.version: found for pool in member.status.node_pools if (found := version_of(pool.version)) is not None
     }
@@ -79,7 +80,8 @@ def kubelets_of(member: FleetMember, server: str) -> Kubelets:
 
 
 def images_of(member: FleetMember) -> dict[str, int]:
-    """The member's nodes by image, as far as its pools tell it: a pool counts with the one that is recorded of it."""
+    """The member's nodes by image, as far as its pools tell it: all nodes of a pool count with the one image that is
+    recorded of it."""
     counts: Counter[str] = Counter()
     for pool in member.status.node_pools:
         if pool.image:
@@ -94,7 +96,7 @@ def nodes_without_image(member: FleetMember) -> int:
 
 
 def images_in_all(members: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
-    """Nodes of all these members by image, the most first."""
+    """Nodes of all these members by image, the most first, of equal ones by image."""
     counts: Counter[str] = Counter()
     for each in members:
         counts.update(each)
@@ -102,8 +104,8 @@ def images_in_all(members: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
 
 
 def next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
-    """The certificate, of server and client, that ends next or has ended first, seen at ``now``; None where none is
-    known."""
+    """The certificate, of server and client, that ends next or has ended first, seen at ``now``, aware; None where none
+    is known."""
     told = member.status.certificates
     if told is None:
         return None

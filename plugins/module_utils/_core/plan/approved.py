@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads an approved plan file: its form and schema are checked, and one that was edited since its digest was made is
-refused."""
+"""The approved plan that a file holds, as parsed JSON: its form and schema are checked, one that was edited since its
+digest was made is refused, and what it changes is put into lines."""
 
 from __future__ import annotations
 
@@ -67,6 +67,9 @@ def read_approved(document: t.Any, where: str) -> Approved:
 
 
 def _checked(document: t.Mapping[str, t.Any], where: str) -> Approved:
+    """The plan of a document that has the right form. FleetError ``plan-doctored`` with each placement whose digest is
+    not that of what it shows, or that lists a cluster twice, and with the whole if its digest is another, or a
+    placement comes twice."""
     digests = {plan["placement"]: document_digest(plan) for plan in document["placements"]}
     doctored = [
         f"placement {plan['placement']}"
@@ -91,13 +94,14 @@ def _checked(document: t.Mapping[str, t.Any], where: str) -> Approved:
 
 
 def _repeats(plan: t.Mapping[str, t.Any]) -> bool:
-    """Whether two rows are for one cluster, of which the digest would see one."""
+    """Whether two rows of a placement's plan are for one cluster, of which its digest would see one."""
     names = [row["cluster"] for row in plan["clusters"]]
     return len(set(names)) < len(names)
 
 
 def _wrong(value: t.Any, shape: t.Any, path: str = "") -> t.Iterator[tuple[str, str]]:
-    """Paths where a value is not of the shape, and what is wanted there; other fields may be there too."""
+    """Each path where the value is not of the shape (``placements[0].spec``, ``the plan`` for the whole), with what is
+    wanted there, or that it is missing. Fields of ``OPTIONAL`` may be missing, and other fields may be there too."""
     if isinstance(shape, dict):
         if not isinstance(value, dict):
             yield path or "the plan", "an object is wanted"

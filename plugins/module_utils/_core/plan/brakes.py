@@ -70,15 +70,16 @@ class ObjectLoss:
 
 
 def permitted(limit: int | str, held: int) -> int:
-    """How many of ``held`` may go under ``limit``, a number or a percentage such as ``30%``, rounded down; one always
-    may, whatever the limit. ValueError for anything else, a number beyond 32 bits too."""
+    """How many of ``held`` may go under ``limit``, a number, which is not cut to ``held``, or a percentage such as
+    ``30%``, rounded down; one always may, whatever the limit. ValueError for anything else, a number beyond 32 bits
+    too."""
     return max(1, scaled(limit, held, round_up=False))
 
 
 def removals(placement: str, held: int, lost: int, limit: int | str) -> Brake:
     """The brake ``max_removals``: ``lost`` of the ``held`` clusters lose the placement. It trips beyond what the
-    default or ``limit`` permits; a ``limit`` above the default that permits the loss lifts it. ValueError as of
-    ``permitted``."""
+    default or ``limit`` permits, the smaller of both; a ``limit`` above the default that permits the loss lifts it.
+    ValueError as of ``permitted``."""
     default, allowed = permitted(DEFAULT_REMOVALS, held), permitted(limit, held)
     return Brake(
         name="max_removals",
@@ -103,7 +104,8 @@ def emptied(placement: str, held: int, kept: int, allow: bool) -> Brake:
 def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int | str) -> Brake:
     """The brake ``max_object_removals``, over clusters that keep the placement: trips if one of them loses more objects
     than the default or ``limit`` permits; a ``limit`` above the default that permits every loss lifts it. The message
-    tells of the cluster that loses the greatest share. ValueError as of ``permitted``."""
+    tells of the cluster with the greatest share, among those that lose more than ``limit`` permits if there are any,
+    and counts the others. ValueError as of ``permitted``."""
     found = [each for each in losses if each.exceeds(DEFAULT_OBJECT_REMOVALS) or each.exceeds(limit)]
     stopped = [each for each in found if each.exceeds(limit)]
     worst = max(stopped or found, key=lambda each: each.deleted / max(1, each.held), default=None)
@@ -127,7 +129,7 @@ def object_removals(placement: str, losses: t.Iterable[ObjectLoss], limit: int |
 
 def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
     """The brake ``allow_no_objects``: trips if a cluster that keeps the placement holds objects of it, and none are
-    ``selected`` any more; ``allow`` lifts it."""
+    ``selected`` any more; ``allow`` lifts it. ``held`` is the most that one of these clusters holds."""
     tripped = held > 0 and selected == 0
     return Brake(
         name="allow_no_objects",
@@ -139,8 +141,8 @@ def no_objects(placement: str, held: int, selected: int, allow: bool) -> Brake:
 
 
 def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
-    """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware. Nothing
-    lifts it but a larger limit; ``option`` names one in seconds, a minute above the age."""
+    """The brake ``max_facts_age``: trips if the facts are older than ``limit`` at ``now``, both instants aware. It is
+    never lifted: a larger limit keeps it from tripping; ``option`` names one in seconds, a minute above the age."""
     age = now - captured_at
     return Brake(
         name="max_facts_age",
@@ -153,8 +155,8 @@ def facts_age(captured_at: datetime, now: datetime, limit: timedelta) -> Brake:
 
 def older_source(placement: str, revision: str, last: str, older: bool | None, allow: bool, deepen: str = "") -> Brake:
     """The brake ``allow_older``: trips unless ``older`` is False, for a Git ``revision`` that does not descend from
-    ``last``, the one applied last, would undo newer work; ``allow`` lifts it. ``older`` is None if that cannot be told,
-    ``deepen`` the command after which it can."""
+    ``last``, the one applied last, would undo newer work; ``allow`` lifts it. ``older`` is None if that cannot be told;
+    ``deepen`` is the command after which it can, empty for none. The message cuts revisions to 12 characters."""
     unknown = f"it cannot be told whether revision {revision[:12]} is a descendant of {last[:12]}, applied last"
     known = f"revision {revision[:12] or 'unknown'} is not a descendant of {last[:12]}, applied last"
     return Brake(
@@ -167,6 +169,7 @@ def older_source(placement: str, revision: str, last: str, older: bool | None, a
 
 
 def _text(span: timedelta) -> str:
+    """A span in words: seconds below two minutes, minutes below two hours, else hours; each cut to a whole number."""
     seconds = int(span.total_seconds())
     if seconds < 120:
         return f"{seconds} s"

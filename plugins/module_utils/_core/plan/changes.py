@@ -28,8 +28,8 @@ class FieldChange:
     effect: str = ""
 
     def in_words(self, most: int) -> str:
-        """What it was and what it becomes, or what happens to one that is given up; a value of more than ``most``
-        characters is cut."""
+        """``path: old -> new``, ``path: new is new`` where there was nothing, or ``path: old is given up: it`` and the
+        effect. Values are JSON; of one with more than ``most`` characters the rest is only counted."""
         if self.effect:
             return f"{self.path}: {_shown(self.old, most)} is given up: it {self.effect}"
         if self.old is None:
@@ -64,7 +64,7 @@ class ClusterChanges:
     objects: tuple[ObjectChange, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The same as plans have it: ``clusters`` and ``objects``."""
+        """The changes as plans have them: ``clusters`` and ``objects``."""
         return {"clusters": list(self.clusters), "objects": [each.as_dict() for each in self.objects]}
 
 
@@ -77,8 +77,9 @@ class Earlier:
 
 
 def changes_sentence(found: t.Iterable[ClusterChanges], room: int) -> str:
-    """The changed objects, each with its fields, in at most about ``room`` characters and ``MOST_TOLD`` fields; what is
-    left out is counted. What changes alike on several sets of clusters is told once. Empty for no change."""
+    """The changed objects, each once with its fields, in at most about ``room`` characters and ``MOST_TOLD`` fields;
+    fields that are left out, and objects without any, are counted at the end. What changes alike on several sets of
+    clusters is told once. Empty for no change."""
     told: dict[str, list[str]] = {}
     for each in dict.fromkeys(_lines(found)):
         told.setdefault(each[0], []).extend(filter(None, each[1:]))
@@ -98,6 +99,8 @@ def changes_sentence(found: t.Iterable[ClusterChanges], room: int) -> str:
 
 
 def _lines(found: t.Iterable[ClusterChanges]) -> t.Iterator[tuple[str, str]]:
+    """Of each changed object what happens to it (``changes Deployment shop/web``) with an empty text, then the same
+    with each of its fields in words."""
     verbs = {NEW: "new", CHANGED: "changes", LEFT_OUT: "left out"}
     for each in found:
         for one in each.objects:
@@ -107,5 +110,7 @@ def _lines(found: t.Iterable[ClusterChanges]) -> t.Iterator[tuple[str, str]]:
 
 
 def _shown(value: t.Any, most: int) -> str:
+    """The value as JSON; beyond ``most`` characters it is cut, and the others are counted. What JSON does not have
+    becomes a text."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= most else f"{text[:most]}... ({len(text) - most} more characters)"

@@ -70,7 +70,7 @@ from .rendering import Sealing, by_cluster, renderings
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """What the records hold of one placement. The three ``resource_*`` are of its latest resource snapshot, if any;
+    """What the records hold of one placement. The ``resource_*`` are of its latest resource snapshot, if any;
     ``contents`` are the object IDs of each snapshot by name, ``earlier`` what is known of these objects."""
 
     bindings: tuple[ClusterResourceBinding, ...] = ()
@@ -94,11 +94,9 @@ class Facts:
 @dataclass(frozen=True, kw_only=True)
 class WantedPlacement:
     """``objects`` in hash order. ``deleting`` is empty, or why the placement ends (``deleted``, ``source-gone``).
-    ``prune_kinds`` are kinds that are deleted although they may hold more than ours. ``respecified`` says that another
-    spec is recorded. ``overrides`` are those attached to the placement, in their order; what they make is sealed by
-    ``sealing``, as the objects are. ``rolled_back`` says that the objects are those of an earlier snapshot.
-    ``empty_first`` as of ``PlacementPlan``. ``kinds`` are scopes that are sure besides those that its objects define.
-    """
+    ``prune_kinds`` are deleted although they may hold more than ours. ``respecified``: another spec is recorded.
+    ``overrides`` are those attached, in their order; what they make is sealed by ``sealing``, too. ``rolled_back``: the
+    objects are those of an earlier snapshot. ``empty_first`` as of ``PlacementPlan``. ``kinds``: more scopes."""
 
     placement: ClusterResourcePlacement
     objects: tuple[Rendered, ...] = ()
@@ -115,7 +113,7 @@ class WantedPlacement:
 
     @cached_property
     def scopes(self) -> Scopes:
-        """What is surely known of kinds: those of Kubernetes, of its objects, and ``kinds``."""
+        """Whether kinds are namespaced, where that is sure: ``kinds``, and as of ``sure_scopes`` of its objects."""
         return {**self.kinds, **sure_scopes(each.manifest for each in self.objects)}
 
 
@@ -128,7 +126,7 @@ class Contents:
     rendered: t.Mapping[str, tuple[Rendered, ...]]
 
     def on(self, cluster: str) -> tuple[Rendered, ...]:
-        """What overrides make of the objects on the cluster; where none act, the objects."""
+        """What overrides make of the objects on the cluster; where none change any, the objects."""
         return self.rendered.get(cluster, self.objects)
 
 
@@ -136,10 +134,9 @@ def compose(
     wanted: WantedPlacement, known: RecordedState, facts: Facts, now: datetime, limits: BrakeLimits
 ) -> PlacementPlan:
     """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
-    the facts' instant, their age at ``now``, both aware.
-
-    Brakes that stop it are told in the plan and not raised. FleetError ``too-many-objects``; as of ``by_cluster`` where
-    overrides cannot be carried out; as of ``decide``, the scheduling. ValueError as of ``brakes.permitted``."""
+    the facts' instant, their age at ``now``, both aware. Brakes that stop it are told in the plan and not raised.
+    FleetError ``too-many-objects``; as of ``by_cluster`` where overrides cannot be carried out; as of ``decide``, the
+    scheduling. ValueError as of ``brakes.permitted``."""
     placement = wanted.placement
     many = too_many(str(placement.key), [each.id for each in wanted.objects])
     if many:
@@ -205,7 +202,8 @@ def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIn
 
 
 def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
-    """What changes on clusters that stay, those that hold and get the same together."""
+    """What changes on clusters that stay, those that hold and get the same together. Left out are clusters without a
+    change, and those that hold nothing, all of it already, or a snapshot that is not in ``earlier``."""
     held = {each.spec.target_cluster: each for each in known.bindings if _had(each)}
     groups: dict[t.Any, list[str]] = {}
     for each in clusters:
@@ -220,7 +218,7 @@ def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[Clus
 
 def _changes_on(binding: ClusterResourceBinding, contents: Contents, known: RecordedState) -> tuple[ObjectChange, ...]:
     """Snapshots are kept without overrides. Where the same ones act as before, the difference is that of the snapshots;
-    where others did, only the names are known of what was applied."""
+    where none did, that of the snapshot to what the cluster gets; else only names are known: NEW, or UNKNOWN."""
     cluster, earlier = binding.spec.target_cluster, known.earlier[binding.held_snapshot]
     wanted, before = contents.on(cluster), _overrides(binding)
     if before == contents.named.of(cluster).overrides:
@@ -242,10 +240,10 @@ def brakes_of(
     limits: BrakeLimits,
     clusters: t.Sequence[ClusterPlan],
 ) -> tuple[Brake, ...]:
-    """All brakes that are asked about this change, whether they have tripped or not. Where the placement ends, those
-    about objects are not asked, and ``allow_empty`` only if its manifest is gone from the source; ``allow_older`` only
-    where ``wanted`` has it. Evacuated clusters are no removals: they were named. One that was only begun is. ValueError
-    as of ``brakes.permitted`` for ``limits``."""
+    """All brakes that are asked about this change, tripped or not. Where the placement ends, those about objects are
+    not asked, and ``allow_empty`` only if its manifest is gone from the source; ``allow_older`` only where ``wanted``
+    has it. Evacuated clusters are no removals: they were named. One where a write was begun counts as holding it.
+    ValueError as of ``brakes.permitted``."""
     name = str(wanted.placement.key)
     held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
     given = held.keys() | {each.spec.target_cluster for each in known.bindings if each.spec.resource_snapshot_name}
@@ -355,8 +353,8 @@ def leaving_objects(
     contents: t.Iterable[Rendered],
 ) -> dict[str, tuple[ObjectId, ...]]:
     """What leaves a cluster, by ``prune``, ``release`` and ``leftover``; empty without a recorded binding ``old``, if
-    unchanged, for one that keeps a placement which only reports, and for one that has left the fleet, where all stays.
-    ``contents`` is what one that keeps or gets it is to hold."""
+    unchanged, for one that keeps or gets a placement which only reports, and for one that has left the fleet, where all
+    stays. ``contents`` is what one that keeps or gets it is to hold."""
     only_reports = wanted.placement.spec.strategy.apply_strategy
     if old is None or cause in ("left-the-fleet", "unchanged"):
         return {}
@@ -376,13 +374,14 @@ def leaving_objects(
 
 
 def _held(known: RecordedState, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
+    """The objects of the snapshot that the cluster holds, but those left out there; none where no record has it."""
     there = known.contents.get(binding.held_snapshot, ())
     return tuple(each for each in there if each.key not in binding.left_out)
 
 
 def _begun(known: RecordedState, binding: ClusterResourceBinding) -> dict[ObjectKey, ObjectId]:
-    """What runs that did not end may have put there: the contents of snapshots newer than the one that is held, and
-    what overrides left out of that."""
+    """What runs that did not end may have put there: the contents of snapshots newer than the one that is held, and,
+    where a write was begun, what was left out of that."""
     had = binding.held_snapshot
     newest = snapshot_index(had) if had else -1
     begun = HELD_BEFORE in binding.metadata.annotations
@@ -392,8 +391,10 @@ def _begun(known: RecordedState, binding: ClusterResourceBinding) -> dict[Object
 
 
 def _had(binding: ClusterResourceBinding) -> bool:
+    """Whether its cluster is known to hold a snapshot."""
     return bool(binding.held_snapshot)
 
 
 def _holds(binding: ClusterResourceBinding) -> bool:
+    """Whether it is Scheduled or Bound, and not being deleted."""
     return binding.spec.state in (SCHEDULED, BOUND) and binding.metadata.deletion_timestamp is None

@@ -33,9 +33,9 @@ def plan_digest(
     *,
     empty_first: bool = False,
 ) -> str:
-    """The digest of one plan: hex SHA-256 over the placement and its spec, clusters gained, kept and lost, every object
-    as each cluster gets it, what is deleted and what is released on each cluster, the brakes lifted, and
-    ``empty_first``. Not covered: facts, scores, live state, our own version."""
+    """The digest of one plan: hex SHA-256 over the placement and its spec, whether it ends, clusters gained, kept and
+    lost, every object as each cluster gets it (none if all lose it), what is deleted, released or left over on each
+    cluster, the brakes lifted, and ``empty_first``. Not covered: facts, scores, live state, our own version."""
     apart = _rows(renderings)
     return digest_of(
         {
@@ -53,8 +53,8 @@ def plan_digest(
 
 
 def document_digest(plan: t.Mapping[str, t.Any]) -> str:
-    """The digest of a placement's plan out of what ``PlacementPlan.as_dict`` wrote, and nothing else: equal to its
-    ``plan_digest``. KeyError for a document of another form."""
+    """The digest of a placement's plan out of what ``PlacementPlan.as_dict`` wrote, the digest in it not looked at:
+    equal to its ``plan_digest``. KeyError or TypeError for a document of another form."""
     clusters = plan["clusters"]
     some_get = any(row["change"] != LOST for row in clusters)
     apart = [
@@ -77,7 +77,8 @@ def document_digest(plan: t.Mapping[str, t.Any]) -> str:
 
 
 def plans_digest(digests: t.Mapping[str, str]) -> str:
-    """One digest for the plans of several placements, from theirs by name; that of a single one is its own."""
+    """One digest (hex SHA-256) for the plans of several placements, from theirs by name; that of a single one is its
+    own, that of none is one of an empty map."""
     if len(digests) == 1:
         return next(iter(digests.values()))
     return digest_of(dict(digests))
@@ -85,13 +86,14 @@ def plans_digest(digests: t.Mapping[str, str]) -> str:
 
 def contents_digest(plan: PlacementPlan, prune_kinds: t.Iterable[str] = (), *, empty_first: bool = False) -> str:
     """The digest (hex SHA-256) of everything that any cluster is to get, whether it has it already or not, and of the
-    options by which more may be deleted, or sooner."""
+    options by which more may be deleted (``prune_kinds``, in any order), or sooner (``empty_first``)."""
     kinds = sorted(set(prune_kinds))
     options = {**({"pruneKinds": kinds} if kinds else {}), **({"emptyFirst": True} if empty_first else {})}
     return digest_of([plan.resource_hash, _rows(plan.renderings), *([options] if options else [])])
 
 
 def _rows(renderings: t.Iterable[Rendering]) -> list[list[t.Any]]:
+    """The renderings, each in the form of ``_apart``, sorted."""
     rows = (
         _apart(each.clusters, ((_text(one.id), one.hash) for one in each.objects), map(_text, each.left_out))
         for each in renderings
@@ -102,21 +104,26 @@ def _rows(renderings: t.Iterable[Rendering]) -> list[list[t.Any]]:
 def _apart(
     clusters: t.Iterable[str], objects: t.Iterable[tuple[str, str]], left_out: t.Iterable[str]
 ) -> list[list[t.Any]]:
-    """What equal clusters get apart from the others. Plans without such clusters have the digests they always had."""
+    """One rendering as it is hashed: its clusters sorted, pairs of object and hash in the order given, and what is left
+    out, sorted."""
     return [sorted(clusters), [list(each) for each in objects], sorted(left_out)]
 
 
 def _some_get(clusters: t.Sequence[ClusterPlan]) -> bool:
+    """Whether any cluster gains or keeps the placement."""
     return any(each.change != LOST for each in clusters)
 
 
 def _texts(cluster: ClusterPlan, way: str) -> list[str]:
+    """What leaves the cluster by one ``way`` (of ``LEAVING``), each as of ``_text``, sorted."""
     return sorted(_text(each) for each in getattr(cluster, way))
 
 
 def _text(each: ObjectId) -> str:
+    """An object as it is hashed: ``apps/v1 Deployment shop/web``."""
     return _shown(reference(each))
 
 
 def _shown(row: t.Mapping[str, str]) -> str:
+    """An object of a plan file as it is hashed, from its ``reference``: ``apps/v1 Deployment shop/web``."""
     return f"{row['apiVersion']} {row['object']}"

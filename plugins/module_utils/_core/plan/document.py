@@ -122,7 +122,8 @@ class ClusterPlan:
         return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it; scores are None where nothing was scored, objects are references."""
+        """The cluster as plan files have it, without ``decided``; scores are None where nothing was scored, objects are
+        references."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -225,8 +226,8 @@ class PlacementPlan:
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Every cluster that was looked at and does not get the placement, in the scheduler's order; none where the
-        placement ends, in an eviction and in a staged run."""
+        """Every cluster that was looked at and does not get the placement, those that lose it among them, by name; of
+        PickFixed only those that it names. None where the placement ends, in an eviction and in a staged run."""
         staying = {each.cluster for each in self.clusters if each.change != LOST}
         return tuple(
             LeftOut(cluster=each.cluster, rule=each.rule, reason=each.reason)
@@ -249,8 +250,8 @@ class PlacementPlan:
 
     @property
     def changes_first(self) -> tuple[ClusterPlan, ...]:
-        """All clusters of the plan: lost, gained and kept in this order, of the kept ones the changed first, then by
-        name; so that a long list can be cut at its end."""
+        """All clusters of the plan: lost, gained and kept in this order, of the kept ones those with cause
+        ``unchanged`` last, each group by name; so that a long list can be cut at its end."""
         order = (LOST, GAINED, KEPT)
         return tuple(
             sorted(self.clusters, key=lambda each: (order.index(each.change), each.cause == "unchanged", each.cluster))
@@ -274,8 +275,9 @@ class PlacementPlan:
 
     @property
     def decides_change(self) -> bool:
-        """Whether the plan differs from what is recorded, members not looked at. Where staged runs change the clusters
-        (``by_run``), what they will do does not count, but a new snapshot, spec or binding does."""
+        """Whether the plan differs from what is recorded, members not looked at; one of a placement that ends always
+        does. Where staged runs change the clusters (``by_run``), what they will do does not count, but a new snapshot,
+        spec or binding does."""
         if self.by_run:
             return self.resource_snapshot_new or self.policy_snapshot_new or self.respecified or self.rebound
         return (
@@ -287,7 +289,7 @@ class PlacementPlan:
 
     def as_dict(self) -> dict[str, t.Any]:
         """Plain data in a fixed order, so that equal plans are equal bytes; of the brakes those that have tripped. No
-        instants, but in a tripped brake."""
+        instants, but in a tripped brake; bindings and the names of overrides are not in it."""
         return {
             "placement": self.name,
             "spec": digest_of(encode(self.placement.spec)),
@@ -309,7 +311,8 @@ class PlacementPlan:
 
 
 def _alike(found: t.Mapping[str, tuple[ObjectId, ...]]) -> list[tuple[tuple[ObjectId, ...], tuple[str, ...]]]:
-    """Each set of objects with its clusters; those of most clusters first, none for an empty set."""
+    """Each set of objects, sorted by their text, with the clusters that have it in the order given; sets of most
+    clusters first, then by the names of clusters. Clusters without objects are left out."""
     sets: dict[tuple[ObjectId, ...], list[str]] = {}
     for cluster, objects in found.items():
         if objects:

@@ -32,7 +32,8 @@ class Looked:
     @property
     def sentence(self) -> str:
         """Where something drifted, where something is due, and who was not looked at and why, in one line; empty where
-        there is nothing to tell. After ``MOST_REASONS`` different reasons only the clusters are named."""
+        there is nothing to tell. After ``MOST_REASONS`` different reasons only the clusters are named. At most 6
+        clusters are named in a place, and others counted; a reason is cut at about 300 characters."""
         parts = [f"{_clusters(self.drifted)} drifted ({listed(self.drifted)})"] if self.drifted else []
         if self.due:
             parts.append(f"something is due on {_clusters(self.due)} ({listed(self.due)})")
@@ -47,14 +48,15 @@ class Looked:
 
     @property
     def calm(self) -> str:
-        """A sentence that all is as it was placed; empty where something is to be told, or nothing was looked at."""
+        """A sentence that nothing has drifted and nothing is due; empty where something is to be told, or nothing was
+        looked at."""
         where = f"{self.seen} cluster{'' if self.seen == 1 else 's'}"
         return "" if self.sentence or not self.seen else f"nothing has drifted, and nothing is due, on {where}"
 
     @property
     def hints(self) -> list[str]:
         """How those that were not looked at come into reach again, a line for each hint, with the clusters that it is
-        for."""
+        for, at most 6 of them named; what has no hint is left out."""
         ways: dict[str, list[str]] = {}
         for name, problem in self.unseen.items():
             if problem.hint:
@@ -62,13 +64,15 @@ class Looked:
         return [f"{listed(names)}: {hint}" for hint, names in ways.items()]
 
     def message(self, problems: t.Iterable[Problem] = ()) -> str:
-        """Lines: the sentence, then the hints, then those of ``problems`` that the sentence has not told; empty if
-        there is nothing of these."""
+        """Lines: the sentence, then the hints, then those of ``problems`` that are not among the reasons in ``unseen``;
+        empty if there is nothing of these."""
         told = {(each.code, each.message) for each in self.unseen.values()}
         others = [str(each) for each in problems if (each.code, each.message) not in told]
         return "\n".join(filter(None, [self.sentence, *self.hints, *others]))
 
     def _alike(self) -> dict[tuple[str, str], list[str]]:
+        """The clusters that could not be looked at, by code and reason; the reason is in one line, cut at about 300
+        characters."""
         found: dict[tuple[str, str], list[str]] = {}
         for name, problem in self.unseen.items():
             found.setdefault((problem.code, in_line(problem.message, _REASON)), []).append(name)
@@ -80,7 +84,7 @@ def looked_at(
 ) -> Looked:
     """What ``outcomes``, by placement and cluster, say. An error of a (placement, cluster) in ``expected`` is left out,
     since nobody expects that it can be looked at. A cluster that could be looked at for one placement and not for
-    another counts as seen, and is told as unseen."""
+    another counts as seen, and is told as unseen, with the first error."""
     drifted: set[str] = set()
     due: set[str] = set()
     unseen: dict[str, Problem] = {}
@@ -101,4 +105,5 @@ def looked_at(
 
 
 def _clusters(names: t.Sequence[str]) -> str:
+    """How many clusters the names are: ``1 cluster``, ``2 clusters``."""
     return f"{len(names)} cluster{'' if len(names) == 1 else 's'}"

@@ -77,8 +77,8 @@ class MemberStep:
 
     @property
     def drifted(self) -> bool:
-        """Whether somebody else changed or deleted what was applied; also if an object that is only reported on is not
-        there."""
+        """Whether somebody else changed, deleted or, where that counts, added to what was applied; also if an object
+        that is only reported on is not there."""
         return bool(self.drifts) or self.missing
 
     def applied_over(self, live: t.Mapping[str, t.Any] | None) -> t.Mapping[str, t.Any] | None:
@@ -112,8 +112,9 @@ def stays(each: ObjectId, prune_kinds: t.Container[str], abandon: bool) -> bool:
 
 
 def _in_our_namespace(each: ObjectId) -> bool:
-    """A hub that is a member too keeps its records and the Jobs of upgrades there, and every member our parents and
-    leases: nothing is placed there, and what an earlier release did place is never deleted."""
+    """Whether the object is one of ``OUR_NAMESPACES`` or in one. A hub that is a member too keeps its records and the
+    Jobs of upgrades there, and every member our parents and leases: nothing is placed there, and what an earlier
+    release did place is never deleted."""
     namespace = each.name if (each.group, each.kind) == ("", "Namespace") else each.namespace
     return namespace in OUR_NAMESPACES
 
@@ -136,12 +137,13 @@ def decide_member(
     shows: bool = False,
 ) -> tuple[MemberStep, ...]:
     """The steps for each object on one member, in the order in which they are carried out: applies by wave and in a
-    wave by identity, then removals in reverse.
+    wave by identity, then removals in reverse. Nothing is read or written.
 
     ``live`` holds the objects of ``desired`` and of the recorded inventory that exist on the member. What leaves is
-    released or deleted as ``stays`` says, by ``prune_kinds`` and ``abandon``. With ``shows`` updates tell what they
-    change. ``applyset`` is the ID of the placement's ApplySet: what leaves gets no step where it is gone, or does not
-    bear that ID any more, or where it is the very object (by its uid) that is wanted under another name of its place.
+    released or deleted as ``stays`` says, by ``prune_kinds`` and ``abandon``. With ``shows`` updates and takeovers tell
+    what they change. ``applyset`` is the ID of the placement's ApplySet: what leaves gets no step where it is gone, or
+    does not bear that ID any more, or where it is the very object (by its uid) that is wanted under another name of its
+    place.
     """
     held = {each.id.key: each for each in recorded.inventory} if recorded else {}
     wanted = {each.id.key for each in desired}
@@ -157,6 +159,7 @@ def decide_member(
 
 
 def _uid(live: t.Mapping[str, t.Any] | None) -> str:
+    """The uid of a live object; empty where there is no object or it has none."""
     return str(((live or {}).get("metadata") or {}).get("uid") or "")
 
 
@@ -187,9 +190,15 @@ def _applied(
     applyset: str,
     strategy: ApplyStrategy,
 ) -> MemberStep:
+    """The step for a ``wanted`` object; ``held`` and ``live`` are what the inventory and the member have of it, if
+    anything. Refused in any case: what would be in our namespaces, and an ``ignore`` annotation that is no good. Else
+    only reported on (ReportDiff), created, refused while it is being deleted, taken over where it does not bear the
+    ``applyset``, left alone where all of it is ignored, updated where the inventory has another hash, or judged by its
+    drift."""
     manifest = part_of(wanted.manifest, applyset)
 
     def step(action: str, **details: t.Any) -> MemberStep:
+        """A step of the wanted object, with its hash and manifest."""
         return MemberStep(id=wanted.id, action=action, hash=wanted.hash, manifest=manifest, **details)
 
     if _in_our_namespace(wanted.id):
@@ -230,10 +239,12 @@ def _applied(
 
 
 def _full(strategy: ApplyStrategy) -> bool:
+    """Whether fields count that only the live object has."""
     return strategy.comparison_option == "FullComparison"
 
 
 def _telling(step: MemberStep, live: t.Mapping[str, t.Any] | None) -> MemberStep:
+    """An update or a takeover with the fields that it changes, our own label left out; other steps as they are."""
     if step.action not in (UPDATE, ADOPT) or live is None or step.manifest is None:
         return step
     changes = live_changes(left_alone(step.manifest, live, MANAGER), live, MANAGER, step.id)
@@ -245,6 +256,8 @@ def _telling(step: MemberStep, live: t.Mapping[str, t.Any] | None) -> MemberStep
 def _taken_over(
     wanted: Manifest, live: t.Mapping[str, t.Any], strategy: ApplyStrategy, step: t.Callable[..., MemberStep]
 ) -> MemberStep:
+    """The ``step`` for an object that is there and not ours: ADOPT, or REFUSED by whenToTakeOver Never, as one of
+    another ApplySet, for another owner without allowCoOwnership, or for differences under IfNoDiff."""
     metadata = live.get("metadata") or {}
     if strategy.when_to_take_over == "Never":
         return step(REFUSED, reason="NotTakenOver", message="exists already, and whenToTakeOver is Never")
@@ -263,10 +276,13 @@ def _taken_over(
 def _removed(
     leaving: ObjectId, live: t.Mapping[str, t.Any] | None, applyset: str, prune_kinds: t.Container[str], abandon: bool
 ) -> MemberStep | None:
+    """The step for an object of the inventory that is not wanted any more, RELEASE or PRUNE; None where it is gone or
+    does not bear the ID ``applyset``."""
     if live is None or not _ours(live, applyset):
         return None
     return MemberStep(id=leaving, action=RELEASE if stays(leaving, prune_kinds, abandon) else PRUNE)
 
 
 def _ours(live: t.Mapping[str, t.Any], applyset: str) -> bool:
+    """Whether the label ``part-of`` of the live object is the ID ``applyset``."""
     return ((live.get("metadata") or {}).get("labels") or {}).get(PART_OF_LABEL) == applyset

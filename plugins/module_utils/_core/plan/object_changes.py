@@ -23,16 +23,16 @@ MOST_FIELDS = 100
 
 def object_changes(objects: t.Iterable[Rendered], earlier: Earlier) -> tuple[ObjectChange, ...]:
     """The objects that were not held before or are another now (changed, or perhaps so), in their order. What leaves is
-    in the plan itself."""
+    in the plan itself. FleetError as of ``identify`` for a manifest of ``earlier``."""
     manifests = {identify(each).key: each for each in earlier.manifests}
     found = (_change(each, manifests.get(each.id.key), earlier.hashes.get(each.id.key)) for each in objects)
     return tuple(each for each in found if each is not None)
 
 
 def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[FieldChange, ...]:
-    """What differs between two manifests of ours in their sealed form, at most ``MOST_FIELDS``; reserved labels and
-    annotations that are gone come last. Values of Secrets are masked, labels apart; where their content came from is
-    not compared."""
+    """What differs between two manifests of ours in their sealed form, status and finalizers that are gone altogether
+    apart, at most ``MOST_FIELDS``; reserved labels and annotations that are gone come last. Values of Secrets are
+    masked, labels apart; where their content came from is not compared."""
     new, old = without_source(new), without_source(old)
     rows = [(one.path, one.live, one.desired) for one in differences(new, old, MOST_FIELDS, full=True)]
     for part, of in (("labels", labels_of), ("annotations", annotations_of)):
@@ -53,6 +53,8 @@ def live_changes(desired: Manifest, live: Manifest, manager: str, each: ObjectId
 def _told(
     rows: t.Iterable[tuple[str, t.Any, t.Any]], each: ObjectId, secret: bool, managers: t.Mapping[str, tuple[str, ...]]
 ) -> tuple[FieldChange, ...]:
+    """Rows of path, old and new value as changes, with the effect of giving the field up where there is no new one; in
+    a Secret all values but labels are masked. ``managers`` are, by path, those who own a field too."""
     found = []
     for path, old, new in rows:
         effect = becomes(each, path, managers.get(path, ())) if new is None else ""
@@ -62,10 +64,13 @@ def _told(
 
 
 def _masked(value: t.Any, hidden: bool) -> t.Any:
+    """``MASKED`` in place of a value to hide; None stays."""
     return MASKED if hidden and value is not None else value
 
 
 def _change(new: Rendered, old: Manifest | None, digest: str | None) -> ObjectChange | None:
+    """What becomes of one object, of which ``old`` is the manifest held before, or ``digest`` its hash where only that
+    is known: NEW without either, CHANGED, UNKNOWN where the contents cannot be compared, None if nothing changes."""
     if old is None:
         if digest is None:
             return ObjectChange(id=new.id, action=NEW)
@@ -78,7 +83,9 @@ def _change(new: Rendered, old: Manifest | None, digest: str | None) -> ObjectCh
 
 
 def _without_ignored(sealed: Manifest, old: Manifest, readable: Manifest) -> Manifest:
-    """What is ignored does not change where an object is already; in a sealed Secret the annotation cannot be read."""
+    """The ``sealed`` manifest with what it ignores taken from ``old``, since that does not change where an object is
+    already; as it is if the annotation is no good. ``readable`` is the same unsealed, for in a sealed Secret the
+    annotation cannot be read."""
     try:
         return as_live(sealed, old, ignored(readable))
     except ValueError:  # the member refuses it, and says why
@@ -86,10 +93,11 @@ def _without_ignored(sealed: Manifest, old: Manifest, readable: Manifest) -> Man
 
 
 def _hides(new: Rendered) -> bool:
-    """Whether values of a Secret were left out, for want of the key of the records."""
+    """Whether values of a Secret were left out, for want of the key of the records; False for an envelope."""
     return new.sealed is not None and shows_left_out(new.sealed)
 
 
 def _only_named(old: Manifest, new: Manifest) -> bool:
-    """What was rebuilt from members has the names of objects, and nothing of what is in them."""
+    """Whether the old manifest has API version, kind and metadata alone, as one that was rebuilt from members, and the
+    new one more."""
     return set(old) <= {"apiVersion", "kind", "metadata"} < set(new)

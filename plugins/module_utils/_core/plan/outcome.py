@@ -60,12 +60,14 @@ class MemberOutcome:
 
     @property
     def drifted(self) -> tuple[MemberStep, ...]:
-        """The steps on objects that somebody else changed or deleted."""
+        """The steps on objects that somebody else changed, deleted or added to, and on those that are only reported on
+        and missing."""
         return tuple(each for each in self.steps if each.drifted)
 
     @property
     def wrote(self) -> tuple[ObjectId, ...]:
-        """The objects that were written or removed, whether the member as a whole failed afterwards or not."""
+        """The objects that were written, released or removed, whether the member as a whole failed afterwards or not;
+        none of what would be done."""
         failed = {each.id for each in self.failures}
         return self.written or tuple(each.id for each in self.changes if self.done and each.id not in failed)
 
@@ -83,7 +85,7 @@ class MemberOutcome:
 
     @property
     def applied(self) -> bool:
-        """Whether everything that was to be done was done."""
+        """Whether everything that was to be done was done; an object that was refused counts as failed."""
         return self.done and self.error is None and not self.failures
 
     @property
@@ -93,12 +95,14 @@ class MemberOutcome:
 
     @property
     def holds_all(self) -> bool:
-        """Whether everything is as it is to be there: it was applied, or a look found nothing that is due."""
+        """Whether everything is as it is to be there: it was applied, or a look found nothing that is due. What only
+        differs, and is not to be written, does not count."""
         return self.applied or (self.error is None and not self.failures and not self.changes)
 
     def as_dict(self) -> dict[str, t.Any]:
         """The outcome as results have it: ``steps`` that are more than unchanged, ``unchanged`` (the number of the
-        others), ``failures`` if any; and with ``error`` also ``written`` and ``doubtful`` (empty if nothing is)."""
+        others), ``failures`` if any; with an ``error`` that too, and ``written`` and ``doubtful`` (empty if nothing
+        is). Neither the cluster nor availability is in it."""
         row: dict[str, t.Any] = {"steps": [each.as_dict() for each in self.steps if each.action != UNCHANGED]}
         row["unchanged"] = sum(1 for each in self.steps if each.action == UNCHANGED)
         if self.failures:

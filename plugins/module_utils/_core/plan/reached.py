@@ -30,7 +30,8 @@ class Reached:
 
     @property
     def sentence(self) -> str:
-        """How far it is, in numbers. That something new is not available yet is no outage where the old one is."""
+        """How far it is, in numbers, and how many clusters keep an old version that is replaced. That something new is
+        not available yet is no outage where the old one is."""
         if not self.replacing:
             return (
                 f"applied on {self.applied} of {self.clusters} clusters, {self.available} of {self.clusters} available"
@@ -45,7 +46,8 @@ class Reached:
         return f"{count} keep{'s' if count == 1 else ''} the old one" if count else ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The numbers and the objects as results have them."""
+        """``clusters``, ``applied`` and ``available`` as numbers, ``waiting`` (objects as text, by cluster) and
+        ``keeping``."""
         waiting = {cluster: [str(each) for each in late] for cluster, late in self.waiting.items()}
         return {
             "clusters": self.clusters,
@@ -58,8 +60,8 @@ class Reached:
 
 def reached(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> Reached | None:
     """How far the clusters are that are to hold the placement, by what was seen of them; None where nobody has looked,
-    or nothing is to be applied, or no cluster is to hold it. One that could not be looked at counts as one that does
-    not hold it."""
+    or nothing is to be applied (ReportDiff), or no cluster is to hold it. One that could not be looked at counts as one
+    that does not hold it; an object whose availability cannot be told counts as available."""
     staying = [each.cluster for each in plan.clusters if each.change != LOST]
     if plan.reports_only or not staying or not outcomes:
         return None
@@ -89,4 +91,5 @@ def awaited(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> boo
 
 
 def _is_as_before(outcome: MemberOutcome) -> bool:
+    """Whether something is due there, and nothing of it was written or failed."""
     return not outcome.done and not outcome.failures and bool(outcome.changes)

@@ -100,9 +100,9 @@ def by_cluster(
 
     Clusters on which the same rules act, with no variable in them, are rendered once. FleetError with everything that
     cannot be done, each with cluster, object and place in the override: the problems of ``overridden``,
-    ``override-identity``, ``malformed-metadata``, ``bad-ignore``, ``object-too-large``, and why an object may never be
-    placed. After the first ``TOLD`` clusters of one problem the others are named together. FleetError as of ``patched``
-    comes at once, alone.
+    ``override-identity``, ``malformed-metadata``, ``bad-ignore``, ``object-too-large``, ``stops-cluster``, and
+    ``never-placed``. After the first ``TOLD`` clusters of one problem the others are named together. FleetError as of
+    ``patched`` and ``canonical_json`` comes at once, alone.
     """
     if not overrides:
         return ByCluster()
@@ -148,6 +148,8 @@ class _Overriding:
         self._secret = {name for each in objects if is_secret(each.manifest) for name in self._on[each.id]}
 
     def names(self, rules: t.Iterable[Acting], cluster: MemberCluster) -> Overrides:
+        """The names by which a binding tells what the rules do on the cluster (``effect_name``), in their order; those
+        of ResourceOverrides with their namespace."""
         wide, namespaced = [], []
         for each in rules:
             name = effect_name(each, cluster, title(each.override) in self._secret, self._sealing.key)
@@ -158,7 +160,8 @@ class _Overriding:
         return Overrides(cluster=tuple(wide), namespaced=tuple(namespaced))
 
     def contents(self, rules: t.Sequence[Acting], cluster: MemberCluster) -> tuple[Contents, list[_Trouble]]:
-        """What the cluster gets; an object that nothing is done to is the same one."""
+        """What the cluster gets, in the order of the objects, and what cannot be done, of which nothing is in it. An
+        object that nothing is done to is the same one."""
         out, troubles = [], []
         for each in self._objects:
             mine = [one.override for one in rules if title(one.override) in self._on[each.id]]
@@ -179,13 +182,16 @@ class _Overriding:
 
 
 def _not_allowed(was: Rendered, manifest: Manifest, cluster: MemberCluster) -> tuple[Problem, ...]:
-    """Why the object cannot be placed once it is overridden: it could not be selected so either."""
+    """Why the object cannot be placed once it is overridden, as it could not be selected so either; empty if it can.
+    Where its metadata are malformed, nothing else is looked at."""
     found = [*_malformed(was.id, manifest)] or [*_unplaceable(was.id, manifest)]
     on = f"with its overrides for {cluster.name}"
     return tuple(replace(each, message=f"{each.message}, {on}", where=str(was.id)) for each in found)
 
 
 def _malformed(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
+    """A Problem ``bad-ignore`` if the ``ignore`` annotation is no good, and ``malformed-metadata`` for labels and for
+    annotations that map anything else than texts to texts."""
     yield from bad_ignores([(each, manifest)])
     for key in ("labels", "annotations"):
         if not _are_texts(metadata_of(manifest).get(key) or {}):
@@ -193,6 +199,8 @@ def _malformed(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
 
 
 def _unplaceable(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
+    """``override-identity`` alone if it is another object now; else ``never-placed``, ``stops-cluster`` and
+    ``object-too-large``, those that hold."""
     if identify(manifest) != each:
         yield Problem("override-identity", f"{each} is another object")
         return
@@ -201,6 +209,8 @@ def _unplaceable(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
 
 
 def _too_large(each: ObjectId, manifest: Manifest) -> Problem | None:
+    """The Problem ``object-too-large`` for a manifest of more than ``MOST_BYTES`` of JSON, else None. FleetError as of
+    ``canonical_json``."""
     size = len(canonical_json(manifest))
     if size <= MOST_BYTES:
         return None
@@ -209,11 +219,13 @@ def _too_large(each: ObjectId, manifest: Manifest) -> Problem | None:
 
 
 def _are_texts(value: t.Any) -> bool:
+    """Whether the value is a map of texts to texts, or an empty one."""
     return isinstance(value, t.Mapping) and all(isinstance(each, str) for pair in value.items() for each in pair)
 
 
 def _told(troubles: t.Iterable[_Trouble]) -> t.Iterator[Problem]:
-    """The first clusters of each trouble in full, and the names of the others."""
+    """Of each problem (one code and place in the override, and one object) the first ``TOLD`` clusters in full, then
+    one that names up to 12 of the others and counts them."""
     groups: dict[tuple[str, str, ObjectId], list[_Trouble]] = {}
     for each in troubles:
         groups.setdefault((each.problem.code, each.problem.where, each.id), []).append(each)
@@ -236,6 +248,8 @@ def renderings(objects: Contents, rendered: t.Mapping[str, Contents]) -> tuple[R
 
 
 def _rendering(objects: Contents, contents: Contents, clusters: tuple[str, ...]) -> Rendering:
+    """What these clusters get where it is not the very object of ``objects``, what is left out, and the changes, those
+    of what is left out last."""
     there = {each.id: each for each in contents}
     other = tuple(there[each.id] for each in objects if each.id in there and there[each.id] is not each)
     left_out = tuple(each.id for each in objects if each.id not in there)
@@ -246,13 +260,14 @@ def _rendering(objects: Contents, contents: Contents, clusters: tuple[str, ...])
 
 
 def _change(new: Rendered, old: Rendered) -> ObjectChange:
+    """How an overridden object differs from what it was, by fields; UNKNOWN where none can be shown."""
     fields = manifest_changes(new.sealed or new.manifest, old.sealed or old.manifest, new.id)
     return ObjectChange(id=new.id, action=CHANGED if fields else UNKNOWN, fields=fields)
 
 
 def shown_on(plan: PlacementPlan, cluster: str) -> dict[str, t.Any]:
     """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out. Whether it
-    is to hold the placement at all is not asked.
+    is to hold the placement at all, or is in the fleet, is not asked.
 
     Plain data: ``placement``, ``cluster``, ``overrides`` (names of their effects), ``objects`` (as plan files have
     them, with ``overridden`` and ``manifest``) and ``leftOut``.

@@ -37,10 +37,10 @@ def staged_plan(
     now: datetime,
     limits: BrakeLimits,
 ) -> PlacementPlan:
-    """What becomes of every recorded cluster when all stages are done; ``snapshot`` is the name of the one they get.
-    Nothing is decided anew: the bindings say who is picked, and who loses it. Facts are as old as ``now``, so that
-    their brake never trips. FleetError as of ``by_cluster`` where overrides cannot be carried out. ValueError as of
-    ``brakes_of``."""
+    """What becomes of every recorded cluster when all stages are done; ``snapshot`` is the name of the one they get,
+    ``policy`` the recorded policy snapshot. Nothing is decided anew: the bindings say who is picked, and who loses it.
+    Facts are as old as ``now``, so that their brake never trips. FleetError as of ``by_cluster`` where overrides cannot
+    be carried out. ValueError as of ``brakes_of``."""
     placement = wanted.placement
     staying = staying_members(known.bindings, index) if wanted.overrides else []
     made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)

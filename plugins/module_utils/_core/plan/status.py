@@ -140,8 +140,10 @@ def placement_status(
 def binding_status(
     plan: PlacementPlan, held: RolloutBinding, outcome: MemberOutcome, now: datetime, *, anew: bool
 ) -> BindingStatus:
-    """Status of a binding after its cluster answered, trimmed; what is there besides is kept. ``anew`` says that its
-    content was written just now, so that no condition of the cluster dates from before."""
+    """Status of a binding after its cluster was looked at, trimmed as of ``trimmed_binding``: conditions by
+    ``outcome``, an error of which leaves Applied or DiffReported Unknown, conditions of other types as they are, and
+    objects that failed, drifted or differ. ``anew`` says that its content was written just now, so that no condition of
+    the cluster dates from before."""
     old, generation, origins = held.binding.status, held.binding.metadata.generation, origins_of(plan)
     rows = (*_rendered_rows(held.content.overrides), *_outcome_rows(plan, outcome))
     told = {*(row[0] for row in rows), *JUDGED}
@@ -169,8 +171,8 @@ def binding_status(
 def decided_status(
     plan: PlacementPlan, previous: PolicySnapshotStatus, generation: int, now: datetime
 ) -> PolicySnapshotStatus:
-    """Status of the placement's policy snapshot: what was decided for clusters, as many as KubeFleet lists.
-    ``generation`` is the placement's; ``previous`` stays where nothing was decided."""
+    """Status of the placement's policy snapshot: what was decided for clusters, as many as KubeFleet lists, and the one
+    condition Scheduled. ``generation`` is the placement's; ``previous`` stays where nothing was decided."""
     if plan.scheduled is None:
         return previous
     row = _scheduled_words(plan)
@@ -185,6 +187,8 @@ def decided_status(
 def _not_begun_status(
     cluster: ClusterPlan, waits: NotBegun, old: PerClusterPlacementStatus | None, generation: int, now: datetime
 ) -> PerClusterPlacementStatus:
+    """The row of a cluster to which the rollout has not come: Scheduled, RolloutStarted False with why, and the index
+    of the snapshot that it holds."""
     rows = (_scheduled_row(cluster), ("RolloutStarted", "False", "RolloutNotStartedYet", waits.reason))
     olds = old.conditions if old else ()
     return PerClusterPlacementStatus(
@@ -198,11 +202,13 @@ def _not_begun_status(
 
 
 def _index(snapshot: str) -> str:
+    """The index in the name of a snapshot as text; empty where there is none."""
     index = snapshot_index(snapshot)
     return str(index) if index >= 0 else ""
 
 
 def _scheduled_row(cluster: ClusterPlan) -> Row:
+    """The condition Scheduled of a picked cluster; its message has the scores, 0 where nothing was scored."""
     score = f"affinity score: {cluster.affinity_score or 0}, topology spread score: {cluster.spread_score or 0}"
     return ("Scheduled", "True", "Scheduled", f"picked {cluster.cluster} ({score})")
 
@@ -215,6 +221,8 @@ def _cluster_status(
     generation: int,
     now: datetime,
 ) -> PerClusterPlacementStatus:
+    """The row of a cluster that the rollout has come to: its conditions by ``outcome``, None where nobody has looked,
+    and what failed, drifted or differs. ``old`` is its row before, if any."""
     overrides, origins = plan.content.of(cluster.cluster).overrides, origins_of(plan)
     started = ("RolloutStarted", "True", "RolloutStarted", "the rollout has started")
     rows = (_scheduled_row(cluster), started, *_rendered_rows(overrides), *_outcome_rows(plan, outcome))
@@ -236,16 +244,21 @@ def _cluster_status(
 
 
 def _rendered_rows(overrides: Overrides) -> tuple[Row, ...]:
+    """The conditions Overridden, with the number of overrides, and WorkSynchronized; both are always True."""
     number = len(overrides.cluster) + len(overrides.namespaced)
     reason, text = ("OverriddenSucceeded", f"{number} overrides are applied") if number else NO_OVERRIDE
     return ("Overridden", "True", reason, text), ("WorkSynchronized", "True", "AllWorkSynced", "all work is rendered")
 
 
 def _outcome_rows(plan: PlacementPlan, outcome: MemberOutcome | None) -> list[Row]:
+    """The conditions that a cluster's outcome makes: DiffReported for a placement that only reports, else Applied and
+    Available."""
     return _diff_rows(outcome) if plan.reports_only else _applied_rows(outcome)
 
 
 def _applied_rows(outcome: MemberOutcome | None) -> list[Row]:
+    """The condition Applied, Unknown without an outcome or with an error, False with failures; behind it, if it is
+    True, Available: False while an object is not available yet, and True also where that cannot be tracked."""
     if outcome is None or outcome.error:
         why = outcome.error.message if outcome and outcome.error else "not looked at yet"
         return [("Applied", "Unknown", "ApplyPending", why)]
@@ -272,6 +285,8 @@ def _applied_rows(outcome: MemberOutcome | None) -> list[Row]:
 
 
 def _diff_rows(outcome: MemberOutcome | None) -> list[Row]:
+    """The condition DiffReported: Unknown without an outcome or with an error, else True with the number of objects
+    that differ."""
     if outcome is None or outcome.error:
         why = outcome.error.message if outcome and outcome.error else "not looked at yet"
         return [("DiffReported", "Unknown", "DiffReportInProgress", why)]
@@ -280,12 +295,14 @@ def _diff_rows(outcome: MemberOutcome | None) -> list[Row]:
 
 
 def _scheduled(plan: PlacementPlan, previous: PlacementStatus, generation: int, now: datetime) -> Condition:
+    """The placement's condition Scheduled, under its kind's name; its transition time is that of ``previous`` unless
+    its status changes."""
     kind = f"{plan.placement.kind}Scheduled"
     return next_condition(find_condition(previous.conditions, kind), kind, _scheduled_words(plan), now, generation)
 
 
 def _scheduled_words(plan: PlacementPlan) -> tuple[str, str, str]:
-    """Status, reason and message."""
+    """Status, reason and message of the condition Scheduled."""
     beside = f"; {plan.unread} more keep it, since they could not be read" if plan.unread else ""
     if plan.fulfilled:
         message = f"found all {plan.picked} clusters that the policy asks for{beside}"
@@ -295,7 +312,7 @@ def _scheduled_words(plan: PlacementPlan) -> tuple[str, str, str]:
 
 
 def _said(rule: ConditionRule, plan: PlacementPlan) -> ConditionRule:
-    """The rule with the reason that holds for this placement."""
+    """The rule; that of Overridden with reason OverriddenSucceeded where overrides act on any cluster."""
     acts = rule.type == "Overridden" and plan.overrides
     return replace(rule, true="OverriddenSucceeded") if acts else rule
 
@@ -308,6 +325,8 @@ def _aggregate(
     generation: int,
     now: datetime,
 ) -> Condition:
+    """The placement's condition of one type over the ``rows`` of its clusters: Unknown if it is so, or missing, on any,
+    else False if it is on any, else True."""
     kind = plan.placement.kind + rule.type
     found = [find_condition(each.conditions, rule.type) for each in rows]
     unknown = sum(1 for each in found if each is None or each.status == "Unknown")
@@ -328,7 +347,8 @@ def _unfilled(
     generation: int,
     now: datetime,
 ) -> tuple[PerClusterPlacementStatus, ...]:
-    """One entry without a name for each cluster that is wanted and not found, with the first reasons recorded."""
+    """One row without a name for each cluster that is wanted and not found, at most ``MOST_UNFILLED``, and no more than
+    clusters are left out; each says why one of these, the first by name, is."""
     missing = plan.wanted - plan.picked
     if missing <= 0:
         return ()

@@ -38,11 +38,13 @@ def origins_of(plan: PlacementPlan) -> Origins:
 
 
 def selected_resources(objects: t.Iterable[Rendered]) -> tuple[ResourceIdentifier, ...]:
-    """What the selectors of a placement picked, for its status: an envelope once, for all that came out of it."""
+    """What the selectors of a placement picked, for its status, in the order of ``objects``: an envelope once, for all
+    that came out of it."""
     return tuple(dict.fromkeys(map(_selected, objects)))
 
 
 def _selected(each: Rendered) -> ResourceIdentifier:
+    """The object, or the envelope that it came out of."""
     of = each.origin
     picked = ObjectId(*group_version(PLACEMENT_API), of.type, of.namespace, of.name) if of else each.id
     return ResourceIdentifier(**_parts(picked, {}))
@@ -68,8 +70,8 @@ def failed_placements(
 def drifted_placements(
     outcome: MemberOutcome, old: PerClusterPlacementStatus | None, origins: Origins, now: datetime
 ) -> tuple[DriftedPlacement, ...]:
-    """Drift that stands after the run, without what was repaired; at most ``DETAILS`` objects, and as many
-    fields of each. The first observation is that in ``old``, else ``now``."""
+    """Drift that stands after the run, without what was repaired; at most ``DETAILS`` objects, and as many fields of
+    each. The first observation is that in ``old``, else ``now``. An object that is only missing is not among them."""
     first = {_place(each): each.first_drifted_observed_time for each in (old.drifted_placements if old else ())}
     rows = []
     for step in _standing(outcome):
@@ -118,6 +120,8 @@ def diffed_placements(
 
 
 def _standing(outcome: MemberOutcome) -> tuple[MemberStep, ...]:
+    """The steps whose drift may stand after the run: all where nothing was carried out; else those that failed, and
+    those of which the drift is only told."""
     repaired = outcome.done and not outcome.error
     failed = {each.id for each in outcome.failures}
     return tuple(
@@ -126,10 +130,12 @@ def _standing(outcome: MemberOutcome) -> tuple[MemberStep, ...]:
 
 
 def _place(each: ResourceIdentifier) -> ObjectKey:
+    """The key of an object that a status names."""
     return (each.group, each.kind, each.namespace, each.name)
 
 
 def _parts(each: ObjectId, origins: Origins) -> dict[str, t.Any]:
+    """The fields that identify an object in a status, with its envelope, None where it came out of none."""
     return {
         "envelope": decode(EnvelopeIdentifier, origins[each].as_dict()) if each in origins else None,
         "group": each.group,
@@ -141,5 +147,5 @@ def _parts(each: ObjectId, origins: Origins) -> dict[str, t.Any]:
 
 
 def _text(value: t.Any) -> str:
-    """Upstream's fields are texts: what is no text is written as JSON, and nothing is empty."""
+    """Upstream's fields are texts: a text stays, None becomes an empty one, and any other value its JSON."""
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, sort_keys=True)

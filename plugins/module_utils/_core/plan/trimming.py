@@ -30,7 +30,7 @@ _FOR_WORDS = 200
 
 def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime) -> PlacementStatus:
     """The status in at most ``LIMIT`` bytes of JSON, with the condition StatusTrimmed if something was left out; the
-    condition has the transition time of that in ``previous``.
+    condition has the transition time of that in ``previous``, or ``now`` without one.
 
     First the details of what failed, drifted or differs go, then selected objects beyond the first thousand, then the
     rows of clusters that are as they should be, from the end, then other rows. Conditions of the placement stay.
@@ -39,6 +39,7 @@ def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int,
         return status
 
     def saying(what: str) -> PlacementStatus:
+        """The status with the condition StatusTrimmed, which says what was left out."""
         row = ("True", REASON, f"left out to keep the status small: {what}")
         told = next_condition(find_condition(previous.conditions, TRIMMED), TRIMMED, row, now, generation)
         return replace(status, conditions=(*status.conditions, told))
@@ -61,7 +62,7 @@ def trimmed(status: PlacementStatus, previous: PlacementStatus, generation: int,
 
 def trimmed_binding(status: BindingStatus) -> BindingStatus:
     """The status with fewer details of objects, until it has an eighth of ``LIMIT`` at most, or no details are left;
-    its conditions stay."""
+    its conditions stay, and none says so."""
     if not (status.failed_placements or status.drifted_placements or status.diffed_placements):
         return status
     for most in _DETAILS:
@@ -72,9 +73,12 @@ def trimmed_binding(status: BindingStatus) -> BindingStatus:
 
 
 def _with_less(told: Told, most: tuple[int, int, int]) -> Told:
+    """The status or row with at most so many characters of a value, fields of an object and objects in each list as
+    ``most`` says, in this order."""
     characters, fields, objects = most
 
     def cut(details: tuple[PatchDetail, ...]) -> tuple[PatchDetail, ...]:
+        """The first of the fields, as many as ``most`` says, with both values of each shortened."""
         return tuple(
             replace(
                 each,
@@ -97,11 +101,13 @@ def _with_less(told: Told, most: tuple[int, int, int]) -> Told:
 
 
 def _shortened(text: str, most: int) -> str:
+    """The first ``most`` characters and three dots; a text of up to three more than ``most`` stays as it is."""
     return f"{text[:most]}..." if len(text) > most + 3 else text
 
 
 def _fitting(rows: tuple[PerClusterPlacementStatus, ...], room: int) -> tuple[PerClusterPlacementStatus, ...]:
-    """As many rows as fit into ``room`` bytes, in their order; those that are not as they should be go first."""
+    """As many rows as fit into ``room`` bytes, in their order. Those with a condition that is not True are taken before
+    the others, each group from its beginning, and the first that does not fit ends it."""
     well = [all(each.status == "True" for each in row.conditions) for row in rows]
     chosen = set()
     for position in sorted(range(len(rows)), key=lambda each: (well[each], each)):

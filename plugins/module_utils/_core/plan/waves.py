@@ -28,8 +28,9 @@ Wave = tuple[str, ...]
 
 
 def waves(plan: PlacementPlan) -> tuple[Wave, ...]:
-    """Names of the clusters that change, by wave; one wave of a placement that ends, none where nothing
-    changes, or staged runs alone change it. Clusters that the limits never let change are in none.
+    """Names of the clusters that change, by wave; one wave of a placement that ends, none where nothing changes, or
+    staged runs alone change it. In none are clusters that the limits never let change, that have left the fleet, and
+    evacuated ones that could not be read.
 
     As the rolling update decides: clusters that lose the placement and then those that change spend what may be
     unavailable, in the order of their bindings; clusters that gain it spend the surge. Evacuated clusters wait for
@@ -79,13 +80,17 @@ class _EmptiedHomes:
 
     @classmethod
     def of(cls, plan: PlacementPlan, rows: t.Iterable[ClusterPlan], short: int) -> _EmptiedHomes:
+        """The evacuated clusters of ``rows``; none with ``empty_first``, or where no binding is left that is not
+        Unscheduled."""
         names = () if plan.empty_first else tuple(each.cluster for each in rows if each.cause == EVACUATED)
         live = [each for each in plan.bindings if each.spec.state != UNSCHEDULED] if names else []
         homes = {new_home_of(each): each.spec.target_cluster for each in live}
         return cls(names if live else (), {at: homes[at] for at in names if at in homes}, max(0, short))
 
     def kept_back(self, waiting: t.Collection[str], available: t.Collection[str]) -> t.Collection[str]:
-        """Those of ``waiting`` that are not emptied while only ``available`` clusters have it."""
+        """Those of ``waiting`` that are not emptied yet: whose new home is not ``available``, and of those without one
+        the last, as many as are ``short``; if that is nobody and nothing is available, the last of those without
+        one."""
         left = [name for name in self.names if name in waiting]
         kept = [name for name in left if name in self.homes and self.homes[name] not in available]
         without = [name for name in left if name not in self.homes]
@@ -106,7 +111,7 @@ def reached_at_once(plan: PlacementPlan) -> int:
 
 
 def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[ClusterPlan]:
-    """In the order of the bindings' names."""
+    """The rows in the order of the names of their bindings, by the cluster's name where there is none."""
     found = list(rows)
     names = {each.spec.target_cluster: each.name for each in plan.bindings} if found else {}
     return sorted(found, key=lambda row: names.get(row.cluster, row.cluster))

@@ -86,8 +86,9 @@ class ApplySet:
 
 
 def parent_name(placement: str) -> str:
-    """Name of the parent of a placement, which is named as ``PlacementKey`` writes it. That of a ResourcePlacement ends
-    in a digest of 64 characters: no ClusterResourcePlacement can be called so, for their names have 63 at most."""
+    """Name of the parent of a placement, which is named as ``PlacementKey`` writes it: that of a
+    ClusterResourcePlacement itself. That of a ResourcePlacement, ``<namespace>.<name>.<digest>``, ends in 64
+    hexadecimal digits: no ClusterResourcePlacement can be called so, for their names have 63 characters at most."""
     if "/" not in placement:
         return placement
     return f"{placement.replace('/', '.')}.{hashlib.sha256(placement.encode()).hexdigest()}"
@@ -102,7 +103,7 @@ def applyset_id(placement: str) -> str:
 
 def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
     """The ConfigMap that records the ApplySet on the member; its data are three JSON texts: ``placement``, ``record``,
-    ``inventory``. Nothing is written here."""
+    ``inventory``; annotations list the kinds and namespaces of what is in it. Nothing is written here."""
     ids = [held.id for held in applyset.inventory]
     kinds = sorted({f"{each.kind}.{each.group}" if each.group else each.kind for each in ids})
     namespaces = sorted({each.namespace for each in ids if each.namespace} - {NAMESPACE})
@@ -141,7 +142,7 @@ def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
 
 
 def too_many(placement: str, objects: t.Sequence[ObjectId]) -> Problem | None:
-    """A Problem ``too-many-objects`` where the parent could not list all that a member is to keep (more than
+    """A Problem ``too-many-objects`` where the parent could not list all ``objects`` of a placement (more than
     ``MOST_INVENTORY`` bytes); None else. ``placement`` is its name."""
     if len(objects) <= _SURELY_FEW:
         return None
@@ -159,8 +160,9 @@ def too_many(placement: str, objects: t.Sequence[ObjectId]) -> Problem | None:
 def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
     """The ApplySet that a parent ConfigMap describes; ValueError if it is not one of ours, or damaged.
 
-    Whoever may write ConfigMaps on the member may have written it: nothing in it is believed but the types, and its
-    name must be that of the ConfigMap.
+    Whoever may write ConfigMaps on the member may have written it: what is checked is the form, that the ConfigMap has
+    the name that belongs to the placement, and that the snapshots are called as those of the placement; not that it is
+    true.
     """
     called = str(metadata_of(parent).get("name") or "")
     try:
@@ -190,7 +192,8 @@ def read_parent(parent: t.Mapping[str, t.Any]) -> ApplySet:
 
 
 def _json(data: t.Mapping[str, str], key: str, *wanted: str) -> t.Any:
-    """The map under ``data``, with all the keys that are wanted; a list where none are."""
+    """What the JSON text ``data[key]`` holds: a map, with all the keys that are wanted; a list where none are.
+    ValueError for anything else."""
     try:
         found = json.loads(data.get(key, ""))
     except (ValueError, RecursionError):
@@ -201,12 +204,15 @@ def _json(data: t.Mapping[str, str], key: str, *wanted: str) -> t.Any:
 
 
 def _scores(decision: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The scores as they are. ValueError for one that is neither a whole number nor null."""
     if not all(each is None or (isinstance(each, int) and not isinstance(each, bool)) for each in decision.values()):
         raise ValueError("record.decision holds something else than whole numbers")
     return dict(decision)
 
 
 def _inventory(data: t.Mapping[str, str]) -> tuple[InventoryEntry, ...]:
+    """The objects that the parent lists, in its order. ValueError for a row that is not what we write, or cannot name
+    an object."""
     held = []
     for row in _json(data, "inventory"):
         if not isinstance(row, list) or len(row) != 6 or not all(isinstance(part, str) for part in row):
@@ -221,7 +227,8 @@ def _inventory(data: t.Mapping[str, str]) -> tuple[InventoryEntry, ...]:
 
 
 def _is_segment(called: str) -> bool:
-    """Whether an object may be called so: as one part of a path (``IsValidPathSegmentName`` in k8s.io/apimachinery)."""
+    """Whether an object may be called so: as one part of a path (``IsValidPathSegmentName`` in k8s.io/apimachinery),
+    printable, and at most 253 characters."""
     return 0 < len(called) <= 253 and called.isprintable() and called not in (".", "..") and not set(called) & set("/%")
 
 
@@ -234,4 +241,5 @@ def part_of(manifest: t.Mapping[str, t.Any], applyset: str) -> dict[str, t.Any]:
 
 
 def _dump(value: t.Any) -> str:
+    """JSON with sorted keys and without spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

@@ -52,7 +52,7 @@ def availability(group: str, kind: str, live: Live) -> str:
 
 def lacking(group: str, kind: str, live: Live) -> str:
     """What a live object lacks that is not available yet, as the rest of a sentence about it, such as ``has 1 of 3
-    replicas available``. Whether it is available is not looked at."""
+    replicas available``; ``is not available yet`` for most kinds. Whether it is available is not looked at."""
     try:
         return _lacking(group, kind, live)
     except ValueError:
@@ -60,6 +60,8 @@ def lacking(group: str, kind: str, live: Live) -> str:
 
 
 def _lacking(group: str, kind: str, live: Live) -> str:
+    """What a live object lacks, as the rest of a sentence about it: ``has 1 of 3 replicas available``. ValueError for a
+    status or metadata that are no map."""
     status = _status(live)
     if group == "apps" and status.get("observedGeneration") != mapping(live, "metadata").get("generation"):
         return "is not taken up by its controller yet"
@@ -74,11 +76,13 @@ def _lacking(group: str, kind: str, live: Live) -> str:
 
 
 def _count(status: Live, field: str) -> int:
+    """The number in a field of a status; 0 where it is missing or no whole number."""
     value = status.get(field)
     return value if isinstance(value, int) else 0
 
 
 def _wanted_count(live: Live) -> int:
+    """How many replicas are wanted, 1 where that is not said; 0 where it is no number."""
     try:
         return _wanted(live)
     except ValueError:
@@ -86,6 +90,8 @@ def _wanted_count(live: Live) -> int:
 
 
 def _deployment(live: Live) -> str:
+    """Available if its status is of today's generation, and all replicas that are wanted are available and updated,
+    none unavailable. ValueError for parts of another type."""
     status, wanted = _status(live), _wanted(live)
     return _judged(
         _observed(live)
@@ -96,6 +102,8 @@ def _deployment(live: Live) -> str:
 
 
 def _stateful_set(live: Live) -> str:
+    """Available if its status is of today's generation, all replicas that are wanted are available, and its current
+    replicas and revision are the updated ones. ValueError for parts of another type."""
     status, wanted = _status(live), _wanted(live)
     return _judged(
         _observed(live)
@@ -106,6 +114,8 @@ def _stateful_set(live: Live) -> str:
 
 
 def _daemon_set(live: Live) -> str:
+    """Available if its status is of today's generation, as many pods as are wanted are available, and all that are
+    scheduled are updated. ValueError for parts of another type."""
     status = _status(live)
     return _judged(
         _observed(live)
@@ -115,6 +125,8 @@ def _daemon_set(live: Live) -> str:
 
 
 def _service(live: Live) -> str:
+    """Available with a cluster IP (the ``None`` of a headless one counts), or, as a LoadBalancer, with an address in
+    its first ingress; NOT_TRACKABLE for other types. ValueError for parts of another type."""
     spec = mapping(live, "spec")
     kind = spec.get("type") or "ClusterIP"
     if kind in ("ClusterIP", "NodePort"):
@@ -126,10 +138,12 @@ def _service(live: Live) -> str:
 
 
 def _definition(live: Live) -> str:
+    """Available if its conditions Established and NamesAccepted are True. ValueError for parts of another type."""
     return _judged(_true(live, "Established") and _true(live, "NamesAccepted"))
 
 
 def _disruption_budget(live: Live) -> str:
+    """Available if it has conditions, all of today's generation. ValueError for parts of another type."""
     generation = mapping(live, "metadata").get("generation")
     conditions = rows(_status(live), "conditions")
     return _judged(bool(conditions) and all(each.get("observedGeneration") == generation for each in conditions))
@@ -146,19 +160,24 @@ TRACKERS: t.Mapping[tuple[str, str], t.Callable[[Live], str]] = {
 
 
 def _status(live: Live) -> Live:
+    """The status of a live object, empty where it has none. ValueError for what is no map."""
     return mapping(live, "status")
 
 
 def _wanted(live: Live) -> int:
+    """``spec.replicas``, 1 where it is missing. ValueError for what is no whole number."""
     spec = mapping(live, "spec")
     return 1 if spec.get("replicas") is None else number(spec, "replicas")
 
 
 def _observed(live: Live) -> bool:
+    """Whether the status is of today's generation. ValueError for parts of another type."""
     return bool(_status(live).get("observedGeneration") == mapping(live, "metadata").get("generation"))
 
 
 def _true(live: Live, kind: str) -> bool:
+    """Whether the condition of that type is True; not if it is missing. ValueError for conditions that are no list of
+    maps."""
     return any(each.get("type") == kind and each.get("status") == "True" for each in rows(_status(live), "conditions"))
 
 

@@ -44,7 +44,8 @@ class Catalog:
 
 def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | None = None) -> Catalog:
     """The catalog of all ``objects``; manifests that describe no object are in its problems. Of several manifests of
-    one object the first is taken."""
+    one object the first is taken, and the object is ``repeated``; a namespace is dropped where by ``scopes`` the kind
+    has none."""
     manifests: dict[ObjectId, Manifest] = {}
     of_kind: dict[VersionKind, list[ObjectId]] = {}
     within: dict[str, list[ObjectId]] = {}
@@ -80,7 +81,8 @@ def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | Non
 
 
 def _in_scope(each: ObjectId, manifest: Manifest, scopes: Scopes) -> tuple[ObjectId, Manifest]:
-    """Many charts write a namespace into every manifest: API servers drop it where there is none."""
+    """Identity and manifest, without a namespace where by ``scopes`` the kind has none. Many charts write one into
+    every manifest: API servers drop it then."""
     if not each.namespace or scopes.get((each.group, each.kind), True):
         return each, manifest
     metadata = {key: value for key, value in metadata_of(manifest).items() if key != "namespace"}

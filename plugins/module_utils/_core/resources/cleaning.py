@@ -26,9 +26,10 @@ _Object = dict[str, t.Any]
 
 
 def cleaned(manifest: Manifest) -> dict[str, t.Any]:
-    """A deep copy as it is stored, hashed and applied: without status, what servers write into metadata, and what one
-    cluster has allotted. The input is left alone. Labels and finalizers stay, but for those that every server sets
-    itself. What is of a wrong shape stays, for the server to refuse."""
+    """A deep copy as it is stored, hashed and applied: without status, what servers write into metadata, owners, and
+    what one cluster has allotted, the labels by which a Job finds its pods among it. The input is left alone. Other
+    labels and finalizers stay, but for those that every server sets itself. ``stringData`` goes into ``data``, keys
+    become texts. What is of a wrong shape stays, for the server to refuse."""
     out: _Object = _copied(manifest)
     out.pop("status", None)
     _clean_metadata(_child(out, "metadata"))
@@ -49,7 +50,8 @@ def cleaned(manifest: Manifest) -> dict[str, t.Any]:
 
 
 def _copied(value: t.Any) -> t.Any:
-    """A copy with keys as JSON writes them: YAML reads ``8080: x`` and ``on: x`` with keys that are no text."""
+    """A deep copy with keys as JSON writes them, and lists for tuples: YAML reads ``8080: x`` and ``on: x`` with keys
+    that are no text."""
     if isinstance(value, t.Mapping):
         return {
             key if isinstance(key, str) else json.dumps(key, default=str): _copied(one) for key, one in value.items()
@@ -64,11 +66,13 @@ def _child(parent: _Object, key: str) -> _Object:
 
 
 def _drop_if_empty(parent: _Object, key: str) -> None:
+    """Deletes the key if what it holds is empty, null or zero."""
     if key in parent and not parent[key]:
         del parent[key]
 
 
 def _clean_metadata(metadata: _Object) -> None:
+    """Takes out what servers write, two of their annotations, and labels and annotations that are empty then."""
     for key in SERVER_METADATA:
         metadata.pop(key, None)
     annotations = _child(metadata, "annotations")
@@ -79,12 +83,12 @@ def _clean_metadata(metadata: _Object) -> None:
 
 
 def _clean_template(template: _Object) -> None:
-    """Servers print an empty creationTimestamp into every pod template."""
+    """Takes out the creationTimestamp, which servers print empty into every pod template."""
     _child(template, "metadata").pop("creationTimestamp", None)
 
 
 def _clean_namespace(out: _Object) -> None:
-    """Every API server sets this label and this finalizer itself."""
+    """Takes out the label and the finalizer that every API server sets itself, if they are as it sets them."""
     metadata = _child(out, "metadata")
     labels = _child(metadata, "labels")
     if labels.get(NAMESPACE_LABEL) == metadata.get("name"):
@@ -97,7 +101,8 @@ def _clean_namespace(out: _Object) -> None:
 
 
 def _clean_service(spec: _Object) -> None:
-    """Addresses and ports that were allotted; ``None`` as an address is the author's choice of a headless Service."""
+    """Takes out addresses and ports that were allotted; ``None`` as an address stays, the author's choice of a headless
+    Service."""
     if spec.get("clusterIP") != "None":
         spec.pop("clusterIP", None)
         spec.pop("clusterIPs", None)
@@ -109,6 +114,8 @@ def _clean_service(spec: _Object) -> None:
 
 
 def _clean_job(spec: _Object) -> None:
+    """Takes out the labels by which a controller tells the Job's pods, from its selector and template; not with
+    ``manualSelector``."""
     if spec.get("manualSelector"):
         return
     match_labels = _child(_child(spec, "selector"), "matchLabels")
@@ -121,7 +128,8 @@ def _clean_job(spec: _Object) -> None:
 
 
 def _fold_string_data(secret: _Object) -> None:
-    """What the API server does on writing; what is no text, or no map, is left where it is, to be refused."""
+    """Puts texts of ``stringData`` into ``data``, over what is there, as the API server does on writing; what is no
+    text, or no map, is left where it is, to be refused."""
     strings = _child(secret, "stringData")
     texts = {key: value for key, value in strings.items() if isinstance(value, str) and is_unicode(value)}
     held = secret.get("data") or {}

@@ -100,6 +100,7 @@ def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Sel
 
 
 def _opened(manifest: Manifest, scopes: Scopes, credentials: Secrets) -> tuple[list[PlacedManifest], list[Problem]]:
+    """The manifests in an envelope by key, none if there are problems, and its problems."""
     kind, metadata = str(manifest["kind"]), metadata_of(manifest)
     name, namespace = (str(metadata.get(key) or "") for key in ("name", "namespace"))
     named = {"name": name or "?", "namespace": namespace}
@@ -118,6 +119,8 @@ def _opened(manifest: Manifest, scopes: Scopes, credentials: Secrets) -> tuple[l
 
 
 def _twice(placed: t.Iterable[PlacedManifest]) -> t.Iterator[Problem]:
+    """A Problem ``placed-twice`` for each object that has come already, in whatever version, if it or the first came
+    out of an envelope."""
     first: dict[tuple[str, str, str, str], PlacedManifest] = {}
     for each in placed:
         place = _place(each.manifest)
@@ -138,6 +141,7 @@ def _place(manifest: Manifest) -> tuple[str, str, str, str] | None:
 
 
 def _group(manifest: Manifest, versioned: bool = False) -> str:
+    """The API group of a manifest, its whole ``apiVersion`` if ``versioned``; empty for one that is no text."""
     api_version = manifest.get("apiVersion")
     if not isinstance(api_version, str):
         return ""
@@ -167,7 +171,8 @@ SHOWN = 3
 
 
 def side_effects(selected: t.Iterable[ObjectId], where: str = "") -> tuple[Problem, ...]:
-    """One finding ``acts-on-hub`` for each way in which objects selected without an envelope act on the hub itself."""
+    """One finding ``acts-on-hub`` for each way in which objects selected without an envelope act on the hub itself,
+    with the first three of them and the number of the others; empty if none does."""
     objects = sorted(selected)
     found = []
     for effect, kinds in SIDE_EFFECTS.items():

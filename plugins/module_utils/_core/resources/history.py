@@ -41,12 +41,13 @@ class KeptSnapshot:
     @property
     def is_whole(self) -> bool:
         """Whether the content is what its hash says: not so where it was rebuilt from members, which know names only,
-        or was altered."""
+        or was altered. FleetError as of ``object_hash``."""
         return resource_hash(map(object_hash, self.manifests)) == self.hash
 
     @property
     def sealed(self) -> dict[ObjectId, str]:
-        """The Secrets, and envelopes with Secrets, whose content is kept elsewhere, and where."""
+        """The Secrets, and envelopes with Secrets, whose content is kept elsewhere, and where, of an envelope the first
+        source. FleetError as of ``identify``."""
         found = ((identify(each), _source(each)) for each in self.manifests)
         return {each: source for each, source in found if source}
 
@@ -73,8 +74,8 @@ class SnapshotRow:
     age: float | None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data; objects by their names, ``created`` empty and ``ageSeconds`` None where nobody knows,
-        ``rolledBackTo`` an index or None."""
+        """Plain data: ``objects`` is their number, what was added, removed and changed are names; ``created`` is empty
+        and ``ageSeconds`` None where nobody knows, ``rolledBackTo`` an index or None. FleetError as of ``is_whole``."""
         kept = self.step.snapshot
         return {
             "placement": self.placement,
@@ -119,7 +120,7 @@ def history(snapshots: t.Sequence[KeptSnapshot]) -> tuple[Step, ...]:
 
 
 def _source(manifest: Manifest) -> str:
-    """Where the content of a Secret is, or of the first one in an envelope; empty for others."""
+    """Where the content of a sealed Secret is, or of the first one in an envelope; empty for others."""
     inner = manifest.get("data")
     inside = (each for each in inner.values() if isinstance(each, t.Mapping)) if isinstance(inner, t.Mapping) else ()
     return secret_source(manifest) or next(filter(None, map(secret_source, inside)), "")

@@ -91,8 +91,8 @@ _WAVE = {group_kind: wave for wave, kinds in enumerate(WAVES) for group_kind in 
 
 
 def hash_place(each: ObjectId) -> tuple[int, str, str]:
-    """Sort key of the hash order: kinds of ``HASH_ORDER`` by their place in it, the others after them by group, version
-    and kind.
+    """Sort key of the hash order: kinds of ``HASH_ORDER``, of whatever group, by their place in it, the others after
+    them by group, version and kind.
 
     Inside a kind it goes by API version, then by ``namespace/name`` as one text, as upstream has it.
     """

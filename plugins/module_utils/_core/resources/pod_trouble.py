@@ -19,9 +19,9 @@ WORDS = 160
 
 
 def pod_trouble(pods: t.Iterable[Pod]) -> str:
-    """The first trouble of any of the pods, such as ``pod web-1: ImagePullBackOff``, cut at ``WORDS`` characters; empty
-    if none tells of one. Containers, those for the start first, come before what the scheduler says. A pod that is
-    malformed is passed over."""
+    """The first trouble of any of the pods, such as ``pod web-1: ImagePullBackOff``, its words behind the name cut at
+    ``WORDS`` characters; empty if none tells of one. Of one pod, containers come before what the scheduler says, those
+    for the start first. A pod that is malformed is passed over."""
     for pod in pods:
         try:
             found = _container_trouble(pod) or _unscheduled(pod)
@@ -34,6 +34,8 @@ def pod_trouble(pods: t.Iterable[Pod]) -> str:
 
 
 def _container_trouble(pod: Pod) -> str:
+    """The first reason, not one of ``USUAL``, why a container waits or has ended, init containers first; empty if there
+    is none. ValueError for a status of another structure."""
     status = mapping(pod, "status")
     for each in (*rows(status, "initContainerStatuses"), *rows(status, "containerStatuses")):
         state = mapping(each, "state")
@@ -45,6 +47,8 @@ def _container_trouble(pod: Pod) -> str:
 
 
 def _unscheduled(pod: Pod) -> str:
+    """Why the scheduler finds no node, as ``reason: message``; empty where it does. ValueError for a status of another
+    structure."""
     for each in rows(mapping(pod, "status"), "conditions"):
         if each.get("type") == "PodScheduled" and each.get("status") == "False":
             return f"{each.get('reason', 'Unschedulable')}: {each.get('message', '')}".rstrip(": ")

@@ -40,12 +40,13 @@ Hidden = t.Callable[[tuple[str, ...], t.Any], str]
 
 
 def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
-    """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values.
+    """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values, and with a note of
+    where they are. Other objects come back as they are.
 
     ``key`` is kept apart from the records; ValueError without one, FleetError ``not-json`` for a value that cannot be
     written as JSON. ``source`` says where the content is, such as ``git:<revision>:<path>``. Annotations of a Secret
     count as values: tools keep whole copies of the object in them. So does what stands in ``metadata`` and is no field
-    of it. Other objects come back as they are.
+    of it.
     """
     if not key:
         raise ValueError("sealing needs a key")
@@ -53,8 +54,9 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
 
 
 def without_values(manifest: Manifest) -> dict[str, t.Any]:
-    """The manifest where no key is kept: values of Secrets (annotations too) are ``LEFT_OUT``, and their source is an
-    empty text; a hash that anybody can compute would let weak ones be guessed. Other objects come back as they are."""
+    """The manifest where no key is kept: values of Secrets, also of those in envelopes (annotations too), are
+    ``LEFT_OUT``, and their source is an empty text; a hash that anybody can compute would let weak ones be guessed.
+    Other objects come back as they are."""
     return _sealed(manifest, lambda _place, _value: LEFT_OUT, "")
 
 
@@ -76,6 +78,8 @@ def shows_left_out(manifest: Manifest) -> bool:
 
 
 def _sealed(manifest: Manifest, hidden: Hidden, source: str) -> dict[str, t.Any]:
+    """A copy in which values of a Secret, also of those in an envelope, are what ``hidden`` makes of them; of others a
+    plain copy."""
     out = dict(manifest)
     group, kind = group_version(str(out.get("apiVersion", "")))[0], out.get("kind")
     data = out.get("data")
@@ -95,8 +99,8 @@ def object_hash(manifest: Manifest) -> str:
 
 
 def content_digest(value: t.Any, key: bytes) -> str:
-    """Hex digest of any JSON value, made with the ``key`` if there is one (HMAC), else SHA-256 alone. FleetError
-    ``not-json`` for any other."""
+    """Hex digest of any JSON value, made with the ``key`` if there is one (HMAC-SHA-256), else SHA-256 alone.
+    FleetError ``not-json`` for any other."""
     return hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest() if key else digest_of(value)
 
 
@@ -107,6 +111,8 @@ def secret_source(manifest: Manifest) -> str:
 
 
 def _sealed_secret(secret: dict[str, t.Any], hidden: Hidden, source: str) -> dict[str, t.Any]:
+    """The Secret given, changed in place: ``hidden`` values, annotations and strange fields of metadata, and ``source``
+    as an annotation. Names, labels, ``type`` and ``immutable`` stay."""
     metadata = dict(metadata_of(secret))
     owner = (str(metadata.get("namespace", "")), str(metadata.get("name", "")))
     for part in secret.keys() - _OPEN:
@@ -125,11 +131,14 @@ def _sealed_secret(secret: dict[str, t.Any], hidden: Hidden, source: str) -> dic
 
 
 def _digest(key: bytes, place: tuple[str, ...], value: t.Any) -> str:
+    """The keyed digest of a value and its place, so that equal values in two places differ."""
     message = canonical_json(list(place)) + b"\0" + _content(value)
     return PREFIX + hmac.new(key, message, hashlib.sha256).hexdigest()
 
 
 def _content(value: t.Any) -> bytes:
+    """The bytes of a value: what a text in base64 stands for, any other text itself, of anything else the canonical
+    JSON."""
     if isinstance(value, str):
         try:
             return base64.b64decode(value, validate=True)

@@ -122,6 +122,7 @@ def select(
 
 
 def _pick(picking: _Picking, selector: Selector, index: int) -> None:
+    """Adds what one selector means to what is picked, to the problems and to the findings."""
     where = f"spec.resourceSelectors[{index}]"
     group_kind = (selector.group, selector.kind)
     never = kind_refusal(*group_kind)
@@ -170,6 +171,8 @@ def _usable(picking: _Picking, selector: Selector, where: str) -> bool:
 
 
 def _means(selector: Selector, each: ObjectId, manifest: Manifest, inside: str | None) -> bool:
+    """Whether the selector means the object: in the namespace ``inside``, if one is given, by its name, or else by its
+    labels."""
     if inside is not None and each.namespace != inside:
         return False
     if selector.name:
@@ -180,6 +183,8 @@ def _means(selector: Selector, each: ObjectId, manifest: Manifest, inside: str |
 
 
 def _missing(picking: _Picking, selector: Selector, where: str) -> Problem:
+    """The finding ``missing-object`` for a name that is not there, with a hint if another version of it is, or, of a
+    Namespace, objects in it."""
     others = sorted({each.version for each in picking.catalog.manifests if _differs_in_version(each, selector)})
     hint = f"it is there in version {', '.join(others)}" if others else ""
     if not others and selector.kind == "Namespace" and selector.name in picking.catalog.within:
@@ -188,11 +193,14 @@ def _missing(picking: _Picking, selector: Selector, where: str) -> Problem:
 
 
 def _differs_in_version(each: ObjectId, selector: Selector) -> bool:
+    """Whether it is the object that the selector names, but for the version; namespaces are not compared."""
     wanted = (selector.group, selector.kind, selector.name)
     return (each.group, each.kind, each.name) == wanted and each.version != selector.version
 
 
 def _take_namespace(picking: _Picking, namespace: ObjectId, scope: str, index: int, where: str) -> None:
+    """Takes a Namespace and, unless ``scope`` or its deletion forbids, everything in it; a reserved one is a problem,
+    and nothing of it is taken."""
     if is_reserved_namespace(namespace.name):
         message = f"namespace {namespace.name} is reserved on every member and cannot be placed"
         picking.problems.append(Problem("reserved-namespace", message, where))
@@ -205,6 +213,8 @@ def _take_namespace(picking: _Picking, namespace: ObjectId, scope: str, index: i
 
 
 def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
+    """Picks one object, with its problems; one that must not be placed, or is being deleted, is a finding and not
+    picked. One that a selector before this took already is a problem."""
     manifest = picking.catalog.manifests[each]
     refused = refusal(each, manifest, picking.catalog.services, picking.credentials)
     if refused is None and (is_being_deleted(manifest) or each.namespace in picking.catalog.terminating):
@@ -222,4 +232,5 @@ def _take(picking: _Picking, each: ObjectId, index: int, where: str) -> None:
 
 
 def _opens_namespace(selector: Selector) -> bool:
+    """Whether the selector names the namespace in which others select (NamespaceWithResourceSelectors)."""
     return (selector.group, selector.kind, selector.selection_scope) == ("", "Namespace", WITH_RESOURCE_SELECTORS)

@@ -81,8 +81,8 @@ def next_index(indices: t.Iterable[int]) -> int:
 
 
 def dropped(indices: t.Iterable[int], limit: int) -> tuple[int, ...]:
-    """The indices of snapshots that go, oldest first, so that ``limit`` (``revisionHistoryLimit``) remain, the new one
-    included. ValueError for a limit below 1."""
+    """The indices of snapshots that go, oldest first, so that at most ``limit`` (``revisionHistoryLimit``) of those
+    given remain, among which the new one has to be. ValueError for a limit below 1."""
     if limit < 1:
         raise ValueError("at least one snapshot is kept")
     return tuple(sorted(set(indices))[:-limit])

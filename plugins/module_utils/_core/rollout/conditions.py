@@ -18,7 +18,7 @@ TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 
 
 def current(conditions: Conditions, kind: str, generation: int) -> Condition | None:
-    """The condition of the type that speaks of this generation; None where it is missing or older."""
+    """The first condition of the type, if it speaks of this generation; None where it is missing or of another one."""
     found = find_condition(conditions, kind)
     return found if found and found.observed_generation == generation else None
 
@@ -30,7 +30,8 @@ def status_is(conditions: Conditions, kind: str, generation: int, status: str) -
 
 
 def set_condition(conditions: Conditions, kind: str, row: Row, generation: int, now: datetime) -> Conditions:
-    """The conditions with this one set, in its old place or last; its time changes only with its status."""
+    """The conditions with this one set, in the place of the first of its type or last; its time becomes ``now`` only
+    with another status."""
     old = find_condition(conditions, kind)
     new = next_condition(old, kind, row, now, generation)
     if old is None:

@@ -102,11 +102,13 @@ def evict(
     *,
     upstream: bool = False,
 ) -> Evicted:
-    """Judge one eviction; ``bindings`` are all of the placement. It is tried once, whatever comes of it: one that is
-    over comes back as it is.
+    """The eviction once it is judged, and the binding that is to be deleted, if any; ``bindings`` are all of the
+    placement, ``placement`` and ``budget`` None where there is none. It is tried once, whatever comes of it: one that
+    is over comes back as it is.
 
-    FleetError ``not-a-count`` for a budget, ``number-of-clusters-missing`` for PickN. ``upstream`` brings back
-    KubeFleet's arithmetic, and its wider idea of a failed placement.
+    Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN.
+    ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider idea of a failed
+    placement.
     """
     if is_over(eviction):
         return Evicted(eviction=eviction)
@@ -139,9 +141,9 @@ def eviction_verdict(
     *,
     upstream: bool = False,
 ) -> EvictionVerdict:
-    """Whether ``binding`` may go, which must be among ``bindings``. The first of these decides: ``already-deleting``,
-    ``nothing-placed``, ``placement-failed``, ``no-budget`` (none, or one of another name than the placement's),
-    ``misconfigured-budget``, ``budget``. FleetError as of ``evict``."""
+    """Whether ``binding`` may go, which must be among ``bindings``. The first of these decides: ``already-deleting``
+    (yes), ``nothing-placed`` (no), ``placement-failed`` (yes), ``no-budget`` (yes; none, or one of another name than
+    the placement's), ``misconfigured-budget`` (no), ``budget`` (by ``arithmetic``). FleetError as of ``evict``."""
     if binding.metadata.deletion_timestamp is not None:
         return _verdict("already-deleting")
     if not _is_placed(binding):
@@ -164,8 +166,9 @@ def arithmetic(
     *,
     upstream: bool = False,
 ) -> Arithmetic:
-    """How many more bindings the budget lets go, never less than 0; 0 where it sets no limit. Percentages are of the
-    clusters asked for, and round up. Bindings of any state count. FleetError as of ``evict``.
+    """How many more bindings the budget lets go, never less than 0; 0 where it sets no limit, and by maxUnavailable if
+    it sets both. Percentages are of the clusters asked for, and round up. Bindings of any state count. FleetError as of
+    ``evict``.
 
     A cluster that the policy asks for and that has no binding is unavailable: nothing picks another one before the next
     apply. Upstream's scheduler does at once, so that for it a missing binding does not count.
@@ -192,7 +195,8 @@ def _number(
     value: int | str,
     upstream: bool,
 ) -> int:
-    """Upstream takes what is no number for 0."""
+    """A limit as a number; a percentage is of the clusters asked for (0 for PickAll) and rounds up. FleetError as of
+    ``evict``; upstream takes what is no number for 0."""
     try:
         return scaled(value, target_count(placement, 0), round_up=True)
     except ValueError as error:
@@ -204,6 +208,8 @@ def _number(
 def _invalid(
     eviction: ClusterResourcePlacementEviction, placement: ClusterResourcePlacement | None, here: Bindings
 ) -> str:
+    """The key of ``INVALID`` for the first thing that keeps the eviction from being judged; empty if nothing does.
+    ``here`` are the bindings on its cluster."""
     if placement is None or placement.name != eviction.spec.placement_name:
         return "placement-not-found"
     if placement.metadata.deletion_timestamp is not None:
@@ -216,31 +222,37 @@ def _invalid(
 
 
 def _is_placed(binding: ClusterResourceBinding) -> bool:
+    """Whether the binding is Bound, or Unscheduled and was Bound before."""
     before = binding.metadata.annotations.get(PREVIOUS_STATE)
     return binding.spec.state == BOUND or (binding.spec.state == UNSCHEDULED and before == BOUND)
 
 
 def _only_reports(binding: ClusterResourceBinding, upstream: bool) -> bool:
-    """Under ReportDiff nothing was put there. Upstream believes that of any binding with a current DiffReported."""
+    """Whether nothing was put there, because differences are only reported: a current DiffReported under ReportDiff,
+    for upstream under any strategy."""
     strategy = binding.spec.apply_strategy or ApplyStrategy()
     return reports_difference(binding) and (upstream or strategy.type == "ReportDiff")
 
 
 def _verdict(why: str) -> EvictionVerdict:
+    """The verdict that ``OUTCOMES`` has for this code; KeyError for another."""
     yes, message = OUTCOMES[why]
     return EvictionVerdict(yes=yes, why=why, message=message)
 
 
 def _not_executed(verdict: EvictionVerdict) -> tuple[str, str, str]:
+    """The condition Executed of an eviction that is refused."""
     return FALSE, f"{REASON}NotExecuted", verdict.message
 
 
 def _generation(binding: ClusterResourceBinding) -> int:
+    """The binding's present generation."""
     return binding.metadata.generation
 
 
 def _with(
     eviction: ClusterResourcePlacementEviction, kind: str, row: tuple[str, str, str], now: datetime
 ) -> ClusterResourcePlacementEviction:
+    """The eviction with this condition set for its present generation."""
     conditions = set_condition(eviction.status.conditions, kind, row, eviction.metadata.generation, now)
     return replace(eviction, status=replace(eviction.status, conditions=conditions))

@@ -87,6 +87,8 @@ def known_unavailable(binding: ClusterResourceBinding) -> bool:
 
 
 def _after(since: Condition, period: timedelta, now: datetime, upstream: bool) -> BindingReadiness:
+    """Readiness once ``period`` has passed since the condition's transition; ready at once if it has no time. For
+    upstream ``period`` must be exceeded."""
     begun = since.last_transition_time
     if begun is None:
         return BindingReadiness(True)

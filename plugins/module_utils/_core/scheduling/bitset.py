@@ -22,8 +22,8 @@ def of(positions: t.Sequence[int], size: int) -> int:
 
 
 def flags(bits: int, size: int) -> bytes:
-    """One byte, 0 or 1, for each of ``size`` positions, which has to be enough for ``bits``: the form in which C loops
-    such as ``compress`` read a set."""
+    """One byte, 0 or 1, for each of ``size`` positions in ascending order, which have to be enough for ``bits``; the
+    form in which C loops such as ``compress`` read a set. Empty for size 0."""
     return f"{bits:0{size}b}"[::-1].encode("ascii").translate(_AS_FLAGS) if size else b""
 
 

@@ -65,9 +65,9 @@ class ClusterAffinityFilter:
 
     @classmethod
     def of(cls, index: FleetIndex, terms: tuple[ClusterSelectorTerm, ...], *, upstream: bool) -> ClusterAffinityFilter:
-        """Judge all clusters. What cannot be judged does not match and is a finding, ``malformed-requirement`` or
-        ``malformed-property``, if a cluster is left of which it decides; with ``upstream`` all findings are a
-        FleetError."""
+        """The filter, judged for all clusters. What cannot be judged does not match and is a finding,
+        ``malformed-requirement`` or ``malformed-property``, if a cluster is left of which it decides; with ``upstream``
+        all findings are a FleetError."""
         judged = tuple(_judge(index, number, term, upstream) for number, term in enumerate(terms))
         matched, findings = 0, []
         for term in judged:
@@ -98,6 +98,8 @@ class ClusterAffinityFilter:
 
 
 def _judge(index: FleetIndex, number: int, term: ClusterSelectorTerm, upstream: bool) -> Term:
+    """One term, at ``number`` from 0, with the clusters that meet its label selector, each requirement, and all of
+    it."""
     labelled = bits = index.selected(term.label_selector)
     expressions = term.property_selector.match_expressions if term.property_selector else ()
     requirements = tuple(
@@ -110,6 +112,8 @@ def _judge(index: FleetIndex, number: int, term: ClusterSelectorTerm, upstream: 
 
 
 def _requirement(index: FleetIndex, wanted: PropertyRequirement, field: str, upstream: bool) -> Requirement:
+    """One property requirement with the clusters that meet it; none, and a ``problem``, where name, number of values,
+    value or operator are no good. ``field`` is the path of the requirement."""
     problem = property_name_problem(wanted.name, upstream=upstream)
     if problem:
         return Requirement(wanted, None, 0, problem, f"{field}.name")
@@ -128,6 +132,7 @@ def _requirement(index: FleetIndex, wanted: PropertyRequirement, field: str, ups
 
 
 def _quantity(text: str) -> Quantity | None:
+    """The quantity that a text is; None if it is none."""
     try:
         return parse_quantity(text)
     except ValueError:
@@ -135,7 +140,8 @@ def _quantity(text: str) -> Quantity | None:
 
 
 def _findings(index: FleetIndex, requirement: Requirement, reached: int) -> list[Problem]:
-    """What could not be judged for the clusters that were ``reached``; a missing property is no such thing."""
+    """What could not be judged, for the clusters that were ``reached``: one finding at most. A missing property is no
+    such thing, nor is a bad requirement that only meets clusters without the property."""
     column = requirement.column
     if requirement.problem:
         met = reached & column.reported if column else reached
@@ -161,7 +167,8 @@ def malformed_values(index: FleetIndex, column: PropertyColumn, among: int) -> l
 
 
 def _mismatches(index: FleetIndex, number: int, term: Term, position: int) -> t.Iterator[ClusterBlocker]:
-    """The parts of a term that the cluster does not meet, in the order in which upstream asks."""
+    """The parts of a term, at ``number`` from 1, that the cluster does not meet, in the order in which upstream asks:
+    labels one by one, then properties."""
     if term.label_selector and not bitset.has(term.labelled, position):
         yield from _label_mismatches(index, number, term.label_selector, position)
     for one in term.requirements:
@@ -170,6 +177,8 @@ def _mismatches(index: FleetIndex, number: int, term: Term, position: int) -> t.
 
 
 def _property_mismatch(number: int, failed: Requirement, position: int) -> ClusterBlocker:
+    """What a cluster lacks of a requirement that it does not meet: ``property-missing``, ``requirement-malformed``,
+    ``property-malformed`` or ``property-mismatch``."""
     details = {
         "term": number,
         "property": failed.wanted.name,
@@ -188,6 +197,8 @@ def _property_mismatch(number: int, failed: Requirement, position: int) -> Clust
 def _label_mismatches(
     index: FleetIndex, number: int, selector: LabelSelector, position: int
 ) -> t.Iterator[ClusterBlocker]:
+    """A ``label-mismatch`` for each label and each expression of the selector that the cluster does not meet, in their
+    order."""
     singles = [(key, f"{key}={value}", LabelSelector({key: value})) for key, value in selector.match_labels.items()]
     singles += [(one.key, _expression(one), LabelSelector({}, (one,))) for one in selector.match_expressions]
     labels = index.clusters[position].metadata.labels
@@ -198,6 +209,7 @@ def _label_mismatches(
 
 
 def _expression(one: LabelSelectorRequirement) -> str:
+    """A label expression in words: ``zone In [a, b]``; the key alone for Exists."""
     if one.values:
         return f"{one.key} {one.operator} [{', '.join(one.values)}]"
     return one.key if one.operator == EXISTS else f"{one.key} {one.operator}"

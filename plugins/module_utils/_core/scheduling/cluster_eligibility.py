@@ -77,6 +77,8 @@ def faults(cluster: MemberCluster, now: datetime) -> t.Iterator[ClusterBlocker]:
 
 
 def _unhealthy(healthy: Condition | None, now: datetime) -> t.Iterator[ClusterBlocker]:
+    """The one fault of a health that is not known, or that has not been True for over 5 minutes, or since nobody knows
+    when; nothing for any other."""
     if healthy is None:
         yield ClusterBlocker(NAME, "health-unknown")
     elif healthy.status != "True":
@@ -88,5 +90,6 @@ def _unhealthy(healthy: Condition | None, now: datetime) -> t.Iterator[ClusterBl
 
 
 def _too_long(code: str, span: timedelta, limit: timedelta) -> ClusterBlocker:
+    """The fault, with the span in minutes, two decimals, and the limit in whole ones."""
     minutes, most = span.total_seconds() / 60, int(limit.total_seconds() // 60)
     return ClusterBlocker(NAME, code, {"minutes": round(minutes, 2), "limitMinutes": most})

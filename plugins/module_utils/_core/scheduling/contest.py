@@ -49,8 +49,9 @@ class Contest:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The contest in sentences: both scores and where they are from, what decided, then one for each preferred
-        term."""
+        """The contest in sentences: both scores and where they are from, or that no other cluster passes; what decided,
+        if that is known; one for each preferred term; and, of a recorded contest, that today's facts give another
+        affinity, if they do."""
         has = f"it has {_words(self.score)}"
         if not self.rival or self.rival_score is None:
             return (f"{has}, and no other cluster passes, {FROM[self.known]}.", *self._term_lines)
@@ -60,6 +61,7 @@ class Contest:
 
     @property
     def _term_lines(self) -> list[str]:
+        """A sentence for each preferred term, and one more where a recorded affinity is not that of today's facts."""
         lines = [_term_line(self.cluster, own, self.rival, other) for own, other in self.terms]
         total = sum(own.score for own, _other in self.terms)
         if self.known == RECORDED and self.terms and total != (self.score.affinity_score or 0):
@@ -108,6 +110,8 @@ class Contests:
         return self._recorded(cluster) or self._now(cluster)
 
     def _recorded(self, cluster: str) -> Contest | None:
+        """The contest as the policy snapshot has it; None where it has no score for the cluster, no loser, or as many
+        losers as KubeFleet lists and none with a score."""
         won = (each.cluster_score for each in self.recorded if each.selected and each.cluster_name == cluster)
         score, losers = next(won, None), [each for each in self.recorded if not each.selected]
         scored = [(each.cluster_name, each.cluster_score) for each in losers if each.cluster_score]
@@ -117,7 +121,8 @@ class Contests:
         return self._against(cluster, RECORDED, score, best, True)
 
     def _now(self, cluster: str) -> Contest | None:
-        """By a decision without any holder; None where the cluster is refused there."""
+        """By a decision without any holder; of a cluster that this would not pick, against the last that it picks. None
+        where the cluster is refused there, or nobody is picked."""
         anew = self.afresh
         winner = anew.holders.get(cluster)
         if winner and (score := winner.spec.cluster_decision.cluster_score):
@@ -132,6 +137,7 @@ class Contests:
         return self._against(cluster, NOW, score, last, False, loses=True)
 
     def _best_left(self, outcome: Scheduled) -> tuple[str, ClusterScore] | None:
+        """The best candidate that the last cycle left, with its score as that cycle saw it; None without one."""
         look = outcome.ending.look
         found = look.ranking.best_left(look.spread, 1) if look and look.ranking else []
         return found[0] if found else None
@@ -145,6 +151,8 @@ class Contests:
         held: bool,
         loses: bool = False,
     ) -> Contest:
+        """The contest with the ``best`` other cluster, if any; ``held`` says that the cluster held the placement
+        before, ``loses`` that the other would be picked first."""
         rival, other = best or ("", None)
         rule = "" if loses or other is None else _rule(cluster, score, rival, other, held)
         return Contest(
@@ -158,6 +166,8 @@ class Contests:
         )
 
     def _terms(self, cluster: str, rival: str) -> tuple[tuple[TermScore, TermScore | None], ...]:
+        """Each preferred term's part in the score of the cluster and, if it is in the fleet, of its rival, by today's
+        facts; empty for a cluster that is not there or could not be read."""
         asked = self.outcome.asked
         at = asked.index.positions
         if cluster not in at or cluster in self.outcome.unread:
@@ -169,6 +179,8 @@ class Contests:
 
 
 def _rule(cluster: str, score: ClusterScore, rival: str, other: ClusterScore, held: bool) -> str:
+    """What decided for the cluster: SPREAD, AFFINITY, then HELD or NAME for equal scores; empty where the rival's score
+    is better."""
     mine, theirs = _rank(score), _rank(other)
     if mine[0] != theirs[0]:
         return SPREAD if mine[0] > theirs[0] else ""
@@ -178,20 +190,25 @@ def _rule(cluster: str, score: ClusterScore, rival: str, other: ClusterScore, he
 
 
 def _rank(score: ClusterScore | None) -> tuple[int, int]:
+    """Spread and affinity, in the order in which they count; 0 for what was not scored."""
     return ((score.priority_score or 0), (score.affinity_score or 0)) if score else (0, 0)
 
 
 def _words(score: ClusterScore) -> str:
+    """The score in words, without a spread of 0."""
     spread, affinity = _rank(score)
     return f"spread {spread} and affinity {affinity}" if spread else f"affinity {affinity}"
 
 
 def _plain(score: ClusterScore) -> dict[str, int]:
+    """The score as plain data, 0 for what was not scored."""
     spread, affinity = _rank(score)
     return {"spread": spread, "affinity": affinity}
 
 
 def _term_line(cluster: str, own: TermScore, rival: str, other: TermScore | None) -> str:
+    """What a term gives the cluster and its rival, if that is known, as a sentence, with the fleet's extremes where
+    they differ."""
     about = f", {own.property} {own.sort_order}" if own.property else ", labels"
     parts = [_gets(cluster, own), *([_gets(rival, other)] if other else [])]
     span = ""
@@ -201,6 +218,7 @@ def _term_line(cluster: str, own: TermScore, rival: str, other: TermScore | None
 
 
 def _gets(cluster: str, term: TermScore) -> str:
+    """What a cluster has and what a term gives it, in words."""
     if term.code == "label-mismatch":
         return f"{cluster} does not have its labels and gets {term.score}"
     if not term.property:

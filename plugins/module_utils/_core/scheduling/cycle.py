@@ -77,7 +77,7 @@ class Scheduled:
 
     @cached_property
     def holders(self) -> t.Mapping[str, ClusterResourceBinding]:
-        """Bindings that are Scheduled or Bound under the current policy, by cluster."""
+        """Bindings that are Scheduled or Bound under the current policy and not being deleted, by cluster."""
         snapshot = self.asked.snapshot.name
         return {
             each.spec.target_cluster: each
@@ -94,7 +94,8 @@ class Scheduled:
 
     @cached_property
     def left_out(self) -> tuple[PickDecision, ...]:
-        """Every cluster that was looked at and not picked, by name, with the rule that refused it."""
+        """Every cluster that was looked at and not picked, by name, with the rule that refused it; of PickFixed only
+        those that it names."""
         if self.asked.policy.placement_type == PICK_FIXED:
             unplaced = [each for each in self.ending.unplaced if each.cluster not in self.staying]
             return tuple(sorted(unplaced, key=lambda each: each.cluster))
@@ -104,7 +105,7 @@ class Scheduled:
     @cached_property
     def not_afresh(self) -> t.Mapping[str, ClusterBlocker]:
         """Holders that today's filters refuse, by name, with the first refusal: they stay, and the next edit of the
-        policy removes them. None of PickFixed."""
+        policy removes them. Empty for PickFixed, of which no filters are asked."""
         asked = self.asked
         if asked.policy.placement_type == PICK_FIXED:
             return {}
@@ -140,10 +141,13 @@ class Scheduled:
 
     @cached_property
     def _equal(self) -> t.Mapping[ClusterScore, str]:
+        """The last picked cluster of each score."""
         return by_score(self.decisions)
 
     @cached_property
     def _left_scores(self) -> t.Mapping[str, ClusterScore]:
+        """The scores of the candidates that the last cycle left and spread allows, by name; empty where nothing was
+        scored."""
         ranking = self.look.ranking
         return dict(ranking.best_left(self.look.spread, ranking.size)) if ranking else {}
 
@@ -200,13 +204,15 @@ def _settled_in(
     after: tuple[ClusterResourceBinding, ...],
     changes: t.Iterable[BindingChange],
 ) -> tuple[ClusterResourceBinding, ...]:
-    """With the marks of new homes; under PickAll nobody takes another's place."""
+    """The bindings ``after`` with the marks of new homes; under PickAll nobody takes another's place."""
     some = asked.policy.placement_type in (PICK_N, PICK_FIXED)
     anew = {each.binding for each in changes if each.what in (CREATED, RESTORED)} if some else ()
     return with_new_homes(before, after, anew)
 
 
 def _pick(asked: SchedulingRequest, book: Bindings) -> PickResult:
+    """Picks by the type of the placement, and changes the bindings in ``book``; PickAll for any but PickFixed and
+    PickN. FleetError and CycleFailed as of ``pick_all``, ``pick_fixed`` and ``pick_n``."""
     if asked.policy.placement_type == PICK_FIXED:
         return pick_fixed(asked, book)
     if asked.policy.placement_type == PICK_N:

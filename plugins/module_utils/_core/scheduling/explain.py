@@ -121,7 +121,8 @@ def verdicts(outcome: Scheduled) -> t.Iterator[Verdict]:
 
 
 def _decision(outcome: Scheduled, cluster: str, position: int | None) -> PickDecision:
-    """Why a cluster holds nothing."""
+    """Why a cluster holds nothing. FleetError ``unknown-cluster``, with names like it, for one that neither the fleet
+    nor the policy nor an Unscheduled binding knows."""
     if outcome.asked.policy.placement_type == PICK_FIXED:
         found = next((each for each in outcome.left_out if each.cluster == cluster), None)
         if found:
@@ -171,6 +172,7 @@ def _sentence(
     would_refuse: ClusterBlocker | None,
     blockers: tuple[ClusterBlocker, ...],
 ) -> str:
+    """Why the cluster is picked or not, loses or keeps the placement, in words, and what else stands against it."""
     why, *others = [each.sentence for each in blockers] or [""]
     besides = f" Besides: {'; '.join(others)}." if others else ""
     if decision:

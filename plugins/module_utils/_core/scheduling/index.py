@@ -129,6 +129,7 @@ class FleetIndex:
         return bitset.of([position for position, cluster in enumerate(self.clusters) if holds(cluster)], self.size)
 
     def _sets(self, values: t.Iterable[T]) -> dict[T, int]:
+        """The positions at which each value stands, as bit sets."""
         found: dict[T, list[int]] = {}
         for position, value in enumerate(values):
             found.setdefault(value, []).append(position)

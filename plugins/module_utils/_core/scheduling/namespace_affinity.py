@@ -41,10 +41,11 @@ class NamespaceAffinity:
         return judge(self.index.clusters[position], self.namespace, upstream=self.upstream)
 
     def _holds(self, cluster: MemberCluster) -> bool:
+        """Whether the placement can be on the cluster."""
         return judge(cluster, self.namespace, upstream=self.upstream) is None
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """The refusal, if there is one."""
+        """The refusal of the cluster at a position, if there is one."""
         refusal = self.refusal(position)
         if refusal:
             yield refusal

@@ -158,6 +158,7 @@ class PreferredAffinity:
         return tuple(self._explained(term, position) for term in self.terms)
 
     def _explained(self, term: PreferredTerm, position: int) -> TermScore:
+        """One term's part in the score of the cluster at a position."""
         number, weight, column, sorter = term.number + 1, term.weight, term.column, term.sorter
         matched = bitset.has(term.labelled, position)
         if sorter is None:
@@ -193,6 +194,8 @@ class PreferredAffinity:
 
 
 def _code(column: PropertyColumn, position: int, matched: bool) -> str:
+    """Why the share of a sorter's term is 0: ``label-mismatch``, ``property-missing``, ``property-malformed`` or
+    ``no-spread``; empty where it is worked out."""
     if not matched:
         return "label-mismatch"
     if not bitset.has(column.reported, position):
@@ -203,10 +206,12 @@ def _code(column: PropertyColumn, position: int, matched: bool) -> str:
 
 
 def _field(number: int) -> str:
+    """The path of the sorter in the preference at ``number``, from 0."""
     return f"{FIELD}[{number}].preference.propertySorter"
 
 
 def _unreported(number: int, name: str) -> Problem:
+    """The finding ``property-unreported``; its hint for a price is a price list."""
     with_prices = "read facts with a price list: ansible-playbook gitops.fleet.facts -e prices=<file>"
     return Problem(
         "property-unreported",

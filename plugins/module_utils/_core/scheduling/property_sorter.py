@@ -40,7 +40,8 @@ def fraction(column: PropertyColumn, position: int, sort_order: str) -> float:
 
 
 def _bounded(value: float) -> float:
-    """Differences of larger numbers, such as a member's ``1e400``, would be no numbers any more."""
+    """The number, cut at ``FARTHEST`` on both sides: differences of larger ones, such as a member's ``1e400``, would be
+    no numbers any more."""
     return min(max(value, -FARTHEST), FARTHEST)
 
 
@@ -64,6 +65,8 @@ def beyond_extremes(column: PropertyColumn) -> list[int]:
 
 
 def _scores(column: PropertyColumn, sort_order: str, weight: int) -> tuple[int, ...]:
+    """The rounded score of every cluster by position: 0 without a value, and 0 for all if there are not two different
+    values."""
     values = [0] * len(column.texts)
     if column.spread_out:
         for position in column.ranked:

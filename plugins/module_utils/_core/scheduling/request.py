@@ -60,5 +60,6 @@ class SchedulingRequest:
 
     @property
     def _affinity(self) -> ClusterAffinity:
+        """The cluster affinity of the policy; an empty one where it has none."""
         affinity = self.policy.affinity
         return (affinity.cluster_affinity if affinity else None) or NO_AFFINITY

@@ -122,14 +122,15 @@ class TopologySpread:
                 yield ClusterBlocker(NAME, "skew-too-large", one.as_dict())
 
     def domains(self, position: int) -> tuple[DomainCount, ...]:
-        """Each constraint's view of a cluster, before it is picked."""
+        """The cluster's domain under each constraint, in their order, with the numbers before it is picked."""
         group = self.topology.group_of[position]
         rows = zip(self.constraints, self.censuses, self.topology.domains, strict=True)
         return tuple(_domain_count(constraint, census, values[group]) for constraint, census, values in rows)
 
 
 def _worth(constraint: TopologySpreadConstraint, census: DomainCensus) -> dict[str | None, int]:
-    """The score of one more cluster in each domain; a cluster without the key is neither good nor bad."""
+    """The score of one more cluster in each domain, REFUSED where that is forbidden; 0 under None, for a cluster
+    without the key is neither good nor bad."""
     worth: dict[str | None, int] = {None: 0}
     violation = REFUSED if constraint.when_unsatisfiable == "DoNotSchedule" else -PENALTY
     by_count = {}
@@ -142,6 +143,7 @@ def _worth(constraint: TopologySpreadConstraint, census: DomainCensus) -> dict[s
 
 
 def _domain_count(constraint: TopologySpreadConstraint, census: DomainCensus, domain: str | None) -> DomainCount:
+    """The domain under one constraint, with its numbers; None, a cluster without the key, counts 0."""
     return DomainCount(
         topology_key=constraint.topology_key,
         domain=domain,

@@ -102,6 +102,7 @@ def out_of_reach(index: FleetIndex, cluster: str) -> bool:
 
 
 def _unread(index: FleetIndex, cluster: str) -> bool:
+    """Whether the cluster is in the fleet and not eligible, for nothing but not having been read."""
     position = index.positions.get(cluster)
     if position is None or cluster_eligibility.eligible(index) >> position & 1:
         return False
@@ -118,6 +119,7 @@ def _refused(profile: Profile, position: int) -> ClusterBlocker | None:
 
 
 def _unread_since(cluster: str, index: FleetIndex) -> ClusterBlocker:
+    """The first fault of a cluster that is kept unread. AssertionError if it has none."""
     refusal = cluster_eligibility.judge(index.clusters[index.positions[cluster]], index.now)
     if refusal is None:
         raise AssertionError("what was read is not kept unread")
@@ -125,7 +127,8 @@ def _unread_since(cluster: str, index: FleetIndex) -> ClusterBlocker:
 
 
 def _not_afresh(outcome: Scheduled, where: str) -> t.Iterator[Problem]:
-    """Holders stay though a filter refuses them today, until the policy is edited."""
+    """The findings ``would-not-be-picked``: holders that stay though a filter refuses them today, for more than not
+    having been read, until the policy is edited."""
     for cluster in outcome.not_afresh:
         refusal = _refused(outcome.look.profile, outcome.asked.index.positions[cluster])
         if refusal:

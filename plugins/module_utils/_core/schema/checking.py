@@ -119,13 +119,12 @@ class Check:
     findings: list[Finding] = field(default_factory=list)
 
     def problem(self, code: str, path: str, message: str, hint: str = "", meant: t.Any = None) -> t.Any:
-        """Adds a problem. Returns what stands for the value that is wrong while a document is checked."""
+        """Adds a problem. Returns ``_BAD``, which marks a wrong value while a document is checked."""
         self.problems.append(Found(code, path, message, hint, meant))
         return _BAD
 
     def repair(self, finding: Finding, hint: str) -> None:
-        """Adds what was repaired; if ``strict``, as a problem instead, with ``hint``, which tells how to write it
-        correctly."""
+        """Adds what was repaired; if ``strict``, a problem instead, with ``hint``, which tells how to write it."""
         if self.strict:
             self.problem(finding.code, finding.old_path, finding.reason, hint)
         else:
@@ -134,9 +133,10 @@ class Check:
 
 def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop: Prop = _PLAIN) -> t.Any:
     """The document without what cannot be used of it, so that the rules over several fields can still be judged; what
-    is wrong is added to ``check``. Left out are unknown fields, null, and what is of a wrong type, or no valid number,
-    instant or quantity. Texts and lists that break another rule stay, a text of a wrong type is empty, and other wrong
-    items of a list become ``{}`` or 0 in their place. What comes back is a mapping only if ``document`` is one."""
+    is wrong is added to ``check``. Left out are unknown fields, null, and what is ``...``, of a wrong type, or no valid
+    number, instant or quantity. Texts and lists that break another rule stay, a text that is ``...`` or of a wrong type
+    is empty, other wrong items of a list are ``{}`` or 0. Quantities and bare numbers of labels become text, 2.0
+    becomes 2. A mapping only if ``document`` is one."""
     if not isinstance(document, Mapping):
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}
@@ -167,8 +167,8 @@ def did_you_mean(word: str, known: t.Iterable[str]) -> str:
 
 
 def most_like(word: str, known: t.Iterable[str], most: int = 1, alike: float = 0.7) -> list[str]:
-    """The known words that are most like the given one, whatever their case, the likest first: as many as ``most``,
-    each ``alike`` (0 to 1) at least. An empty list for a word of more than ``LONGEST_WORD`` letters."""
+    """The known words that are most like the given one, whatever their case, the likest first: at most ``most``, each
+    ``alike`` (0 to 1) at least. An empty list for a word of more than ``LONGEST_WORD`` letters."""
     if len(word) > LONGEST_WORD:
         return []
     by_case = {each.lower(): each for each in known}
@@ -176,10 +176,12 @@ def most_like(word: str, known: t.Iterable[str], most: int = 1, alike: float = 0
 
 
 def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:
+    """The hint for an unknown field: our own, else by translation, else by likeness; empty if there is none."""
     return _HINTS.get((cls.__name__, str(key))) or english_field(str(key), fields) or did_you_mean(str(key), fields)
 
 
 def _check_field(check: Check, spec: Field, value: t.Any, path: str, labels: bool) -> t.Any:
+    """The value as ``_check_value`` keeps it; the length and, if ``unique``, repeats in a list are judged too."""
     kept = _check_value(check, spec.shape, value, path, spec.prop, labels)
     if kept is not _BAD and spec.shape.form in (LIST, MAP):
         if spec.prop.unique:
@@ -189,6 +191,7 @@ def _check_field(check: Check, spec: Field, value: t.Any, path: str, labels: boo
 
 
 def _check_value(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool = False) -> t.Any:
+    """What is kept of a value of any shape, as of ``check_object``, or ``_BAD``; ``labels``: of label values."""
     if shape.form == OBJECT:
         return check_object(check, shape.cls, value, path, prop)
     if shape.form == LIST:
@@ -201,6 +204,7 @@ def _check_value(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop
 
 
 def _check_list(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool) -> t.Any:
+    """The items in their places, wrong ones as 0 or ``{}``; ``_BAD`` for what is no list."""
     if not isinstance(value, (list, tuple)):
         return _wrong_type(check, LIST, value, path, prop)
     kept = []
@@ -213,6 +217,7 @@ def _check_list(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop,
 
 
 def _check_map(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool) -> t.Any:
+    """The entries without wrong ones, keys that are no text, and null, a problem for ``labels``; ``_BAD`` if no map."""
     if not isinstance(value, Mapping):
         return _wrong_type(check, MAP, value, path, prop)
     kept = {}
@@ -230,8 +235,7 @@ def _check_map(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, 
 
 
 def _label_value(check: Check, value: t.Any, path: str) -> t.Any:
-    """A whole number or truth value as text, told as a repair, for it has one spelling; anything else as it is. A float
-    may have lost digits (1.10)."""
+    """A whole number or truth value as text, told as a repair; others, a float too (1.10 lost digits), as they are."""
     if not isinstance(value, int):
         return value
     text = check.written(path) or str(value).lower()
@@ -241,6 +245,7 @@ def _label_value(check: Check, value: t.Any, path: str) -> t.Any:
 
 
 def _check_leaf(check: Check, form: str, value: t.Any, path: str, prop: Prop) -> t.Any:
+    """What is kept of a value that is no object, list or map of known form; ``_BAD`` for a wrong one."""
     if form == TEXT:
         return _check_text(check, value, path, prop)
     if form == INTEGER:
@@ -261,6 +266,7 @@ def _check_leaf(check: Check, form: str, value: t.Any, path: str, prop: Prop) ->
 
 
 def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    """The text, even if it breaks a rule, or digits of a number where allowed; ``_BAD`` for ``...`` and others."""
     if prop.digits and isinstance(value, int) and not isinstance(value, bool):
         reason, text = "this is text, and a whole number stands here without quotes", check.written(path) or str(value)
         check.repair(Finding("number-not-text", path, path, value, text, reason), f'write "{text}"')
@@ -287,17 +293,19 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
 
 
 def _in_hours(value: str, prop: Prop) -> str | None:
-    """Days, which no duration of Kubernetes has."""
+    """A text in days (``2d``), which no duration of Kubernetes has, in hours; None for other texts and fields."""
     days = re.fullmatch(r"([0-9]{1,6})d", value, re.ASCII)
     hours = f"{int(days[1]) * 24}h" if days else ""
     return hours if hours and prop.code == "invalid-duration" and _has_form(hours, prop) else None
 
 
 def _fits(value: str, prop: Prop) -> bool:
+    """Whether the number of characters is within the limits of ``prop``."""
     return (prop.min_length or 0) <= len(value) and (prop.max_length is None or len(value) <= prop.max_length)
 
 
 def _has_form(value: str, prop: Prop) -> bool:
+    """Whether ``matches``, else the pattern if there is one, takes the text. True without either."""
     if prop.matches is not None:
         return bool(prop.matches(value))
     return not prop.pattern or re.fullmatch(prop.pattern, value) is not None
@@ -309,6 +317,7 @@ def _whole(value: t.Any) -> t.Any:
 
 
 def _check_integer(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    """The number; ``_BAD`` if it is none, or outside the field's limits, by default those of 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int):
         return _wrong_type(check, INTEGER, value, path, prop)
     low = INT64[0] if prop.minimum is None else prop.minimum
@@ -319,6 +328,7 @@ def _check_integer(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
 
 
 def _check_time(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    """The text of an instant in RFC 3339 as it is; ``_BAD`` for others."""
     if not isinstance(value, str):
         return _wrong_type(check, TIME, value, path, prop)
     try:
@@ -331,6 +341,7 @@ def _check_time(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
 
 
 def _check_count_or_percent(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    """A number from ``prop.minimum`` or 0 on, or a percentage of the field's pattern; ``_BAD`` for others."""
     if not decodes(value):
         return _wrong_type(check, COUNT_OR_PERCENT, value, path, prop)
     low = prop.minimum or 0
@@ -341,6 +352,7 @@ def _check_count_or_percent(check: Check, value: t.Any, path: str, prop: Prop) -
 
 
 def _check_quantity(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
+    """The quantity as text; ``_BAD`` if it is none."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return _wrong_type(check, QUANTITY, value, path, prop)
     try:
@@ -351,6 +363,7 @@ def _check_quantity(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
 
 
 def _check_unique(check: Check, values: t.Iterable[t.Any], path: str) -> None:
+    """Adds a problem at each value that stands before already; values are compared as JSON."""
     seen: set[str] = set()
     for index, each in enumerate(values):
         key = json.dumps(each, sort_keys=True, default=repr)  # 1 and true are equal in Python, and not in JSON
@@ -360,6 +373,7 @@ def _check_unique(check: Check, values: t.Iterable[t.Any], path: str) -> None:
 
 
 def _check_length(check: Check, prop: Prop, length: int, path: str) -> None:
+    """Adds a problem if there are fewer or more items than ``prop`` allows."""
     if prop.min_items is not None and length < prop.min_items:
         check.problem("too-few-items", path, f"at least {prop.min_items} must stand here, not {length}")
     if prop.max_items is not None and length > prop.max_items:
@@ -367,6 +381,7 @@ def _check_length(check: Check, prop: Prop, length: int, path: str) -> None:
 
 
 def _wrong_type(check: Check, form: str, value: t.Any, path: str, prop: Prop) -> t.Any:
+    """Adds the problem, with a meant text where one is sure (of ``...``, that of a placeholder); returns ``_BAD``."""
     if value == PLACEHOLDER:
         return _placeholder(check, path)
     # What is raw holds manifests, which may be Secrets.
@@ -380,5 +395,6 @@ def _wrong_type(check: Check, form: str, value: t.Any, path: str, prop: Prop) ->
 
 
 def _placeholder(check: Check, path: str, free: bool = False) -> t.Any:
+    """Adds the problem of ``...``; ``free``: where any text would be taken at its word. Returns ``_BAD``."""
     message = "'...' stands for a part that was left out"
     return check.problem("placeholder-text" if free else "placeholder", path, message, "fill it in, or leave it out")

@@ -40,18 +40,19 @@ _OBJECTS = (dict, Mapping)
 def decode(cls: type[T], document: t.Any) -> T:
     """The object that a manifest, or a part of one, describes: for records, live objects and recorded data.
 
-    Unknown fields are ignored, ``null`` is absent, defaults are filled in, and required fields that are missing are
-    empty. Leaves stay as they are written: nothing is judged here, and a number where text is wanted becomes text.
-    Instants become aware UTC; those that cannot be read are absent. ValueError where the structure is another (an
-    object where a list is wanted), and for a whole number that cannot be read.
+    Unknown fields are ignored, ``null`` is absent, in maps too, defaults are filled in, and required fields that are
+    missing are empty or None. Nothing is judged here: where text is wanted, numbers and truth values become text; a
+    boolean is true for true and ``"true"`` only; whole numbers are read as ``int`` does; other leaves stay as they are.
+    Instants become aware UTC; those that cannot be read are None. ValueError where the structure is another (an object
+    where a list or a text is wanted), and for a whole number that cannot be read.
     """
     kind: type = cls
     return t.cast(T, _decoder(kind)(document))
 
 
 def encode(obj: t.Any) -> dict[str, t.Any]:
-    """The manifest of an object, equal to what an API server with our CRDs stores for it: defaults are written out,
-    empty optional fields are not."""
+    """The manifest of an object, equal to what an API server with our CRDs stores for it: defaults are written out;
+    None, empty optional fields, and zeros that are defaults are not."""
     out: dict[str, t.Any] = {}
     kind: type = type(obj)
     for attr, json, always, zero, write in _writers(kind):
@@ -83,7 +84,7 @@ def with_defaults(cls: type, document: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def default_of(field: Field) -> t.Any:
     """What an API server fills in, which is what ``encode`` writes for an object in which the field was left out; None
-    if that is nothing, as for required fields, ``apiVersion`` and ``kind``."""
+    if that is nothing, as for required fields, empty defaults, a default of 0, ``apiVersion`` and ``kind``."""
     if field.required or is_empty(field.default) or field.json in ("apiVersion", "kind"):
         return None
     if field.shape.form == INTEGER and field.default == 0:
@@ -94,6 +95,7 @@ def default_of(field: Field) -> t.Any:
 
 
 def _completed(shape: Shape, value: t.Any) -> t.Any:
+    """A copy of the value with the defaults in the objects of known class in it; a value of another shape as it is."""
     if shape.form == OBJECT and isinstance(value, Mapping):
         return with_defaults(shape.cls, value)
     if shape.form == LIST and isinstance(value, (list, tuple)):
@@ -105,10 +107,12 @@ def _completed(shape: Shape, value: t.Any) -> t.Any:
 
 @cache
 def _decoder(cls: type) -> Convert:
+    """A function that makes objects of the class as of ``decode``."""
     steps = tuple((field.json, field.attr, _reader(field.shape)) for field in fields_of(cls))
     missing = {field.attr: _zero(field) for field in fields_of(cls) if field.required}
 
     def build(document: t.Any) -> t.Any:
+        """The object of the class; ValueError if the document is no mapping or a part of it cannot be read."""
         if not isinstance(document, _OBJECTS):
             raise ValueError(f"an object is wanted for {cls.__name__}, not {document!r:.60}")
         given = dict(missing)
@@ -123,6 +127,7 @@ def _decoder(cls: type) -> Convert:
 
 
 def _reader(shape: Shape) -> Convert:
+    """A function that reads one value of this shape; it raises ValueError as of ``decode``."""
     if shape.form == OBJECT:
         return _decoder(shape.cls)
     if shape.form == LIST:
@@ -133,7 +138,10 @@ def _reader(shape: Shape) -> Convert:
 
 
 def _list_reader(convert: Convert) -> Convert:
+    """A function that reads the items of a list or tuple, null too, into a tuple; ValueError for anything else."""
+
     def read(value: t.Any) -> tuple[t.Any, ...]:
+        """The items as a tuple; ValueError for what is no list or tuple, or for an item."""
         if not isinstance(value, (list, tuple)):
             raise ValueError(f"a list is wanted, not {value!r:.60}")
         return tuple([convert(each) for each in value])
@@ -142,7 +150,11 @@ def _list_reader(convert: Convert) -> Convert:
 
 
 def _map_reader(convert: Convert) -> Convert:
+    """A function that reads the values of a mapping into a dict, keys as text and null left out; ValueError for
+    others."""
+
     def read(value: t.Any) -> Mapping[str, t.Any]:
+        """The entries as a dict; ValueError for what is no mapping, or for a value."""
         if not isinstance(value, _OBJECTS):
             raise ValueError(f"a map is wanted, not {value!r:.60}")
         return {str(key): convert(each) for key, each in value.items() if each is not None}
@@ -151,6 +163,7 @@ def _map_reader(convert: Convert) -> Convert:
 
 
 def _text(value: t.Any) -> str:
+    """A text as it is, a number as Python writes it, ``true`` or ``false``; ValueError for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -161,10 +174,12 @@ def _text(value: t.Any) -> str:
 
 
 def _boolean(value: t.Any) -> bool:
+    """Whether the value is true or the text ``true``; False for anything else."""
     return value is True or value == "true"
 
 
 def _integer(value: t.Any) -> int:
+    """The whole number of a number or text, as ``int`` reads it (2.7 is 2); ValueError for anything else."""
     try:
         return int(value)
     except (TypeError, OverflowError) as error:  # JSON readers take Infinity for a number
@@ -172,6 +187,7 @@ def _integer(value: t.Any) -> int:
 
 
 def _time(value: t.Any) -> datetime | None:
+    """The instant as aware UTC; None for what cannot be read as one."""
     try:
         return parse_time(value)
     except (ValueError, TypeError):
@@ -186,7 +202,8 @@ _LEAF_READERS: dict[str, Convert] = {TEXT: _text, QUANTITY: _text, INTEGER: _int
 
 
 def _zero(field: Field) -> t.Any:
-    """What a required field holds that is missing all the same."""
+    """What a required field holds that is missing all the same: an empty value of its shape, or None where there is
+    none."""
     if field.shape.form == OBJECT:
         return _decoder(field.shape.cls)({})
     return {LIST: (), MAP: EMPTY, TEXT: "", INTEGER: 0, BOOLEAN: False, RAW: EMPTY}.get(field.shape.form)
@@ -197,6 +214,8 @@ _Writer = tuple[str, str, bool, bool, "Convert | None"]
 
 @cache
 def _writers(cls: type) -> tuple[_Writer, ...]:
+    """Of each field in order: attribute, name in manifests, whether it is written even if empty, whether a 0 is left
+    out, and how it is written (None: as it is)."""
     return tuple(
         (
             field.attr,
@@ -210,13 +229,15 @@ def _writers(cls: type) -> tuple[_Writer, ...]:
 
 
 def _field_writer(field: Field) -> Convert | None:
+    """How a field is written; None where its value is written as it is. Objects that come out empty are left out,
+    unless the field is required or may be None."""
     if field.shape.form == OBJECT and not field.optional and not field.required:
         return _encode_unless_empty
     return _writer(field.shape)
 
 
 def _writer(shape: Shape) -> Convert | None:
-    """None where the value is written as it is."""
+    """A function that makes of such a value what stands in a manifest; None where the value is written as it is."""
     if shape.form == OBJECT:
         return encode
     if shape.form == TIME:
@@ -227,6 +248,7 @@ def _writer(shape: Shape) -> Convert | None:
 
 
 def _items_writer(shape: Shape) -> Convert:
+    """A function that writes the items of a tuple as a list, or the entries of a mapping as a dict."""
     write = _writer(shape.inner)
     if shape.form == LIST:
         return list if write is None else lambda values: [write(each) for each in values]
@@ -234,4 +256,5 @@ def _items_writer(shape: Shape) -> Convert:
 
 
 def _encode_unless_empty(obj: t.Any) -> t.Any:
+    """The manifest of the object, or ``_ABSENT`` if that is empty."""
     return encode(obj) or _ABSENT

@@ -83,7 +83,7 @@ class Field:
 
 @cache
 def fields_of(cls: type) -> tuple[Field, ...]:
-    """The fields of a dataclass in the order of their declaration."""
+    """The fields of a dataclass in the order of their declaration. KeyError for a field that has no description."""
     hints = t.get_type_hints(cls)
     return tuple(_field(cls, each, hints[each.name]) for each in dataclasses.fields(cls))
 
@@ -95,12 +95,13 @@ def camel(name: str) -> str:
 
 
 def is_empty(value: t.Any) -> bool:
-    """Whether a value says as little as an absent field: None, an empty text, tuple or mapping; not 0, False or a
+    """Whether a value says as little as an absent field: None, an empty text, tuple or mapping; not 0, False or any
     list."""
     return value is None or value == "" or (isinstance(value, (tuple, Mapping)) and not value)
 
 
 def _field(cls: type, declared: dataclasses.Field[t.Any], hint: t.Any) -> Field:
+    """The field as declared; KeyError if neither it nor ``_UNDESCRIBED`` has a description."""
     prop = declared.metadata.get("prop") or _UNDESCRIBED[cls][declared.name]
     default = declared.default
     if default is dataclasses.MISSING and declared.default_factory is not dataclasses.MISSING:
@@ -110,6 +111,7 @@ def _field(cls: type, declared: dataclasses.Field[t.Any], hint: t.Any) -> Field:
 
 
 def _without_none(hint: t.Any) -> tuple[bool, t.Any]:
+    """Whether a type hint allows None, and the hint without it."""
     if isinstance(hint, types.UnionType) or t.get_origin(hint) is t.Union:
         members = [each for each in t.get_args(hint) if each is not type(None)]  # pylint: disable=unidiomatic-typecheck  # a type
         if len(members) < len(t.get_args(hint)):
@@ -118,6 +120,8 @@ def _without_none(hint: t.Any) -> tuple[bool, t.Any]:
 
 
 def _shape(hint: t.Any, prop: Prop) -> Shape:
+    """The shape that a type hint without None stands for: a tuple is a list of its first type, a type that is no leaf
+    an object."""
     origin = t.get_origin(hint)
     if origin is tuple:
         return Shape(LIST, _shape(t.get_args(hint)[0], prop))

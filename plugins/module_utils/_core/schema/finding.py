@@ -27,7 +27,8 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """What is read in place of what, and why; for a warning the reason alone."""
+        """What is read in place of what, and why: the two paths if they differ, else the two values, each cut to 120
+        characters; for a warning the reason alone."""
         if self.old_path != self.new_path:
             return f"{self.old_path} is read as {self.new_path}: {self.reason}"
         if self.printed != self.correct:

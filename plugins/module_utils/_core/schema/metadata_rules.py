@@ -18,15 +18,15 @@ NAME_LIMIT = 63
 
 
 def name_problem(name: str) -> str:
-    """Why this cannot be the name of an object, or an empty text (RFC 1123 subdomain)."""
+    """Why this cannot be the name of an object, or an empty text (RFC 1123 subdomain of at most 253 characters)."""
     if len(name) <= 253 and re.fullmatch(DNS_SUBDOMAIN, name):
         return ""
     return f"{name!r} is not a name: lower-case letters, digits, '-' and '.' are wanted, a letter or digit at each end"
 
 
 def check_reference(name: str, path: str) -> t.Iterator[Found]:
-    """What is wrong with a name at ``path`` that refers to another object: ``empty-text`` or ``invalid-reference``. The
-    object need not be there."""
+    """What is wrong with a name at ``path`` that refers to another object: one of ``empty-text`` and
+    ``invalid-reference``, or nothing. The object need not be there."""
     if not name:
         yield Found("empty-text", path, f"{path.rpartition('.')[2]} must not be empty")
     elif name_problem(name):
@@ -63,6 +63,8 @@ def check_metadata(
 
 
 def _check_namespace(namespace: str, namespaced: bool) -> t.Iterator[Found]:
+    """At most one problem: ``unexpected-namespace``, or if ``namespaced``, ``namespace-missing`` or
+    ``invalid-namespace``."""
     path = "metadata.namespace"
     if not namespaced:
         if namespace:

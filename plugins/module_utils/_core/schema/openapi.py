@@ -50,7 +50,7 @@ _LEAVES: dict[str, Schema] = {
 
 def schema_of(cls: type) -> Schema:
     """The structural schema (OpenAPI v3) of an object of this class. What limits the values of a list or a map stands
-    with its items."""
+    with its items; of ``metadata`` it says only that it is an object."""
     fields = fields_of(cls)
     out: Schema = {"type": "object", "properties": {each.json: _field_schema(each) for each in fields}}
     required = [each.json for each in fields if each.required]
@@ -62,6 +62,7 @@ def schema_of(cls: type) -> Schema:
 
 
 def _field_schema(field: Field) -> Schema:
+    """The schema of a field with its description, CEL rules and default; of ``metadata`` only that it is an object."""
     if field.shape.cls is ObjectMeta:
         return {"type": "object"}  # the API server has its own schema, and forbids any word about it
     out = {"description": field.prop.doc, **_shape_schema(field.shape, field.prop)}
@@ -74,6 +75,8 @@ def _field_schema(field: Field) -> Schema:
 
 
 def _shape_schema(shape: Shape, prop: Prop) -> Schema:
+    """The schema of a value of this shape with the limits of ``prop``, of which objects take none and maps and lists
+    only the numbers of items; the others stand with the items."""
     if shape.form == OBJECT:
         return schema_of(shape.cls)
     if shape.form == MAP:
@@ -94,10 +97,12 @@ def _shape_schema(shape: Shape, prop: Prop) -> Schema:
 
 
 def _of_items(prop: Prop) -> Prop:
+    """The description for the items of a list or map: without limits on how many there are."""
     return replace(prop, min_items=None, max_items=None)
 
 
 def _list_schema(shape: Shape, prop: Prop) -> Schema:
+    """The schema of a list with the limits on its length; conditions are merged by ``type``."""
     out: Schema = {"type": "array", "items": _shape_schema(shape.inner, _of_items(prop))}
     limits = {"minItems": prop.min_items, "maxItems": prop.max_items}
     out |= {key: value for key, value in limits.items() if value is not None}

@@ -18,10 +18,11 @@ REASON = "TooLarge"
 
 
 def size_of(part: t.Any) -> int:
-    """Bytes of an object of ours, or a part of one, as canonical JSON. FleetError as of ``size_of_json``."""
+    """Bytes of an object of ours, or a part of one that is a dataclass, as canonical JSON. FleetError ``not-json`` for
+    what JSON does not have."""
     return size_of_json(encode(part))
 
 
 def size_of_json(document: t.Any) -> int:
-    """Bytes of what is encoded already, as canonical JSON. FleetError as of ``canonical_json``."""
+    """Bytes of what is encoded already, as canonical JSON. FleetError ``not-json`` for what JSON does not have."""
     return len(canonical_json(document))

@@ -47,7 +47,7 @@ def beyond(known: t.Iterable[Found], found: t.Iterable[Found]) -> t.Iterator[Fou
 
 
 def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
-    """Tells of a path whether it is none of the ``known`` ones, and neither below nor around one."""
+    """A function that tells of a path whether it is none of the ``known`` ones, and neither below nor around one."""
     outermost: list[tuple[str, ...]] = []
     for place in sorted({_steps(each.path) for each in known}):
         if not outermost or not _within(place, outermost[-1]):
@@ -55,6 +55,7 @@ def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
 
     def apart(path: str) -> bool:
         # In this order nothing stands between a place and what is around it, as none of them is within another.
+        """Whether the path is neither at, below nor around one of the known places."""
         place = _steps(path)
         index = bisect_right(outermost, place)
         return not any(_within(place, each) for each in outermost[max(index - 1, 0) : index]) and not any(
@@ -71,10 +72,12 @@ def items_at(paths: t.Iterable[str], path: str) -> frozenset[str]:
 
 
 def _steps(path: str) -> tuple[str, ...]:
+    """The names and indexes of a path, each but the first with the dot or bracket before it: ``a``, ``.b``, ``[0]``."""
     return tuple(re.split(r"(?=[.\[])", path))
 
 
 def _within(place: tuple[str, ...], outer: tuple[str, ...]) -> bool:
+    """Whether a place is the ``outer`` one or below it."""
     return place[: len(outer)] == outer
 
 

@@ -63,19 +63,21 @@ _ENGLISH_FIELD = {word: known for known, words in _FIELDS.items() for word in wo
 
 def english(word: str, known: t.Collection[str]) -> str:
     """A hint with the English word that a French or Spanish one stands for, if it is one of ``known``; else an empty
-    text."""
+    text. Case and spaces around do not count."""
     return _hint(_ENGLISH.get(_plain(word), ""), known)
 
 
 def english_field(word: str, fields: t.Iterable[str]) -> str:
     """A hint with the name of the field that a French or Spanish word stands for, if it is one of ``fields``; else an
-    empty text."""
+    empty text. Case and spaces around do not count."""
     return _hint(_ENGLISH_FIELD.get(_plain(word), ""), tuple(fields))
 
 
 def _plain(word: str) -> str:
+    """The word in lower case, without spaces around, with a plain apostrophe."""
     return word.strip().lower().replace("\u2019", "'")
 
 
 def _hint(word: str, known: t.Collection[str]) -> str:
+    """To write ``word``, if it is not empty and one of ``known``; else an empty text."""
     return f"names are English in every language: write {word}" if word in known and word else ""

@@ -99,8 +99,9 @@ class RefusedApproval:
 def judged_approval(
     gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
 ) -> Approval | RefusedApproval:
-    """The approval of a Gate, which must be Completed, or why it does not count; one that was ``used`` before does not
-    expire any more. Where the Gate does not say who gave it, that is ``unverified``; when, ``now``."""
+    """The approval of a Gate, which must be Completed, or why it does not count: its ``place`` in the run, the digest,
+    who gave it and when are judged by the ``court``. One that was ``used`` before does not expire any more. Where the
+    Gate does not say who gave it, that is ``unverified``; when, ``now``."""
     digest, approval = recorded_digest(court.run), gate.status.approval
     other = mistaken(gate, place, court.run)
     if other:
@@ -132,7 +133,8 @@ def mistaken(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> str:
 
 
 def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court: Court, now: datetime) -> str:
-    """Why a gate that the run says is Completed was not, by its Gate object; empty if it was."""
+    """Why a gate that the run says is Completed was not, by its Gate object (None: there is none); empty if it was. One
+    that nobody completed must be due, by a clock that may be five minutes ahead."""
     if gate is None:
         return "there is no Gate of it"
     other = mistaken(gate, place, court.run)
@@ -150,8 +152,9 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
 
 
 def as_shown(row: GateRow, gate: Gate | None, court: Court | None = None) -> GateRow:
-    """A row that is Pending, with ``due`` and ``refused`` as its Gate has them; NotStarted where there is no Gate, so
-    that it is opened, and shown, again. A row in another state stays as it is."""
+    """A row that is Pending, with ``due`` and ``refused`` as its Gate has them; NotStarted and not opened where there
+    is no Gate, so that it is opened, and shown, again. A row in another state stays as it is. ``court`` as of
+    ``refusal_words``."""
     if row.state != PENDING:
         return row
     if gate is None:
@@ -165,6 +168,8 @@ def as_answered(run: UpdateRun, answers: t.Mapping[str, Approval | str]) -> Upda
     refusal. Whoever conducts the run takes them up."""
 
     def answered(row: GateRow) -> GateRow:
+        """An open gate with its answer; without one it names nobody who has approved it, and keeps its refusal. Others
+        stay."""
         if row.state != PENDING:
             return row
         given = answers.get(row.id)

@@ -49,8 +49,8 @@ _RESULTS = {COMPLETED: "", FAILED: UPGRADE_FAILED, SKIPPED: ALREADY_AT_TARGET}
 
 
 def start(run: RunState, now: datetime) -> RunState:
-    """Begins a new update run, or goes on with a Stopped or Failed one: what ended well stays, failed members are
-    retried.
+    """Begins a new update run, or goes on with a Stopped or Failed one: what ended well stays, members that failed or
+    were stopped are tried again, breaches of limits are lifted.
 
     Failures in stages that are done, and in segments that the user skipped, are left as they are. FleetError
     ``conflict-state`` in any other state.
@@ -71,8 +71,9 @@ def start(run: RunState, now: datetime) -> RunState:
 
 
 def stop(run: RunState, now: datetime) -> RunState:
-    """Stops an update run: nothing new starts; what is in flight goes on to its end. The same run where nothing is left
-    to stop. FleetError ``conflict-state`` for one that is NotStarted, Failed or Completed."""
+    """Stops an update run: nothing new starts, members that wait become Stopped; what is in flight goes on to its end.
+    The same run where nothing is left to stop (Stopping, Stopped, Skipped). FleetError ``conflict-state`` for one that
+    is NotStarted, Failed or Completed."""
     state = derive(run).state
     if state in STOPPED_ALREADY:
         return run
@@ -96,16 +97,17 @@ def record(
     node_images: tuple[str, ...] = (),
 ) -> RunState:
     """Writes down the end of an attempt at a member: ``result`` is Completed, Failed, or Skipped (there was nothing to
-    do). Versions and images that are empty stay as they were; an empty ``reason`` is UpgradeFailed for Failed,
-    AlreadyAtTarget for Skipped.
+    do). Versions and images that are empty stay as they were, ``message`` replaces what was told; an empty ``reason``
+    is UpgradeFailed for Failed, AlreadyAtTarget for Skipped.
 
-    The same run if ``operation`` is not in flight, so that a result told twice or late does nothing. ValueError for
-    another result.
+    The run with that, and with breaches of limits that follow; the same run if ``operation`` is not in flight, so that
+    a result told twice or late does nothing. ValueError for another result.
     """
     if result not in _RESULTS:
         raise ValueError(f"{result!r} is no end of an attempt")
 
     def ended(row: MemberRow) -> MemberRow:
+        """The row with the end of its attempt."""
         return replace(
             row,
             state=result,
@@ -122,8 +124,8 @@ def record(
 
 
 def referenced(run: RunState, operation: str, reference: str, version_before: str = "") -> RunState:
-    """The run with the ``reference`` by which the driver finds the operation again, and the version at which it began;
-    the same run if the operation is not in flight."""
+    """The run with the ``reference`` by which the driver finds the operation again, and the version at which it began
+    (empty: that stays as it is); the same run if the operation is not in flight."""
     return _in_flight(
         run,
         operation,
@@ -138,30 +140,38 @@ def held_up(run: RunState, operation: str, message: str) -> RunState:
 
 
 def _again(stage: StageRow) -> StageRow:
+    """The stage for another start: without breaches, failed and stopped members to be tried again, but for what the
+    user skipped."""
     groups = tuple(_group_again(group, stage.user_skipped or group.user_skipped) for group in stage.groups)
     return replace(stage, groups=groups, breached=False)
 
 
 def _group_again(group: GroupRow, skipped: bool) -> GroupRow:
+    """The group without a breach; its failed and stopped members are to be tried again, unless it is ``skipped``."""
     members = group.members if skipped else tuple(_member_again(row) for row in group.members)
     return replace(group, members=members, breached=False)
 
 
 def _member_again(row: MemberRow) -> MemberRow:
-    """Number of the attempt and first start are kept."""
+    """NotStarted, if it failed or was stopped; number of the attempt and first start are kept."""
     if row.state not in (FAILED, STOPPED):
         return row
     return replace(row, state=NOT_STARTED, reason="", message="", completed=None, pending_since=None)
 
 
 def _stopped(row: MemberRow) -> MemberRow:
+    """Stopped, if it was Pending; another state stays."""
     if row.state != PENDING:
         return row
     return replace(row, state=STOPPED, reason="", message="", pending_since=None)
 
 
 def _in_flight(run: RunState, operation: str, change: t.Callable[[MemberRow], MemberRow]) -> RunState:
+    """The run with that member changed whose attempt, called ``operation``, is Running, and with breaches of limits
+    that follow written down; the same run if nothing changes."""
+
     def changed(row: MemberRow) -> MemberRow:
+        """The changed row if it is the one, else the same."""
         return change(row) if row.operation == operation and row.state == RUNNING else row
 
     stages = tuple(_each_member(stage, changed) for stage in run.stages)
@@ -171,7 +181,7 @@ def _in_flight(run: RunState, operation: str, change: t.Callable[[MemberRow], Me
 
 
 def _each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) -> StageRow:
-    """The same stage if no member changes."""
+    """The stage with each member changed; the same stage if no member changes."""
     groups = []
     for group in stage.groups:
         members = tuple(map(change, group.members))
@@ -183,4 +193,5 @@ def _each_member(stage: StageRow, change: t.Callable[[MemberRow], MemberRow]) ->
 
 
 def _where(run: RunState) -> str:
+    """The run as the place of an error: ``UpdateRun/<name>``."""
     return f"UpdateRun/{run.name}"

@@ -45,11 +45,12 @@ _IDLE = frozenset((NOT_STARTED, PENDING, STOPPED))
 
 def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
     """The next state of an update run and what is to be done for it: everything that follows at ``now``, as gates open
-    and complete, waits begin and end, members start.
+    and complete, waits begin and end, members start. A refused gate stops it. ``waits`` are the Pending members with
+    what holds each back.
 
-    Pure, and settled: with its own result, the same members, approvals and instant it gives no act and changes
-    nothing. A run that was never started stays as it is. Sequence and states are those of Azure Fleet Manager's update
-    runs: stages one after another, groups side by side, members as slots, windows and obstacles allow.
+    Pure, and settled: with its own result, the same members, approvals and instant it gives no act and changes nothing.
+    A run that was never started stays as it is. Sequence and states are those of Azure Fleet Manager's update runs:
+    stages one after another, groups side by side, members as slots, windows and obstacles allow.
     """
     if state.phase != ACTIVE:
         return Decision(state=state)
@@ -81,14 +82,16 @@ def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunStat
 
 
 def _stopped_by_refusal(run: RunState, approved: t.Collection[str], now: datetime) -> RunState:
-    """A refused gate stops the run as a person would: what is in flight ends, nothing new begins."""
+    """A refused gate that is not ``approved`` by now, by its id, stops the run as a person would: what is in flight
+    ends, nothing new begins. The same run where there is none, or it cannot be stopped."""
     if run.stop_requested or all(each.id in approved for each in run.refused_gates):
         return run
     return stop(run, now) if derive(run).state in STOPPABLE else run
 
 
 def acts_in_flight(state: RunState) -> tuple[Begin, ...]:
-    """The attempts that are Running. A gate is shown anew by whoever conducts the run, and is none of them."""
+    """The attempts that are Running, in the order of the rows. A gate is shown anew by whoever conducts the run, and is
+    none of them."""
     return tuple(
         Begin(stage=stage.name, group=group.name, member=row.name, attempt=row.attempt, operation=row.operation)
         for stage in state.stages
@@ -99,7 +102,8 @@ def acts_in_flight(state: RunState) -> tuple[Begin, ...]:
 
 
 def _advanced(stage: StageRow, members: Members, desk: gates.GateContext, begun: list[Begin], last: bool) -> StageRow:
-    """The first stage that is not done. One pass settles it: nothing that it does lets an earlier step do more."""
+    """The first stage that is not done, after all that may happen in it now: gates that open go to ``desk.opened``,
+    attempts to ``begun``. One pass settles it: nothing that it does lets an earlier step do more."""
     run, now = desk.run, desk.now
     seen = desk.look(stage)
     if seen.state in DONE:
@@ -118,15 +122,18 @@ def _advanced(stage: StageRow, members: Members, desk: gates.GateContext, begun:
 
 
 def _settled(stage: StageRow, desk: gates.GateContext) -> StageRow:
+    """The stage with new breaches of limits written down, and gates of what is skipped closed."""
     return gates.with_skipped_gates(with_breaches(stage, desk.look(stage).facts), desk)
 
 
 def _live(stage: StageRow, seen: StageLook, run: RunState) -> bool:
+    """Whether anything new may begin in the stage: the run is not to stop, its limit is kept, and no user skipped
+    it."""
     return not (run.stop_requested or seen.facts.breached or stage.user_skipped)
 
 
 def _reached(stage: StageRow) -> StageRow:
-    """Its empty groups are reached with it."""
+    """The stage as reached, its empty groups with it; the same if it was so before."""
     if stage.reached:
         return stage
     groups = tuple(group if group.members else replace(group, reached=True) for group in stage.groups)
@@ -134,13 +141,15 @@ def _reached(stage: StageRow) -> StageRow:
 
 
 def _without_gone(stage: StageRow, members: Members, now: datetime) -> StageRow:
-    """Members that left the fleet: Skipped if they were not begun, Failed in flight."""
+    """The stage with members that left the fleet Skipped if they were not in flight, else Failed; the same if there are
+    none. What had ended stays."""
     groups = tuple(_group_without_gone(group, members, now) for group in stage.groups)
     unchanged = all(new is old for new, old in zip(groups, stage.groups, strict=True))
     return stage if unchanged else replace(stage, groups=groups)
 
 
 def _group_without_gone(group: GroupRow, members: Members, now: datetime) -> GroupRow:
+    """As ``_without_gone``, of a group."""
     gone = {
         at: _gone(row, now)
         for at, row in enumerate(group.members)
@@ -152,18 +161,22 @@ def _group_without_gone(group: GroupRow, members: Members, now: datetime) -> Gro
 
 
 def _present(row: MemberRow, members: Members) -> bool:
+    """Whether the member is still in the fleet."""
     view = members.get(row.name)
     return view is not None and view.in_fleet
 
 
 def _gone(row: MemberRow, now: datetime) -> MemberRow:
+    """The row of a member that left the fleet: Failed if it was in flight, else Skipped."""
     if row.state == RUNNING:
         return obstacles.failed(row, _LEFT_IN_FLIGHT, now)
     return obstacles.skipped(row, _LEFT, now)
 
 
 def _wake_at(run: RunState, looks: t.Sequence[StageLook], members: Members, now: datetime) -> datetime | None:
-    """Clocks of gates and waits run in a stopped run too; members are waited for only where they can start."""
+    """When a gate or wait ends by the clock, or time may let a Pending member start, whichever comes first; None
+    without such. Clocks of gates and waits run in a stopped run too; members are waited for only where they can
+    start."""
     found: list[datetime] = []
     for stage, seen in zip(run.stages, looks, strict=True):
         if not stage.reached or seen.state in DONE:
@@ -179,7 +192,7 @@ def _wake_at(run: RunState, looks: t.Sequence[StageLook], members: Members, now:
 
 
 def _waits(run: RunState) -> tuple[HeldBack, ...]:
-    """Members whose turn it is and that cannot start, each with its obstacle."""
+    """Pending members of stages that were reached, in order, each with its obstacle."""
     return tuple(
         HeldBack(row.name, (Blocker(row.reason, row.message),))
         for stage in run.stages

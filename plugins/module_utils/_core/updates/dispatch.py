@@ -68,11 +68,12 @@ class GroupSlots:
 
 
 def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
-    """The stage after giving out all free slots; attempts to begin are added to ``turn.begun``. ``seen`` is
-    ``turn.stage`` as it is.
+    """The stage after giving out its free slots to members that can start; attempts to begin are added to
+    ``turn.begun``. ``seen`` is ``turn.stage`` as it is; each member that has not ended has a view.
 
     Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last. A
-    member that cannot start takes no slot: it becomes Pending, and the next of its group is tried.
+    member that cannot start takes no slot: it becomes Pending, or Skipped or Failed at once, and the next of its group
+    is tried. Others that are Pending get their present obstacle.
     """
     stage = turn.stage
     live = not (turn.run.stop_requested or seen.facts.breached or stage.user_skipped) and cleared(stage.before_gates)
@@ -103,7 +104,8 @@ def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
 
 
 def _serve(turn: DispatchContext, lanes: list[GroupSlots], free: int) -> int:
-    """Gives out ``free`` slots; the index of the group whose turn is next."""
+    """Gives out ``free`` slots of the stage, one group after another, to members that can start; the index of the group
+    whose turn is next."""
     following = at = turn.stage.next_group % len(lanes)
     missed = 0
     while free > 0 and missed < len(lanes):
@@ -121,7 +123,8 @@ def _serve(turn: DispatchContext, lanes: list[GroupSlots], free: int) -> int:
 
 
 def _try_one(turn: DispatchContext, lane: GroupSlots) -> str:
-    """The state of the next member after its turn, empty if the group has no more to try."""
+    """Tries the next member of the group, and notes what comes of it in ``lane``; its state then, empty if the group
+    has no more to try."""
     if lane.queue is None:
         lane.queue = _queue(turn, lane)
     if not lane.queue:
@@ -136,6 +139,7 @@ def _try_one(turn: DispatchContext, lane: GroupSlots) -> str:
 
 
 def _queue(turn: DispatchContext, lane: GroupSlots) -> list[int]:
+    """Places of the members that were not begun or wait, the next one to try last."""
     keys = [
         (order_key(turn.members[row.name], at, turn.now), at) for at, row in enumerate(lane.rows) if row.state in IDLE
     ]
@@ -144,7 +148,8 @@ def _queue(turn: DispatchContext, lane: GroupSlots) -> list[int]:
 
 
 def _after_turn(turn: DispatchContext, group: GroupRow, row: MemberRow) -> MemberRow:
-    """The member whose turn it is: Running, or Skipped, Failed or Pending without any attempt."""
+    """The member whose turn it is: Running, and then its attempt is added to ``turn.begun``; or Skipped, Failed or
+    Pending without any attempt."""
     view = turn.members[row.name]
     if view.skip is not None:
         why = view.skip if view.skip.reason else replace(view.skip, reason=ALREADY_AT_TARGET)
@@ -181,14 +186,15 @@ def operations_of(run: RunState) -> str:
 
 
 def _halt(turn: DispatchContext, lanes: list[GroupSlots]) -> None:
-    """Closes what a failed precondition has put over its limit."""
+    """Closes the groups that a failed precondition has put over their limit, all of them if it is the stage's."""
     over = stage_over_limit(turn.stage, [lane.failed for lane in lanes])
     for lane in lanes:
         lane.open = lane.open and not over and not over_limit(lane.group, turn.stage, lane.failed)
 
 
 def _refresh(turn: DispatchContext, lane: GroupSlots) -> None:
-    """Pending members that were not tried: their obstacle may be another by now, or gone while no slot is free."""
+    """Sets anew what Pending members wait for that were not tried: their obstacle may be another by now, or gone while
+    no slot is free. Where the group is open, one that was unreachable for too long is Skipped."""
     for at, row in enumerate(lane.rows):
         if row.state != PENDING or at in lane.tried:
             continue
@@ -200,5 +206,5 @@ def _refresh(turn: DispatchContext, lane: GroupSlots) -> None:
 
 
 def _keep(row: MemberRow, why: MemberBlocker, _run: RunState, now: datetime) -> MemberRow:
-    """In a halted segment no time runs out."""
+    """As ``obstacles.held``, but that in a halted segment no time runs out: the member stays Pending."""
     return obstacles.pending(row, why, now)

@@ -53,7 +53,7 @@ class Tally:
 
 
 def tally(members: t.Sequence[MemberRow]) -> Tally:
-    """How many members of a group are in each state."""
+    """How many members of a group there are, and how many in each state but NotStarted."""
     count = list(map(_state, members)).count
     return Tally(
         members=len(members),
@@ -144,7 +144,8 @@ class RunFacts:
 
 
 def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: bool, stop: bool) -> GroupFacts:
-    """What the table of states of groups asks about; ``stop`` says that the run was told to stop."""
+    """What the table of states of groups asks about. ``count`` is of its members, ``stage_breached`` says that the
+    stage is over its limit of failures, ``stop`` that the run was told to stop."""
     return GroupFacts(
         count=count,
         user_skipped=group.user_skipped or stage.user_skipped,
@@ -162,7 +163,8 @@ def group_facts(group: GroupRow, stage: StageRow, count: Tally, stage_breached: 
 def stage_facts(
     stage: StageRow, groups: t.Sequence[GroupFacts], states: tuple[str, ...], breached: bool, run: RunState
 ) -> StageFacts:
-    """What the table of states of stages asks about; ``states`` are those of its groups, in order."""
+    """What the table of states of stages asks about. ``groups`` and ``states`` are those of its groups, in order;
+    ``breached`` says that the stage is over its own limit of failures."""
     wait = stage.wait
     return StageFacts(
         new=run.phase == NEW,
@@ -183,7 +185,7 @@ def stage_facts(
 
 
 def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, ...]) -> RunFacts:
-    """What the table of states of runs asks about; ``states`` are those of its stages, in order."""
+    """What the table of states of runs asks about; ``stages`` and ``states`` are those of its stages, in order."""
     return RunFacts(
         new=run.phase == NEW,
         stop=run.stop_requested,
@@ -194,7 +196,8 @@ def run_facts(run: RunState, stages: t.Sequence[StageFacts], states: tuple[str, 
 
 
 def with_breaches(stage: StageRow, facts: StageFacts) -> StageRow:
-    """The stage with breaches of limits written down, so that a later skip of the failed member lifts none."""
+    """The stage with breaches of limits as ``facts``, which are its own, tell them written down, so that a later skip
+    of the failed member lifts none; the same one if they are written already."""
     if any(breach != group.breached for group, breach in zip(stage.groups, facts.breached_groups, strict=True)):
         groups = (
             group if group.breached == breach else replace(group, breached=breach)
@@ -205,4 +208,5 @@ def with_breaches(stage: StageRow, facts: StageFacts) -> StageRow:
 
 
 def _any(gates: tuple[GateRow, ...], state: str) -> bool:
+    """Whether a gate is in that state."""
     return bool(gates) and any(gate.state == state for gate in gates)

@@ -68,8 +68,8 @@ def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
 
 
 def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
-    """The stage with those gates Completed that were approved, or are due and were not refused, and its wait if that is
-    over; clocks go on while a run is stopped. A stage that was not reached stays as it is."""
+    """The stage with those gates Completed that were approved, refused or not, or are due and were not refused, and its
+    wait if that is over; clocks go on while a run is stopped. A stage that was not reached stays as it is."""
     if not stage.reached:
         return stage
     groups = tuple(_both(group, lambda gates: _completed(gates, desk)) for group in stage.groups)
@@ -81,8 +81,9 @@ def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
 
 
 def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow:
-    """Opens the gates before the stage, and once they are passed those before its groups, but for groups that are to be
-    skipped, or whose limit of failures is breached; adds them to ``desk.opened``. ``seen`` is the stage as it is."""
+    """The stage with the gates before it opened, and once they are passed those before its groups, but for groups that
+    are to be skipped, or whose limit of failures is breached; they are added to ``desk.opened``. ``seen`` is the stage
+    as it is."""
     before = _opened(stage.before_gates, (stage.name, "", BEFORE), desk)
     if before is not stage.before_gates:
         stage = replace(stage, before_gates=before)
@@ -99,10 +100,11 @@ def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow
 
 
 def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
-    """Opens the gates after groups whose members ended, then those of the stage together with its wait; adds them to
-    ``desk.opened``.
+    """The stage with the gates opened that are after groups whose members ended, then, once all groups are done, its
+    own together with its wait; they are added to ``desk.opened``.
 
-    Nothing opens in a segment that is halted. The wait of the ``last`` stage is Skipped, as nothing follows.
+    Nothing opens in a segment that is halted, or while the run is to stop. The wait of the ``last`` stage is Skipped,
+    as nothing follows.
     """
     seen = desk.look(stage)
     groups = []
@@ -181,20 +183,24 @@ def placed_gates(stage: StageRow) -> t.Iterator[tuple[str, str, tuple[GateRow, .
 
 
 def with_gates(state: RunState, change: t.Callable[[GateRow], GateRow]) -> RunState:
-    """The run with ``change`` done to each gate of its stages and groups; the same one if none was changed."""
+    """The run with ``change`` done to each gate of its stages and groups; the same one if that leaves all equal."""
     stages = tuple(_changed(stage, change) for stage in state.stages)
     return state if stages == state.stages else replace(state, stages=stages)
 
 
 def _changed(stage: StageRow, change: t.Callable[[GateRow], GateRow]) -> StageRow:
+    """The stage with ``change`` done to each gate of it and its groups."""
+
     def each(gates: Gates) -> Gates:
+        """Each of the gates changed."""
         return tuple(map(change, gates)) if gates else gates
 
     return _with(_both(stage, each), tuple(_both(group, each) for group in stage.groups))
 
 
 def _opened(gates: Gates, place: tuple[str, str, str], desk: GateContext) -> Gates:
-    """All at once. The same tuple if none was to be opened."""
+    """All gates that are NotStarted, opened at once and added to ``desk.opened``; ``place`` is stage, group and timing.
+    The same tuple if none was to be opened."""
     if not any(gate.state == NOT_STARTED for gate in gates):
         return gates
     stage, group, timing = place
@@ -209,6 +215,7 @@ def _opened(gates: Gates, place: tuple[str, str, str], desk: GateContext) -> Gat
 
 
 def _completed(gates: Gates, desk: GateContext) -> Gates:
+    """The gates with those open ones Completed that are passed by now; the same tuple if none is."""
     if not gates:
         return gates
     rows = tuple(_pass(gate, desk) if gate.state == PENDING else gate for gate in gates)
@@ -216,6 +223,7 @@ def _completed(gates: Gates, desk: GateContext) -> Gates:
 
 
 def _pass(gate: GateRow, desk: GateContext) -> GateRow:
+    """The open gate, Completed if it was approved, or is due and was not refused."""
     given = desk.approvals.get(gate.id)
     if given is not None:
         return replace(gate, state=COMPLETED, completed=given.at, by=given.by, verified=given.verified, refused="")
@@ -225,6 +233,7 @@ def _pass(gate: GateRow, desk: GateContext) -> GateRow:
 
 
 def _skipped(gates: Gates, now: datetime) -> Gates:
+    """The gates, Skipped where they are NotStarted or Pending; the same tuple if none is."""
     if not any(gate.state in (NOT_STARTED, PENDING) for gate in gates):
         return gates
     return tuple(
@@ -244,6 +253,6 @@ def _both(row: Gated, change: t.Callable[[Gates], Gates]) -> Gated:
 
 
 def _with(stage: StageRow, groups: tuple[GroupRow, ...]) -> StageRow:
-    """The same stage if no group changed."""
+    """The stage with these groups; the same stage if no group changed."""
     unchanged = all(new is old for new, old in zip(groups, stage.groups, strict=True))
     return stage if unchanged else replace(stage, groups=groups)

@@ -59,8 +59,8 @@ def is_recorded_strategy(run: UpdateRun) -> bool:
 
 
 def problems_of(run: UpdateRun) -> list[Problem]:
-    """What of the record of an update run was not made by us, as ``record-altered``; nothing for a run that was not
-    laid out yet."""
+    """What of the record of an update run was not made by us, each as a Problem ``record-altered``; nothing for a run
+    that was not laid out yet."""
     status = run.status
     if status.phase == NEW and not status.stages:
         return []
@@ -77,6 +77,7 @@ def oddities(state: RunState) -> list[str]:
 
 
 def _digest(run: UpdateRun, state: RunState) -> t.Iterator[str]:
+    """Whether run and strategy are other ones than their recorded digests say, each as a sentence."""
     recorded = recorded_digest(run)
     computed = run_digest(run.spec, state.stages, run.status.node_image_selection)
     if recorded != computed:
@@ -86,7 +87,8 @@ def _digest(run: UpdateRun, state: RunState) -> t.Iterator[str]:
 
 
 def _names(state: RunState) -> t.Iterator[str]:
-    """Operations and gates have the names that follow from the run: they are looked for under these."""
+    """Operations and gates whose names do not follow from the run, for they are looked for under these; states that
+    there are not, and members that are Running without an attempt; each as a sentence."""
     for row in _rows(state):
         if row.state not in STATES:
             yield f"member {row.name} is in state {row.state!r:.40}"
@@ -103,7 +105,8 @@ def _names(state: RunState) -> t.Iterator[str]:
 
 
 def _order(state: RunState) -> t.Iterator[str]:
-    """Stages follow one another, members their gates, and gates are skipped only with what they guard."""
+    """What goes against the order: stages follow one another, members their gates, and gates are skipped only with what
+    they guard; each as a sentence."""
     ahead = state.phase != NEW
     for stage in state.stages:
         if not ahead:
@@ -121,7 +124,8 @@ def _order(state: RunState) -> t.Iterator[str]:
 
 
 def _waits(state: RunState) -> t.Iterator[str]:
-    """A wait lasts as long as it is, and is Skipped on request, with its stage, or because nothing follows."""
+    """Waits that do not last as long as they are, or are Skipped neither on request, nor with their stage, nor because
+    nothing follows; each as a sentence."""
     for stage in state.stages:
         wait = stage.wait
         if wait is None:
@@ -137,12 +141,14 @@ def _waits(state: RunState) -> t.Iterator[str]:
 
 
 def _served(wait: WaitRow) -> bool:
+    """Whether the wait ends as long after its start as it is to last, and, if it is over, ended then."""
     if wait.started is None or wait.ends is None or (wait.ends - wait.started).total_seconds() != wait.seconds:
         return False
     return wait.state == RUNNING or wait.completed == wait.ends
 
 
 def _begun_early(stage: StageRow) -> t.Iterator[str]:
+    """What has begun in a stage that the run has not reached, each as a sentence."""
     for row in _rows_of(stage):
         if row.state not in _UNTOUCHED or row.attempt:
             yield f"member {row.name} is {row.state} in stage {stage.name}, which the run has not reached"
@@ -153,6 +159,8 @@ def _begun_early(stage: StageRow) -> t.Iterator[str]:
 
 
 def _behind(gates: tuple[GateRow, ...], rows: t.Iterable[MemberRow], where: str) -> t.Iterator[str]:
+    """Members that have begun though a gate before them was not passed, each as a sentence; ``where`` names what it is
+    before."""
     if cleared(gates):
         return
     for row in rows:
@@ -161,16 +169,19 @@ def _behind(gates: tuple[GateRow, ...], rows: t.Iterable[MemberRow], where: str)
 
 
 def _skipped_alone(gates: t.Iterable[GateRow], with_it: bool, where: str) -> t.Iterator[str]:
+    """Gates that are Skipped, each as a sentence; nothing where what they guard is so too (``with_it``)."""
     for gate in gates:
         if gate.state == SKIPPED and not with_it:
             yield f"gate {gate.name!r:.40} of {where} is Skipped, and what it guards is not"
 
 
 def _rows(state: RunState) -> t.Iterator[MemberRow]:
+    """The members of all stages, in order."""
     for stage in state.stages:
         yield from _rows_of(stage)
 
 
 def _rows_of(stage: StageRow) -> t.Iterator[MemberRow]:
+    """The members of all groups of the stage, in order."""
     for group in stage.groups:
         yield from group.members

@@ -43,7 +43,7 @@ class ProtectedNode:
 
     @property
     def words(self) -> str:
-        """Which pod, or the node itself, and in which pool."""
+        """Which pod, or the node itself, in which pool, and until when, as far as that is known."""
         who = f"pod {self.pod}" if self.pod else f"node {self.node}"
         until = f" until {write_time(self.until, SECONDS)}" if self.until else ""
         return f"{who}{f' in pool {self.pool}' if self.pool else ''}{until}"
@@ -99,8 +99,8 @@ def findings(
 ) -> tuple[PreflightFinding, ...]:
     """What speaks against an upgrade of one member's control plane to ``target``; ``view`` has its windows and what
     else is known to hold it. ``whole`` judges it by version and pools where it goes by steps, with ``chain`` minor by
-    minor. Nothing for one that has nothing to do; of one that is unreachable that alone. A ``target`` that is no
-    version can give ValueError; with ``whole`` it may be empty."""
+    minor. Nothing for one that has nothing to do or is skipped; of one that is unreachable that alone. A ``target``
+    that is no version can give ValueError; with ``whole`` it may be empty."""
     if look.unreachable:
         return (PreflightFinding(member=look.name, code="unreachable", message=look.unreachable, blocks=True),)
     seen = whole(view, look.version, look.pools, now) if whole else view_at_version(view, look.version, target)
@@ -119,8 +119,9 @@ def left(member: str) -> PreflightFinding:
 
 
 def deprecated_apis(metrics: str) -> tuple[tuple[str, str], ...]:
-    """From an API server's ``/metrics``: each API (``resource of group/version``) that was asked for since it started
-    and that a later minor removes, with that minor (``apiserver_requested_deprecated_apis``)."""
+    """From an API server's ``/metrics`` (``apiserver_requested_deprecated_apis``): each API (``resource of
+    group/version``) that was asked for since it started and that a later minor removes, with that minor; by name, each
+    once."""
     found = set()
     for row in _DEPRECATED.finditer(metrics):
         labels = dict(_LABEL.findall(row["labels"]))
@@ -133,6 +134,8 @@ def deprecated_apis(metrics: str) -> tuple[tuple[str, str], ...]:
 def _found(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: bool, chain: bool
 ) -> t.Iterator[tuple[str, str, bool]]:
+    """Code, message and whether it blocks, of all that speaks against it. ``whole``: ``view`` has judged kubelets,
+    too."""
     if view.fail:
         yield _refusal(look, target, chain), view.fail.message, True
     skew = None if whole else skewed(_kubelets(look), target)
@@ -167,7 +170,8 @@ def _protected(found: t.Sequence[ProtectedNode]) -> str:
 
 
 def _refusal(look: MemberLook, target: str, chain: bool) -> str:
-    """The code for what keeps the member from an upgrade."""
+    """The code for what ``view.fail`` tells of: a version that cannot be read, too far, kubelets too old, or another
+    precondition."""
     if not all(map(is_version, (look.version, *filter(None, _kubelets(look).values())))):
         return "version-unreadable"
     if target and step_refused(look.version, target, chain):
@@ -176,10 +180,12 @@ def _refusal(look: MemberLook, target: str, chain: bool) -> str:
 
 
 def _kubelets(look: MemberLook) -> dict[str, str]:
+    """Version of the kubelets by pool, empty where it is not known."""
     return {each.name: each.version for each in look.pools}
 
 
 def _has_gone(minor: str, target: str) -> bool:
+    """Whether the API is gone in the target; also where one of the versions cannot be read."""
     try:
         return KubeVersion.parse(minor) <= KubeVersion.parse(target)
     except ValueError:

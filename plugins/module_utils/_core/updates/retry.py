@@ -90,12 +90,13 @@ def retry_name(before: UpdateRun) -> str:
 
 
 def limited_to(candidates: t.Sequence[Candidate], members: t.Collection[str]) -> tuple[Candidate, ...]:
-    """The candidates that a run for some members alone may take: the named ones, or all if it names none."""
+    """The candidates that a run for some members alone may take, in order: the named ones, or all if it names none."""
     return tuple(each for each in candidates if not members or each.name in members)
 
 
 def _strategy(before: UpdateRun) -> UpdateRunStrategy | None:
-    """The one that is written out in the spec, else the copy of the named one, which only its digest proves."""
+    """The one that is written out in the spec, None without one; else the copy of the named one, which only its digest
+    proves. FleetError ``strategy-unproven`` if it does not."""
     if not before.spec.strategy_name:
         return before.spec.strategy
     if before.status.strategy is None or not is_recorded_strategy(before):
@@ -106,7 +107,8 @@ def _strategy(before: UpdateRun) -> UpdateRunStrategy | None:
 
 
 def _images(before: UpdateRun) -> NodeImageSelection | None:
-    """Images of Consistent, which the digest covers, are named now; what the spec says of others stays."""
+    """Images of Consistent, which the digest covers, are named now (Custom); otherwise, and where none were fixed, what
+    the spec says stays."""
     given, fixed = before.spec.managed_cluster_update.node_image_selection, before.status.node_image_selection
     nodes = before.spec.managed_cluster_update.upgrade.type != CONTROL_PLANE_ONLY
     if not nodes or before.spec.image_selection != CONSISTENT or fixed is None:

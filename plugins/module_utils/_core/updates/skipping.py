@@ -53,6 +53,7 @@ class SkipTarget:
     name: str
 
     def __str__(self) -> str:
+        """``Member:web``."""
         return f"{self.type}:{self.name}"
 
 
@@ -88,6 +89,8 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: 
 
 
 def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> Problem | None:
+    """Why the target cannot be skipped in a run in that state, None if it can; ``states`` are those of all targets that
+    there are."""
     found = states.get((target.type, target.name))
     if found is None:
         names = sorted(name for kind, name in states if kind == target.type)
@@ -107,6 +110,7 @@ def _problem(run: RunState, target: SkipTarget, states: States, state: str) -> P
 
 
 def _stage(stage: StageRow, wanted: Wanted, words: str, now: datetime) -> StageRow:
+    """The stage with what is ``wanted`` of it skipped; ``words`` are what members say."""
     whole = (STAGE, stage.name) in wanted
     groups = tuple(_group(group, STAGE if whole else "", wanted, words, now) for group in stage.groups)
     wait = stage.wait
@@ -116,6 +120,7 @@ def _stage(stage: StageRow, wanted: Wanted, words: str, now: datetime) -> StageR
 
 
 def _group(group: GroupRow, via: str, wanted: Wanted, words: str, now: datetime) -> GroupRow:
+    """The group with what is ``wanted`` of it skipped; ``via`` is Stage if its stage is, else empty."""
     whole = (GROUP, group.name) in wanted
     above = via or (GROUP if whole else "")
     members = tuple(_member(row, above, (MEMBER, row.name) in wanted, words, now) for row in group.members)
@@ -123,7 +128,8 @@ def _group(group: GroupRow, via: str, wanted: Wanted, words: str, now: datetime)
 
 
 def _member(row: MemberRow, above: str, itself: bool, words: str, now: datetime) -> MemberRow:
-    """What ended keeps its state, unless a failed member itself is named."""
+    """The member, Skipped by the user if it is named ``itself``, or its group or stage is (``above``) and it has not
+    begun. Of what has ended only a failed member that is named itself changes."""
     if not (itself or (above and row.state in _IDLE)):
         return row
     return replace(
@@ -139,10 +145,11 @@ def _member(row: MemberRow, above: str, itself: bool, words: str, now: datetime)
 
 
 def carried_on_first(run: str) -> str:
-    """The way out of a state in which nothing new begins and upgrades are in flight, as a hint."""
+    """The way out of a state in which nothing new begins and upgrades are in flight, as a hint; ``run`` is its name."""
     command = f"ansible-playbook gitops.fleet.update -e {shlex.quote(f'run={run}')}"
     return f"what is in flight ends first, while the run is carried on: {command}"
 
 
 def _where(run: RunState) -> str:
+    """The run as the place of an error: ``UpdateRun/<name>``."""
     return f"UpdateRun/{run.name}"

@@ -139,7 +139,8 @@ class StageLook:
 
 
 def row_of(table: Table[F], facts: F) -> tuple[str, str]:
-    """Letter and state of the first row of a table of states that holds; the last row of each table always does."""
+    """Label (``G1``) and state of the first row of a table of states that holds; the last row of each table always
+    does."""
     for letter, holds, state in table:
         if holds(facts):
             return letter, state
@@ -181,6 +182,8 @@ def derive(run: RunState) -> RunStatus:
 
 
 def _stage(stage: StageRow, one: StageLook) -> StageStatus:
+    """The status of the stage; it began with the first of its members, and ended, once it is Completed, Skipped or
+    Failed, with the last of its members, gates and wait."""
     groups = tuple(
         _group(group, state, facts)
         for group, state, facts in zip(stage.groups, one.facts.groups, one.groups, strict=True)
@@ -199,6 +202,7 @@ def _stage(stage: StageRow, one: StageLook) -> StageStatus:
 
 
 def _group(group: GroupRow, state: str, facts: GroupFacts) -> GroupStatus:
+    """The status of the group, its times as ``_stage`` has them."""
     ends = [member.completed for member in group.members]
     ends += [gate.completed for gate in (*group.before_gates, *group.after_gates)]
     return GroupStatus(
@@ -211,6 +215,8 @@ def _group(group: GroupRow, state: str, facts: GroupFacts) -> GroupStatus:
 
 
 def _outcome(state: str, looks: t.Sequence[StageLook]) -> str:
+    """CompletedWithFailures if a member failed, else CompletedWithSkips if one was skipped, else Succeeded; empty for a
+    run that is neither Completed nor Skipped."""
     if state not in DONE:
         return ""
     counts = [group.count for one in looks for group in one.groups]
@@ -220,8 +226,10 @@ def _outcome(state: str, looks: t.Sequence[StageLook]) -> str:
 
 
 def _first(instants: t.Iterable[datetime | None]) -> datetime | None:
+    """The earliest that is known; None without one."""
     return min((each for each in instants if each is not None), default=None)
 
 
 def _last(instants: t.Iterable[datetime | None]) -> datetime | None:
+    """The latest that is known; None without one."""
     return max((each for each in instants if each is not None), default=None)

@@ -76,11 +76,10 @@ class _Taken:
 
 def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate], uid: str) -> Resolved:
     """The rows of a new run, as the strategy groups its members, which keep the order of ``candidates``. None: all of
-    them, one after another.
+    them, one after another, in one stage.
 
     ``uid`` of the run makes the ids of its gates, the same each time. FleetError with all problems at once:
-    ``overlapping-groups`` (a member that two groups take), ``invalid-label-selector``,
-    ``invalid-count-or-percentage``.
+    ``overlapping-groups`` (a member that two groups take), ``invalid-label-selector``, ``invalid-count-or-percentage``.
     """
     if strategy is None:
         return _one_by_one(candidates)
@@ -102,6 +101,7 @@ def resolve(strategy: UpdateRunStrategy | None, candidates: t.Sequence[Candidate
 
 
 def _one_by_one(candidates: t.Sequence[Candidate]) -> Resolved:
+    """One stage with one group of all of them, one slot, and no failure allowed."""
     members = tuple(MemberRow(name=one.name) for one in candidates)
     group = GroupRow(name=DEFAULT, members=members, max_concurrency=min(1, len(members)), max_allowed_failures=0)
     return Resolved(stages=(StageRow(name=DEFAULT, groups=(group,), max_concurrency=1, max_allowed_failures=0),))
@@ -114,6 +114,8 @@ def _take(
     candidates: t.Sequence[Candidate],
     problems: list[Problem],
 ) -> tuple[_Taken, ...]:
+    """The groups of a stage with their members, in order; one that implies its group has all that its selector, if any,
+    matches. A selector that cannot be read matches nobody, and is added to ``problems``."""
     path = f"strategy.stages[{index}]"
     chosen = tuple(candidates)
     if stage.member_selector is not None:
@@ -132,7 +134,8 @@ def _take(
 
 
 def _free_name(stage: UpdateStage, strategy: UpdateRunStrategy) -> str:
-    """The implicit group bears its stage's name, unless a group that is spelled out has it."""
+    """The name of an implicit group: that of its stage, with ``-all`` behind it as long as another group or stage has
+    it."""
     taken = {group.name for each in strategy.stages for group in each.groups}
     taken |= {each.name for each in strategy.stages if each is not stage}
     name = stage.name
@@ -144,6 +147,8 @@ def _free_name(stage: UpdateStage, strategy: UpdateRunStrategy) -> str:
 def _matching(
     selector: MemberSelector, path: str, among: tuple[Candidate, ...], problems: list[Problem]
 ) -> tuple[Candidate, ...]:
+    """Those whose labels the selector matches, in order; none, with a problem ``invalid-label-selector``, if it cannot
+    be read."""
     try:
         matches: Matcher = compile_selector(parse_selector(selector.by_label))
     except ValueError as error:
@@ -153,6 +158,7 @@ def _matching(
 
 
 def _overlaps(taken: t.Sequence[_Taken]) -> list[Problem]:
+    """A problem ``overlapping-groups`` for each member that several groups take."""
     places: dict[str, list[str]] = {}
     for one in taken:
         for member in one.members:
@@ -173,6 +179,8 @@ def _stage(
     problems: list[Problem],
     warnings: list[Found],
 ) -> StageRow:
+    """The row of a stage: limits as numbers of its members, at most ``MAX_CONCURRENCY`` slots, and so many where it
+    does not say; adds to ``problems`` and ``warnings``."""
     size = sum(len(one.members) for one in taken)
     limits = _Limits(path, size, problems)
     slots = min(limits.concurrency(stage.max_concurrency or str(MAX_CONCURRENCY)), MAX_CONCURRENCY)
@@ -192,7 +200,8 @@ def _stage(
 def _group(
     one: _Taken, slots: int, failures: int, uid: str, problems: list[Problem], warnings: list[Found]
 ) -> GroupRow:
-    """A selector stage's implicit group has the stage's values."""
+    """The row of a group, its limits within those of its stage (``slots``, ``failures``); a selector stage's implicit
+    group has the stage's values. Adds to ``problems`` and ``warnings``."""
     group, size = one.group, len(one.members)
     limits = _Limits(one.path, size, problems)
     wanted = slots if one.implicit else limits.concurrency(group.max_concurrency or "1")
@@ -210,7 +219,8 @@ def _group(
 
 
 def _warned(one: _Taken, wanted: int, slots: int, allowed: int, failures: int) -> t.Iterator[Found]:
-    """What only the members show; plain numbers of group and stage were compared when the strategy was read."""
+    """What only the members show (``empty-group``, and cuts by percentages or sizes); plain numbers of group and stage
+    were compared when the strategy was read."""
     group, size = one.group, len(one.members)
     if not size:
         yield Found("empty-group", one.path, f"group {group.name} has no members; it is skipped")
@@ -236,12 +246,16 @@ class _Limits:
     problems: list[Problem]
 
     def concurrency(self, text: str) -> int:
+        """Slots, 1 at least; as of ``_number`` otherwise."""
         return max(1, self._number(text, "maxConcurrency", round_up=False))
 
     def failures(self, text: str) -> int:
+        """Failures that are allowed, 0 for no text; as of ``_number`` otherwise."""
         return self._number(text or "0", "maxAllowedFailures", round_up=True)
 
     def _number(self, text: str, name: str, round_up: bool) -> int:
+        """The number that the text says, or its percentage of ``size``; 0 for another text, with a problem
+        ``invalid-count-or-percentage`` at ``name``."""
         try:
             return scaled(text, self.size, round_up) if text.endswith("%") else int(text)
         except ValueError:
@@ -257,6 +271,8 @@ def gate_id(uid: str, stage: str, group: str, timing: str, index: int) -> str:
 
 
 def _gates(configured: tuple[GateConfiguration, ...], place: tuple[str, str, str, str]) -> tuple[GateRow, ...]:
+    """The rows of gates that were not opened, in order, with the ids that their ``place`` (uid, stage, group, timing)
+    gives them."""
     return tuple(
         GateRow(
             name=gate.display_name or gate.type,
@@ -268,6 +284,7 @@ def _gates(configured: tuple[GateConfiguration, ...], place: tuple[str, str, str
 
 
 def _schedule(gate: GateConfiguration) -> Schedule | None:
+    """When the clock opens the gate; None for one of a person."""
     given = gate.scheduled_start_configuration
     if given is None:
         return None

@@ -35,4 +35,5 @@ def too_short_words(given: str) -> str:
 
 
 def _digits(digest: str) -> str:
+    """The digest without ``sha256:`` and spaces around, in lower case."""
     return digest.strip().lower().removeprefix(ALGORITHM)

@@ -29,9 +29,9 @@ def canonical_json(value: t.Any) -> bytes:
 
 
 def strict_json(text: str | bytes, pairs: t.Callable[[list[tuple[str, t.Any]]], t.Any] | None = None) -> t.Any:
-    """The value of a JSON text, as ``json.loads`` reads it, ``pairs`` being its ``object_pairs_hook``. ValueError for
-    anything else, and for NaN, Infinity and numbers without end such as 1e999, which the standard does not have;
-    RecursionError for what is too deep."""
+    """The value of a JSON text, as ``json.loads`` reads it, ``pairs`` being its ``object_pairs_hook``; without one the
+    last of equal keys counts. ValueError for anything else, and for NaN, Infinity and numbers without end such as
+    1e999, which the standard does not have; RecursionError for what is too deep. Halves of surrogate pairs pass."""
     return json.loads(text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=pairs)
 
 
@@ -45,28 +45,33 @@ def is_unicode(text: str) -> bool:
 
 
 def _no_number(name: str) -> t.NoReturn:
+    """Always raises ValueError, with the first 20 characters of the number."""
     raise ValueError(f"there is no number {name:.20}")
 
 
 def _finite(text: str) -> float:
+    """The number of a text; ValueError if it is too large for 64 bits."""
     found = float(text)
     return found if math.isfinite(found) else _no_number(text)
 
 
 def digest_of(value: t.Any) -> str:
-    """Hex SHA-256 of the canonical JSON. FleetError as of ``canonical_json``."""
+    """Hex SHA-256 of the canonical JSON, without ``sha256:``. FleetError and RecursionError as of
+    ``canonical_json``."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 def json_by_lines(document: t.Mapping[str, t.Any]) -> str:
-    """JSON text with a line for each entry of each part of the document, keys sorted, with a newline at its end, all in
-    ASCII. TypeError for a value that JSON does not have, such as a date; NaN and Infinity are written as such. Made
-    several times faster than with indentation, and still to be compared line by line."""
+    """JSON text with a line for each entry of each list or map right in the document, keys, which are to be texts,
+    sorted, with a newline at its end, all in ASCII. TypeError for a value that JSON does not have, such as a date; NaN
+    and Infinity are written as such. Made several times faster than with indentation, and still to be compared by
+    lines."""
     parts = ",\n".join(f"{json.dumps(key)}: {_part(document[key])}" for key in sorted(document))
     return f"{{\n{parts}\n}}\n"
 
 
 def _part(value: t.Any) -> str:
+    """The JSON text of one value of the document: a line for each entry of a list or map, anything else on one line."""
     if isinstance(value, list) and value:
         return "[\n " + ",\n ".join(json.dumps(each, sort_keys=True) for each in value) + "\n]"
     if isinstance(value, dict) and value:

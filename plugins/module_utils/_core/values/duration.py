@@ -60,7 +60,8 @@ def as_timedelta(nanoseconds: int) -> timedelta:
 
 
 def format_duration(nanoseconds: int) -> str:
-    """Nanoseconds as the text that Go prints: ``1h30m0s``, and below a second one unit with a fraction: ``1.5ms``."""
+    """Nanoseconds as the text that Go prints: ``1h30m0s``, ``1m0.5s``, and below a second one unit with a fraction:
+    ``1.5ms``. ``0s`` for 0; a minus in front of a negative one."""
     sign, size = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
     if size == 0:
         return "0s"
@@ -83,6 +84,8 @@ def duration_text(minutes: int) -> str:
 
 
 def _nanoseconds(whole: str, fraction: str, unit: int, text: str) -> int:
+    """Nanoseconds of ``whole.fraction`` units of ``unit`` nanoseconds each, the fraction cut; ValueError, which names
+    ``text``, if the whole ones are beyond 2^63."""
     digits_read = whole.lstrip("0")[:20]  # one more than 64 bits hold
     count = int(digits_read or "0")
     if count * unit > _LIMIT:
@@ -93,6 +96,8 @@ def _nanoseconds(whole: str, fraction: str, unit: int, text: str) -> int:
 
 
 def _decimal(size: int, unit: int) -> str:
+    """``size`` / ``unit`` as an exact decimal without trailing zeros; neither is negative, and ``unit`` is a power of
+    ten."""
     whole, rest = divmod(size, unit)
     digits = str(rest).rjust(len(str(unit)) - 1, "0").rstrip("0")
     return f"{whole}.{digits}" if digits else str(whole)

@@ -35,16 +35,18 @@ def field(document: t.Any, path: str) -> t.Any:
 
 def with_field(document: Mapping[str, t.Any], path: str, value: t.Any) -> dict[str, t.Any]:
     """A copy in which ``value`` stands at a path of names, or nothing for None; what is there on the way must be
-    mappings, and those that are not there are made. Only what stands on the way is copied, the rest is shared."""
+    mappings (TypeError or AttributeError), and where nothing or an empty value is there, one is made. Only what stands
+    on the way is copied, the rest is shared."""
     name, _dot, rest = path.partition(".")
     inner = with_field(document.get(name) or {}, rest, value) if rest else value
     return {key: each for key, each in {**document, name: inner}.items() if key != name or inner is not None}
 
 
 def step(value: t.Any, path: str) -> tuple[str | int, str] | None:
-    """The key or index that ``path`` goes through first, and the rest; None if the document does not have it.
+    """The key or index that ``path`` goes through first, and the rest, without a dot in front; None if the document
+    does not have it.
 
-    Keys may hold dots, brackets and quotes: the longest one that fits wins.
+    Keys may hold dots, brackets and quotes, and one in brackets may be in quotes: the longest one that fits wins.
     """
     if isinstance(value, list):
         index = _INDEX.match(path)
@@ -62,7 +64,8 @@ def step(value: t.Any, path: str) -> tuple[str | int, str] | None:
 
 
 def _longest(value: dict[t.Any, t.Any], path: str, start: int, ends: list[int]) -> int | None:
-    """Where the longest key that the path has from ``start`` on ends, which is at one of ``ends``."""
+    """Where in ``path`` the longest key of ``value`` that stands there from ``start`` on ends; only places in ``ends``,
+    which are in order, count. None if no key fits."""
     if len(ends) <= len(value):
         return next((end for end in reversed(ends) if path[start:end] in value), None)
     fits = (start + len(key) for key in value if isinstance(key, str) and path.startswith(key, start))
@@ -70,6 +73,7 @@ def _longest(value: dict[t.Any, t.Any], path: str, start: int, ends: list[int]) 
 
 
 def _rest(path: str, end: int) -> str:
+    """What ``path`` has from ``end`` on, without one dot in front."""
     return path[end:].removeprefix(".")
 
 
@@ -108,10 +112,12 @@ def set_at(document: t.Any, path: str, value: t.Any) -> None:
 
 
 def _new(path: str) -> tuple[str, str]:
-    """The first step of a way that is not there yet."""
+    """The first key of a way that is not there yet, without brackets and quotes, and the rest; all of a path that
+    begins with neither a name nor a bracket is one key."""
     found = _BRACKET.match(path) or _NAME.match(path)
     return (found["key"], _rest(path, found.end())) if found else (path, "")
 
 
 def _item(document: t.Any, key: str | int) -> t.Any:
+    """The item of a list at an index; None if there is none, or for another document or key."""
     return document[key] if isinstance(document, list) and isinstance(key, int) and key < len(document) else None

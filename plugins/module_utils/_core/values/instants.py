@@ -41,8 +41,8 @@ def later(instant: datetime, span: timedelta) -> datetime | None:
 
 
 def write_time(instant: datetime, precision: str = "auto") -> str:
-    """An aware instant in RFC 3339, in UTC with a ``Z``: with microseconds only where there are any, or cut to whole
-    SECONDS (``metav1.Time``), or always with MICROSECONDS (``metav1.MicroTime``)."""
+    """An aware instant in RFC 3339, in UTC with a ``Z``: by default with microseconds only where there are any, or cut
+    to whole SECONDS (``metav1.Time``), or always with MICROSECONDS (``metav1.MicroTime``)."""
     return instant.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 

@@ -17,22 +17,23 @@ _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
 
 
 def int64(text: str) -> int | None:
-    """A signed 64-bit integer in decimal digits (Go's ``strconv.ParseInt``), or None. Python itself reads no more than
-    4,300 digits, zeros in front included."""
+    """A signed 64-bit integer in decimal digits (Go's ``strconv.ParseInt``), a sign and any number of zeros in front
+    allowed; None for anything else."""
     found = _INTEGER.fullmatch(text)
     number = int(found[1] + found[2]) if found else INT64.stop
     return number if number in INT64 else None
 
 
 def decodes(value: object) -> bool:
-    """Whether the manifest's value fits the type at all: a 32-bit integer or any text."""
+    """Whether the manifest's value fits the type at all: a 32-bit integer, which a truth value is not, or any text."""
     if isinstance(value, bool):
         return False
     return isinstance(value, str) or (isinstance(value, int) and value in INT32)
 
 
 def scaled(value: int | str, total: int, round_up: bool) -> int:
-    """The number that ``value`` stands for: an integer is itself, a percentage is taken of ``total``.
+    """The number that ``value`` stands for: an integer is itself, a percentage is taken of ``total`` and rounded up, or
+    down to the next whole number. Negative ones and those above 100% are taken as they are.
 
     ValueError for anything else; plain numbers in quotes are refused too, as upstream does. Percentages are computed in
     64-bit floats like upstream's, which is exact while percentage x total stays below 2^53.

@@ -40,7 +40,8 @@ class KubeVersion:
 
     @classmethod
     def parse(cls, text: str) -> KubeVersion:
-        """Read a version with or without ``v``; ValueError names the text."""
+        """Reads a version with or without ``v``, the patch and suffixes; ValueError, which names the text, for anything
+        else, and for numbers of more than nine digits or with a zero in front."""
         found = _VERSION.fullmatch(text)
         if found is None:
             raise ValueError(f"{text!r} is not a Kubernetes version such as v1.34.2")
@@ -50,7 +51,7 @@ class KubeVersion:
 
     @property
     def is_prerelease(self) -> bool:
-        """Whether it is an alpha, beta or rc; no other suffix makes it one."""
+        """Whether the suffix begins with alpha, beta or rc; no other makes it one."""
         return self.pre.startswith(_BEFORE_RELEASE)
 
     def minor_distance(self, other: KubeVersion) -> int:
@@ -67,11 +68,13 @@ class KubeVersion:
         return self._key() < other._key()
 
     def _key(self) -> tuple[int, int, int, _Rank, _Rank, str, str]:
+        """What the order goes by; the texts at the end make it differ wherever versions do."""
         return (self.major, self.minor, self.patch, _rank(self.pre), _rank(self.build), self.pre, self.build)
 
 
 def _rank(suffix: str) -> _Rank:
-    """Before the release (-1), the release itself (0), after it (1); then piece by piece, numbers as numbers."""
+    """Before the release (-1), the release itself (0), after it (1); then its numbers and words piece by piece, numbers
+    by size and before words."""
     place = 0 if not suffix else -1 if suffix.startswith(_BEFORE_RELEASE) else 1
     return place, tuple(pieces_in_order(suffix, number=0, word=1))
 

@@ -51,13 +51,14 @@ class NodeSelector:
 
 
 def node_selector(manifest: t.Mapping[str, t.Any]) -> NodeSelector:
-    """The selector of a manifest whose types are right already; what it says is judged by ``check_node_selector``."""
+    """The selector of a manifest whose types are right already, a missing list or term being empty; what it says is
+    judged by ``check_node_selector``."""
     return NodeSelector(tuple(_term(each or {}) for each in manifest.get("nodeSelectorTerms") or ()))
 
 
 def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSelectorRequirement, ...]:
     """The expressions of a node selector in a manifest, such as ``matchExpressions`` or a NodePool's ``requirements``;
-    types are right already, and None stands for no expressions."""
+    types are right already, None stands for no expressions, and a missing key or operator is an empty text."""
     return tuple(
         NodeSelectorRequirement(each.get("key", ""), each.get("operator", ""), tuple(each.get("values") or ()))
         for each in rows or ()
@@ -65,8 +66,8 @@ def requirements(rows: t.Iterable[t.Mapping[str, t.Any]] | None) -> tuple[NodeSe
 
 
 def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
-    """All problems of a node selector as (path below the selector, message); an empty list means that every term can be
-    judged."""
+    """The problems of a node selector as (path below the selector, message), of each expression the first, in order; an
+    empty list means that every term can be judged."""
     return [
         (f"nodeSelectorTerms[{index}].{path}", message)
         for index, term in enumerate(selector.terms)
@@ -75,8 +76,8 @@ def check_node_selector(selector: NodeSelector) -> list[tuple[str, str]]:
 
 
 def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
-    """Whether any term matches the node of these labels and this ``metadata.name``, which none does where there are
-    none. ValueError if none does and one of them is malformed.
+    """Whether any term matches the node of these labels and this ``metadata.name``; a selector or a term without any
+    parts matches none. ValueError if no term matches and one of them is malformed.
 
     Terms behind the first that matches are not looked at, malformed or not.
     """
@@ -93,7 +94,7 @@ def selects(selector: NodeSelector, labels: Labels, name: str) -> bool:
 
 def holds(one: NodeSelectorRequirement, labels: Labels) -> bool:
     """Whether a well-formed expression of a node selector holds for the labels of a node; an absent key satisfies NotIn
-    and DoesNotExist only, and a value that is no whole number neither Gt nor Lt."""
+    and DoesNotExist only, and Gt and Lt do not hold for a value that is no 64-bit whole number."""
     if one.operator in (NOT_IN, DOES_NOT_EXIST) and one.key not in labels:
         return True
     if one.key not in labels or one.operator == DOES_NOT_EXIST:
@@ -114,6 +115,7 @@ def _term(manifest: t.Mapping[str, t.Any]) -> NodeSelectorTerm:
 
 
 def _matches(term: NodeSelectorTerm, labels: Labels, name: str) -> bool:
+    """Whether all expressions of a well-formed term hold; False for a term without any."""
     if not (term.match_expressions or term.match_fields):
         return False
     return all(holds(one, labels) for one in term.match_expressions) and all(
@@ -122,12 +124,15 @@ def _matches(term: NodeSelectorTerm, labels: Labels, name: str) -> bool:
 
 
 def _field_holds(one: NodeSelectorRequirement, name: str) -> bool:
-    """A field that a node does not have is empty, which is not the same as an absent label."""
+    """Whether a well-formed expression over a field holds. All fields but ``metadata.name`` count as empty texts, which
+    is not the same as an absent label."""
     value = name if one.key == NAME_FIELD else ""
     return (value == one.values[0]) == (one.operator == IN)
 
 
 def _check_term(term: NodeSelectorTerm) -> list[tuple[str, str]]:
+    """The problems of a term as (path below it, message): of each expression over labels, then over fields, the first
+    one."""
     rows = [
         (f"matchExpressions[{index}]", _expression_problem(one)) for index, one in enumerate(term.match_expressions)
     ]
@@ -136,6 +141,8 @@ def _check_term(term: NodeSelectorTerm) -> list[tuple[str, str]]:
 
 
 def _expression_problem(one: NodeSelectorRequirement) -> str | None:
+    """The first thing that is wrong with an expression over labels (operator, number of values, key, then values), or
+    None."""
     if one.operator not in OPERATORS:
         return f"{one.operator!r} is not one of {', '.join(OPERATORS)}"
     if one.operator in (IN, NOT_IN) and not one.values:
@@ -148,6 +155,8 @@ def _expression_problem(one: NodeSelectorRequirement) -> str | None:
 
 
 def _field_problem(one: NodeSelectorRequirement) -> str | None:
+    """Why an expression over a field is not In or NotIn with exactly one value, or None. The field's name is not
+    judged."""
     if one.operator not in (IN, NOT_IN):
         return f"fields are compared by In and NotIn, not by {one.operator!r}"
     if len(one.values) != 1:

@@ -46,7 +46,8 @@ def name(of: Part, key: str = "name") -> str:
 
 
 def number(of: Part, key: str) -> int:
-    """The whole number under a key of a document; 0 where it is absent. ValueError for anything else."""
+    """The whole number under a key of a document; 0 where it is absent. ValueError for anything else, 2.0 and true
+    too."""
     found = _typed(of, key, int, "whole number", 0)
     if isinstance(found, bool):
         raise ValueError(f"{key} is no whole number")
@@ -64,7 +65,8 @@ def mapping(of: Part, key: str) -> Part:
 
 
 def texts(of: Part, key: str) -> t.Mapping[str, str]:
-    """The map of texts under a key of a document; empty where it is absent. ValueError for anything else."""
+    """The map of texts under a key of a document; empty where it is absent. ValueError for anything else, and where a
+    value in it is null or no text; its keys are not looked at."""
     found = mapping(of, key)
     if not all(isinstance(each, str) for each in found.values()):
         raise ValueError(f"{key} is no map of texts")
@@ -72,7 +74,8 @@ def texts(of: Part, key: str) -> t.Mapping[str, str]:
 
 
 def rows(of: Part, key: str) -> list[Part]:
-    """The list of maps under a key of a document; empty where it is absent. ValueError for anything else."""
+    """The list of maps under a key of a document; empty where it is absent. ValueError for anything else, and where an
+    item is null or no map."""
     found: list[Part] = _typed(of, key, list, "list", [])
     for each in found:
         if not isinstance(each, _MAP):
@@ -81,7 +84,8 @@ def rows(of: Part, key: str) -> list[Part]:
 
 
 def type_words(value: t.Any) -> str:
-    """Of which type a value of a document is, in words, where the value itself may be a secret."""
+    """The JSON type of a value in words, such as ``a map``, where the value itself may be a secret; ``no JSON`` for
+    others."""
     for kind, words in _WORDS.items():
         if isinstance(value, kind):
             return words
@@ -89,6 +93,7 @@ def type_words(value: t.Any) -> str:
 
 
 def _typed(of: Part, key: str, kind: type, word: str, absent: t.Any) -> t.Any:
+    """What stands under a key, or ``absent``; ValueError, which calls the type ``word``, if it is not of ``kind``."""
     value = of.get(key)
     if value is None:
         return absent

@@ -49,12 +49,12 @@ class Quantity:
 
     @classmethod
     def of_nanos(cls, nanos: int, format: str = DECIMAL_SI) -> Quantity:
-        """The amount of so many 10^-9, printed in its canonical form."""
+        """The amount of so many 10^-9, printed in its canonical form; ``format`` is one of the three formats."""
         return cls(nanos, format, nanos, -9)
 
     @property
     def canonical(self) -> str:
-        """The one text for this value in its format."""
+        """The one text for this value in its format; BinarySI below 1024 or with a fraction is printed as DecimalSI."""
         if self.nanos == 0:
             return "0"
         if self.format == BINARY_SI and self.nanos % NANO == 0 and abs(self.nanos) >= 1024 * NANO:
@@ -101,6 +101,7 @@ class Quantity:
         return Quantity.of_nanos(self.nanos + other.nanos, self.format if self.nanos else other.format)
 
     def __sub__(self, other: Quantity) -> Quantity:
+        """The difference, in the format of the left side; a left side of zero takes the other's format."""
         return Quantity.of_nanos(self.nanos - other.nanos, self.format if self.nanos else other.format)
 
 
@@ -142,12 +143,14 @@ def read_quantity(value: object) -> Quantity:
 
 
 def approximate(text: str) -> float:
-    """The float that property sorters work with; it depends on the spelling (``0.3`` is not ``300m``), and may be
+    """The float that property sorters work with; it may depend on the spelling (``0.3`` is not ``300m``), and may be
     infinite. ValueError as of ``parse_quantity``."""
     return parse_quantity(text).approximate
 
 
 def _decimal(text: str, sign: str, whole: str, fraction: str, exponent: int, format: str) -> Quantity:
+    """The quantity of ``sign whole.fraction`` x 10^``exponent``, rounded to nano away from zero; ``text`` is kept for
+    printing where upstream keeps it."""
     digits = whole + fraction
     mantissa = int(digits)
     scale = exponent - len(fraction)
@@ -162,6 +165,8 @@ def _decimal(text: str, sign: str, whole: str, fraction: str, exponent: int, for
 
 def _binary(text: str, sign: str, whole: str, fraction: str, exponent: int) -> Quantity:
     # The limit is upstream's estimate of how many decimal digits fit beside 2^exponent in 64 bits.
+    """The quantity of ``sign whole.fraction`` x 2^``exponent``, rounded to nano away from zero, its size capped at
+    2^63-1; between 0 and 1 it prints as DecimalSI. ``text`` is kept for printing where upstream keeps it."""
     if not fraction and len(whole) <= 14 - exponent * 3 // 10:
         number = int(whole)
         amount = number << exponent
@@ -177,17 +182,19 @@ def _binary(text: str, sign: str, whole: str, fraction: str, exponent: int) -> Q
 
 
 def _signed(sign: str, amount: int) -> int:
+    """The amount, negative if ``sign`` is ``-``."""
     return -amount if sign == "-" else amount
 
 
 def _rounded_up(amount: int, shift: int) -> int:
-    """``amount`` x 10^``shift``, rounded up; ``amount`` is not negative."""
+    """``amount`` x 10^``shift``, rounded up to a whole number; ``amount`` is not negative."""
     if shift >= 0:
         return amount * int(10**shift)
     return -(-amount // int(10**-shift))
 
 
 def _binary_text(amount: int) -> str:
+    """A whole number with the largest suffix of ``Ki`` to ``Ei`` that leaves it whole, or with none."""
     steps = 0
     while steps < len(BINARY_SUFFIXES) and amount % 1024 == 0:
         amount //= 1024
@@ -196,6 +203,8 @@ def _binary_text(amount: int) -> str:
 
 
 def _decimal_text(nanos: int, *, exponent_form: bool) -> str:
+    """So many 10^-9, which are not 0, as a whole number with the largest suffix up to E, or the exponent, a multiple of
+    three, that leaves it whole."""
     exponent = -9
     # Upstream prints no suffix above E, and so another value; ours stays at E.
     while nanos % 1000 == 0 and (exponent_form or exponent < 18):

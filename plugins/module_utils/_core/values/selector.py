@@ -44,7 +44,7 @@ class LabelSelector:
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The form in a manifest; empty parts are left out."""
+        """The form in a manifest, in new dicts and lists; empty parts are left out."""
         out: dict[str, t.Any] = {}
         if self.match_labels:
             out["matchLabels"] = dict(self.match_labels)
@@ -57,7 +57,8 @@ class LabelSelector:
 
 
 def label_selector(manifest: Mapping[str, t.Any]) -> LabelSelector:
-    """The selector of a manifest whose types are right already; what it says is judged by ``check_selector``."""
+    """The selector of a manifest whose types are right already, with empty texts for a missing key or operator; what it
+    says is judged by ``check_selector``."""
     return LabelSelector(
         match_labels=dict(manifest.get("matchLabels") or {}),
         match_expressions=tuple(
@@ -68,7 +69,8 @@ def label_selector(manifest: Mapping[str, t.Any]) -> LabelSelector:
 
 
 def check_selector(selector: LabelSelector) -> list[tuple[str, str]]:
-    """All problems of a label selector as (path below it, message); an empty list means that it can be used."""
+    """All problems of a label selector as (path below it, message), those of matchLabels first; an empty list means
+    that it can be used."""
     problems: list[tuple[str, str]] = []
     for key, value in selector.match_labels.items():
         path = f"matchLabels[{key}]"
@@ -79,7 +81,8 @@ def check_selector(selector: LabelSelector) -> list[tuple[str, str]]:
 
 
 def label_key_problem(key: str) -> str | None:
-    """Why ``key`` is no label key, or None: an optional DNS prefix of at most 253, a name of at most 63 characters."""
+    """Why ``key`` is no label key, in words, or None: an optional lower-case DNS prefix of at most 253 characters
+    before a slash, and a name of 1 to 63."""
     prefix, slash, name = key.rpartition("/")
     if slash and not (len(prefix) <= 253 and _DNS_SUBDOMAIN.fullmatch(prefix)):
         return f"{key!r} is not a label key: the part before the last '/' is not a lower-case DNS name"
@@ -92,7 +95,7 @@ def label_key_problem(key: str) -> str | None:
 
 
 def label_value_problem(value: str) -> str | None:
-    """Why ``value`` is no label value; None if it is one, as an empty text is."""
+    """Why ``value`` is no label value (at most 63 characters), in words; None if it is one, as an empty text is."""
     if value and not (len(value) <= 63 and _NAME.fullmatch(value)):
         return (
             f"{value!r} is not a label value: it is empty, or has at most 63 letters, digits, '-', '_' or '.', "
@@ -112,7 +115,8 @@ def compile_selector(selector: LabelSelector | None) -> Matcher:
 
 
 def matches(selector: LabelSelector | None, labels: Labels) -> bool:
-    """Whether a valid selector matches; None matches nothing, as in apimachinery. An absent key satisfies NotIn."""
+    """Whether a valid selector matches; None matches nothing, as in apimachinery, and an empty one everything. An
+    absent key satisfies NotIn."""
     if selector is None:
         return False
     return all(key in labels and labels[key] == value for key, value in selector.match_labels.items()) and all(
@@ -121,6 +125,7 @@ def matches(selector: LabelSelector | None, labels: Labels) -> bool:
 
 
 def _check_requirement(one: LabelSelectorRequirement) -> list[tuple[str, str]]:
+    """All problems of one expression as (path below it, message)."""
     problems = []
     message = label_key_problem(one.key)
     if message:
@@ -139,6 +144,7 @@ def _check_requirement(one: LabelSelectorRequirement) -> list[tuple[str, str]]:
 
 
 def _holds(one: LabelSelectorRequirement, labels: Labels) -> bool:
+    """Whether a valid expression holds for the labels; an absent key satisfies NotIn and DoesNotExist."""
     if one.operator == IN:
         return one.key in labels and labels[one.key] in one.values
     if one.operator == NOT_IN:
@@ -147,4 +153,5 @@ def _holds(one: LabelSelectorRequirement, labels: Labels) -> bool:
 
 
 def _nothing(_labels: Labels) -> bool:
+    """False for any labels."""
     return False

@@ -26,11 +26,12 @@ _SETS = {"in": IN, "notin": NOT_IN}
 
 
 def parse_selector(text: str) -> LabelSelector:
-    """The selector of a text such as ``tier=gold,region in (eu,us),!canary``; all its parts must hold.
+    """The selector of a text such as ``tier=gold,region in (eu,us),!canary``; its parts, which must all hold, are
+    ``match_expressions``, ``=`` too.
 
-    ``!=`` and ``notin`` also match where the label is absent. ValueError for anything else; ``<`` and ``>``, which
-    Kubernetes knows for node affinity, are none of the operators here, and an empty text, which would select
-    everything, is none either.
+    ``!=`` and ``notin`` also match where the label is absent. ValueError for anything else, malformed keys and values
+    too; ``<`` and ``>``, which Kubernetes knows for node affinity, are none of the operators here, and an empty text,
+    which would select everything, is none either.
     """
     tokens = _Tokens(tuple(_TOKEN.findall(text)))
     found = [_requirement(tokens)]
@@ -56,18 +57,21 @@ class _Tokens:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def take(self, sign: str) -> bool:
+        """Takes the next token if it is ``sign``; returns whether it was."""
         taken = self.next == sign
         self.at += taken
         return taken
 
     def word(self) -> str:
-        """The next token if it is no sign; an empty text otherwise, with nothing taken."""
+        """Takes the next token if it is no sign, and returns it; an empty text otherwise, with nothing taken."""
         word = "" if self.next in _SIGNS else self.next
         self.at += bool(word)
         return word
 
 
 def _requirement(tokens: _Tokens) -> LabelSelectorRequirement:
+    """Takes one expression up to a comma or what follows it, and returns it, keys and values not judged yet. ValueError
+    for what is none."""
     absent = tokens.take("!")
     key = tokens.word()
     if not key or key in _SETS:
@@ -86,6 +90,8 @@ def _requirement(tokens: _Tokens) -> LabelSelectorRequirement:
 
 
 def _values(tokens: _Tokens) -> tuple[str, ...]:
+    """Takes a list of values in parentheses and returns them, each once; an empty one is an empty text. ValueError for
+    anything else."""
     if not tokens.take("("):
         raise ValueError(f"values stand in parentheses, not {tokens.next or 'the end'!r}")
     values = [tokens.word()]

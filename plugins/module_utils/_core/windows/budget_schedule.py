@@ -59,14 +59,16 @@ class Window:
 
     @cached_property
     def day(self) -> tuple[tuple[timedelta, timedelta], ...]:
-        """The spans that the hits of one day make, as distances from its midnight; none for ``@every``, or if they last
-        no time."""
+        """The spans that the hits of one day make, as distances from its midnight, in order and merged; none for
+        ``@every``, or if they last no time."""
         if isinstance(self.schedule, Every) or self.duration <= NO_TIME:
             return ()
         hits = (timedelta(minutes=each) for each in self.schedule.times)
         return tuple(merged((hit, hit + self.duration) for hit in hits))
 
     def _after_hits(self, schedule: CronSchedule, start: datetime, end: datetime) -> t.Iterator[Span]:
+        """The spans after the hits of each day that can reach [start, end), in order of their starts, merged within a
+        day only and not cut; the end of one beyond the calendar is its last instant."""
         for midnight in schedule.each_day(_less(start, self.duration), end) if self.day else ():
             for begin, until in self.day:
                 yield midnight + begin, (midnight + until if midnight.year < LAST_YEAR else _less(midnight, -until))
@@ -97,7 +99,7 @@ def window_of(schedule: str | None, duration: str | None) -> Window | None:
 
 
 def window(budget: Budget) -> Window | None:
-    """When the budget counts; None if that is always. ValueError as of ``window_of``."""
+    """When the budget counts; None if that is always. ValueError if its schedule or duration cannot be read."""
     return window_of(budget.schedule, budget.duration)
 
 

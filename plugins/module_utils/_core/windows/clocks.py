@@ -29,8 +29,8 @@ def instant(clock: datetime, zone: tzinfo) -> datetime | None:
 
 
 def next_clock_change(zone: tzinfo, now: datetime, ahead: timedelta) -> datetime | None:
-    """The first instant after an aware one at which a zone's distance from UTC is another, in UTC; None if not within
-    ``ahead``. Two changes within a day may cancel each other, unseen."""
+    """The first instant after an aware one at which a zone's distance from UTC is another, in UTC and to the second;
+    None if not within ``ahead``. Two changes within a day may cancel each other, unseen."""
     at, end = (each.replace(microsecond=0) for each in (now.astimezone(UTC), shifted(now, ahead)))
     while at < end:
         later = min(shifted(at, DAY), end)
@@ -57,7 +57,7 @@ def shifted(now: datetime, by: timedelta) -> datetime:
 
 
 def _change_between(zone: tzinfo, early: datetime, late: datetime) -> datetime:
-    """The first instant with another offset than ``early`` has; ``late`` has one."""
+    """The first instant, to the second, with another offset than ``early`` has; ``late`` has one."""
     before = offset(zone, early)
     while late - early > SECOND:
         middle = early + timedelta(seconds=(late - early) // timedelta(seconds=2))

@@ -61,6 +61,7 @@ class OurWindow:
         return tuple(meeting(found, start, end))
 
     def _keeps(self, day: datetime) -> bool:
+        """Whether the day is, in its month, one of those of its weekday that ``nth`` keeps; always if that is empty."""
         last = day.day + 7 > monthrange(day.year, day.month)[1]
         return not self.nth or (day.day + 6) // 7 in self.nth or (last and -1 in self.nth)
 
@@ -84,9 +85,9 @@ class WindowAnswer:
 
 
 def read_window(document: t.Any, path: str = "window") -> OurWindow:
-    """A window of ``schedule``, ``duration`` (whole minutes, up to 366 days) and, if wanted, ``timeZone`` (else UTC)
-    and ``nth``. FleetError with all problems: ``wrong-type``, ``unknown-field``, ``invalid-schedule``,
-    ``invalid-duration``, ``unknown-time-zone``, ``not-one-of``."""
+    """A window of ``schedule`` (cron that fires at all, no ``@every``), ``duration`` (whole minutes, up to 366 days)
+    and, if wanted, ``timeZone`` (else UTC) and ``nth``. FleetError with all problems: ``wrong-type``,
+    ``unknown-field``, ``invalid-schedule``, ``invalid-duration``, ``unknown-time-zone``, ``not-one-of``."""
     if not isinstance(document, Mapping):
         raise FleetError("wrong-type", f"an object is wanted, not {document!r:.60}", path)
     problems = [
@@ -107,14 +108,15 @@ def open_spans(
     windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], start: datetime, end: datetime
 ) -> Spans:
     """When windows of our own are open in [start, end), in any of them, or always without one, and in no freeze: aware
-    instants, cut to it, in order and in UTC."""
+    instants in UTC, cut to it, in order and apart."""
     every = joined(span for each in windows for span in each.spans(start, end)) if windows else ((start, end),)
     found = cut(without(every, joined((each.start, each.end) for each in freezes)), start, end)
     return tuple((begin.astimezone(UTC), until.astimezone(UTC)) for begin, until in found)
 
 
 def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpan], now: datetime) -> WindowAnswer:
-    """Whether it is open at an aware instant, why, and until when; without windows it is, but for freezes."""
+    """Whether it is open at an aware instant, why, and until when, None if not within 366 days; without windows it is
+    open, but for freezes."""
     for ahead in (SOON, AHEAD):
         end = shifted(now, ahead)
         spans = open_spans(windows, freezes, now, end)
@@ -130,10 +132,12 @@ def within_windows(windows: t.Sequence[OurWindow], freezes: t.Sequence[FrozenSpa
 
 
 def _inside(window: OurWindow, now: datetime) -> bool:
+    """Whether this window alone is open at ``now``, freezes not looked at."""
     return any(begin <= now < until for begin, until in window.spans(now, shifted(now, MINUTE)))
 
 
 def _read(problems: list[Problem], path: str, code: str, read: t.Callable[[], t.Any]) -> t.Any:
+    """What ``read`` gives; where it raises ValueError, None, and a Problem is added to ``problems``."""
     try:
         return read()
     except ValueError as error:
@@ -142,6 +146,7 @@ def _read(problems: list[Problem], path: str, code: str, read: t.Callable[[], t.
 
 
 def _schedule(value: t.Any) -> CronSchedule:
+    """The cron schedule, no ``@every``; ValueError for others, and for one that never comes."""
     parsed = parse_utc(value) if isinstance(value, str) else None
     if not isinstance(parsed, CronSchedule):
         raise ValueError(f"{value!r:.60} is not a schedule of five cron fields, or @daily, @weekly, @monthly")
@@ -151,6 +156,7 @@ def _schedule(value: t.Any) -> CronSchedule:
 
 
 def _duration(value: t.Any) -> timedelta:
+    """The length of a text; ValueError unless it is of whole minutes, from one minute to 366 days."""
     length = as_timedelta(parse_duration(value)) if isinstance(value, str) else timedelta()
     if length < MINUTE or length > timedelta(minutes=366 * DAY) or length % MINUTE:
         raise ValueError(f"{value!r:.60} is not a duration of whole minutes up to a year, such as 4h or 1h30m")
@@ -158,12 +164,14 @@ def _duration(value: t.Any) -> timedelta:
 
 
 def _zone(value: t.Any) -> ZoneInfo:
+    """The IANA time zone of that name; ValueError if there is none."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.60} is not the name of a time zone, such as Europe/Berlin")
     return load_zone(value)
 
 
 def _nth(value: t.Any) -> tuple[int, ...]:
+    """The numbers 1 to 5 and -1 of a list, as they stand; ValueError for anything else."""
     if not isinstance(value, (list, tuple)) or any(each not in FIRST_TO_FIFTH_OR_LAST for each in value):
         raise ValueError(f"{value!r:.60} is not a list of 1 to 5, or -1 for the last")
     return tuple(value)

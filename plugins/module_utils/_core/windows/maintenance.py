@@ -50,8 +50,8 @@ def openings(window: MaintenanceWindow, start: datetime, end: datetime, created:
 def window_openings(
     each: MaintenanceConfiguration, start: datetime, end: datetime, created: date | None = None
 ) -> Spans:
-    """Every span in which a maintenance configuration is open, as of ``openings``, for either form of a window: the
-    older one has hours of weekdays in UTC, from which its ``notAllowedTime`` is cut out."""
+    """Every span in which a maintenance configuration is open, as of ``openings``, with its ValueError, for either form
+    of a window: the older one has hours of weekdays in UTC, from which its ``notAllowedTime`` is cut out."""
     if each.maintenance_window is not None:
         return openings(each.maintenance_window, start, end, created)
     return _in_week(each, start, end)
@@ -59,7 +59,7 @@ def window_openings(
 
 def clock_of(utc_offset: str, time_zone: str) -> tzinfo:
     """The clock that a window goes by: that of ``time_zone``, else ``utc_offset`` (+HH:MM or -HH:MM), else UTC.
-    ValueError for a zone that there is not."""
+    ValueError for a zone that there is not, or an offset of another form."""
     if time_zone:
         return load_zone(time_zone)
     if not utc_offset:
@@ -81,7 +81,8 @@ def local_day_spans(dates: t.Iterable[DateSpan], clock: tzinfo) -> Spans:
 
 
 def _in_week(each: MaintenanceConfiguration, start: datetime, end: datetime) -> Spans:
-    """The older form: hours of weekdays in UTC, without spans of instants. Hours of one day in two entries add up."""
+    """The spans of the older form that meet [start, end): hours of weekdays in UTC without ``notAllowedTime``, of which
+    what has no start or end is ignored. Hours of one day in two entries add up."""
     slots: dict[int, set[int]] = {}
     for one in each.time_in_week:
         slots.setdefault(DAYS.index(one.day), set()).update(one.hour_slots)
@@ -97,4 +98,5 @@ def _in_week(each: MaintenanceConfiguration, start: datetime, end: datetime) -> 
 
 
 def _day(at: datetime, shift: timedelta) -> date:
+    """The day in UTC of the instant that is ``shift`` later, held within the years 1 to 9999."""
     return shifted(at, shift).date()

@@ -23,7 +23,8 @@ MONTHS = 12
 def days(schedule: MaintenanceSchedule, anchor: date, first: date, last: date) -> t.Iterator[date]:
     """The days from ``first`` to ``last``, both included, in order; none before ``anchor``, from which intervals count.
 
-    A schedule without any of the four forms has no days.
+    A schedule without any of the four forms has no days; of several forms one counts: daily, weekly, a day of the
+    month, then an nth weekday.
     """
     first = max(first, anchor)
     if schedule.daily:
@@ -44,6 +45,7 @@ def days(schedule: MaintenanceSchedule, anchor: date, first: date, last: date) -
 
 
 def _every(step: int, anchor: date, first: date, last: date) -> t.Iterator[date]:
+    """Each ``step``-th day counted from ``anchor``, from ``first`` to ``last``, both included."""
     behind = max((first - anchor).days, 0)
     at = _later(anchor, -(-behind // step) * step)
     while at is not None and at <= last:
@@ -52,7 +54,7 @@ def _every(step: int, anchor: date, first: date, last: date) -> t.Iterator[date]
 
 
 def _later(day: date, count: int) -> date | None:
-    """None behind the end of the calendar."""
+    """The day ``count`` days later; None behind the end of the calendar."""
     return day + timedelta(days=count) if count <= (date.max - day).days else None
 
 
@@ -65,7 +67,7 @@ def _months(step: int, anchor: date, first: date, last: date) -> t.Iterator[tupl
 
 
 def _nth(schedule: RelativeMonthlySchedule, year: int, month: int) -> date:
-    """Every month has four of each weekday, and the last of them."""
+    """The nth or last such weekday of the month: each has four of every weekday, and the last of them."""
     weekday, place = DAYS.index(schedule.day_of_week), WEEK_INDEXES.index(schedule.week_index)
     begins, length = calendar.monthrange(year, month)
     number = 1 + (weekday - begins) % WEEK + place * WEEK
@@ -73,5 +75,6 @@ def _nth(schedule: RelativeMonthlySchedule, year: int, month: int) -> date:
 
 
 def _within(day: date, first: date, last: date) -> t.Iterator[date]:
+    """The day, if it is one from ``first`` to ``last``; else nothing."""
     if first <= day <= last:
         yield day

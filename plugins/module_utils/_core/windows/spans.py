@@ -19,7 +19,7 @@ Extent = t.TypeVar("Extent", datetime, timedelta)
 
 def merged(spans: t.Iterable[tuple[Extent, Extent]]) -> list[tuple[Extent, Extent]]:
     """Spans that overlap or touch made one, of instants or of distances. They must come in the order of their starts,
-    none of them empty; so does what is returned."""
+    none of them empty; what is returned comes so, too."""
     out: list[tuple[Extent, Extent]] = []
     for begin, until in spans:
         if out and begin <= out[-1][1]:
@@ -58,7 +58,7 @@ def meeting(spans: t.Sequence[Span], start: datetime, end: datetime) -> t.Sequen
 
 
 def cut(spans: t.Sequence[Span], start: datetime, end: datetime) -> list[Span]:
-    """As ``meeting``, the first and the last of them cut to [start, end)."""
+    """As ``meeting``, in a new list, with the first and the last of them cut to [start, end)."""
     kept = list(meeting(spans, start, end))
     if kept and kept[0][0] < start:
         kept[0] = (start, kept[0][1])

@@ -28,11 +28,9 @@ Spans = tuple[tuple[int, int], ...]
 
 
 def weekly_spans(budgets: t.Iterable[Budget]) -> Spans | None:
-    """The minutes since Monday 00:00, by the clock of the schedules, in which at least one of these budgets is active.
-
-    None if one has neither schedule nor duration, or an ``@every``, or depends on the day of the month or the month.
-    ValueError as of ``window``.
-    """
+    """The minutes since Monday 00:00, by the clock of the schedules, in which at least one of these budgets is active;
+    ends are cut to whole minutes. None if one has neither schedule nor duration, or an ``@every``, or depends on the
+    day of the month or the month. ValueError for a schedule or duration that cannot be read."""
     found: list[tuple[datetime, datetime]] = []
     for each in budgets:
         this = window(each)
@@ -43,7 +41,7 @@ def weekly_spans(budgets: t.Iterable[Budget]) -> Spans | None:
 
 
 def rest_of(week: Spans) -> Spans:
-    """The spans of the week in which no span of ``week`` is."""
+    """The spans of the week in which no span of ``week`` is, in order."""
     if not week:
         return ((0, WEEK),)
     if week == ((0, WEEK),):
@@ -54,8 +52,8 @@ def rest_of(week: Spans) -> Spans:
 
 
 def week_in_words(week: Spans) -> str:
-    """The spans of a week in words, such as ``Mon-Fri 09:00-17:00 UTC`` or ``Sat 00:00-Mon 00:00 UTC``, ``always`` or
-    ``never``."""
+    """The spans of a week in words, such as ``Mon-Fri 09:00-17:00 UTC`` or ``Sat 00:00-Mon 00:00 UTC``, with commas
+    between them, ``always`` or ``never``."""
     if not week or week == ((0, WEEK),):
         return "always" if week else "never"
     parts = []
@@ -73,7 +71,7 @@ def week_in_words(week: Spans) -> str:
 
 def as_budgets(week: Spans, nodes: str, reasons: tuple[str, ...] | None = None) -> tuple[Budget, ...]:
     """Budgets of ``nodes`` that are active in exactly these spans: one for all that begin at the same time of the day
-    and last equally long, and none for no span."""
+    and last equally long, none for no span, and one without a schedule for the whole week."""
     if week == ((0, WEEK),):
         return (Budget(nodes, reasons=reasons),)
     return tuple(
@@ -89,14 +87,15 @@ def _weekly(schedule: CronSchedule) -> bool:
 
 
 def _round(spans: list[tuple[int, int]]) -> Spans:
-    """The span that runs over the end of the week, which was cut there, in one piece."""
+    """The spans, of which one that runs over the end of the week, and was cut there, is in one piece, and last."""
     if len(spans) > 1 and spans[0][0] == 0 and spans[-1][1] == WEEK:
         return (*spans[1:-1], (spans[-1][0], WEEK + spans[0][1]))
     return tuple(spans)
 
 
 def _alike(week: Spans) -> dict[tuple[int, int], list[int]]:
-    """The weekdays (0 is Monday) of spans that begin at the same time of the day and last equally long."""
+    """By time of the day (minutes) and length (minutes) the weekdays (0 is Monday) of the spans that begin then and
+    last so long, in the order of the week."""
     out: dict[tuple[int, int], list[int]] = {}
     for begin, end in week:
         out.setdefault((begin % DAY, end - begin), []).append(begin // DAY)
@@ -104,10 +103,13 @@ def _alike(week: Spans) -> dict[tuple[int, int], list[int]]:
 
 
 def _clock(minute: int) -> str:
+    """The time of the day as ``09:05``, whatever the day."""
     return f"{minute % DAY // 60:02}:{minute % 60:02}"
 
 
 def _days(days: list[int]) -> str:
+    """Weekdays (0 is Monday) in words with a space behind: ``daily``, ``Mon-Fri`` for three or more in a row, ``Mon,
+    Wed``."""
     if days == list(range(7)):
         return "daily "
     runs = len(days) > 2 and days == list(range(days[0], days[-1] + 1))
@@ -115,6 +117,8 @@ def _days(days: list[int]) -> str:
 
 
 def _cron_days(days: list[int]) -> str:
+    """The field of cron for weekdays (0 is Monday here, and Sunday there): ``*``, a range for three or more in a row, a
+    list."""
     if days == list(range(7)):
         return "*"
     numbers = sorted((day + 1) % 7 for day in days)

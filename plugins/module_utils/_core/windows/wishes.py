@@ -33,7 +33,8 @@ def wished(text: str, where: str = "window") -> OurWindow:
 
 
 def _weekdays(text: str, where: str) -> str:
-    """Days of cron, where Sunday is 0; a span may run over the end of the week."""
+    """Days such as ``Mon-Fri,Sun`` as those of cron, where Sunday is 0, in order; a span may run over the end of the
+    week. FleetError ``unreadable-window`` for a span of more than two names, such as ``Mon-Tue-Wed``."""
     days: set[int] = set()
     for part in text.split(","):
         names = [NAMES.index(each) for each in part.split("-")]

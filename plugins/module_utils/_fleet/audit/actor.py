@@ -13,14 +13,15 @@ from ..session import Session
 
 
 def user(session: Session) -> str:
-    """Who we are, as the hub sees us; without a hub whoever the environment says, or the account of this process.
-    FleetError if a hub does not answer."""
+    """Who we are, as the hub sees us; without a hub USER or LOGNAME of the environment, or else the account of this
+    process. FleetError if a hub does not answer, or does not say."""
     if session.hub is not None:
         return who_am_i(session.hub).name
     return session.environ.get("USER") or session.environ.get("LOGNAME") or _account()
 
 
 def _account() -> str:
+    """The name of the account that this process runs as, or ``uid`` and its number where it has no name."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

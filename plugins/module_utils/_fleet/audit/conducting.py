@@ -58,6 +58,7 @@ class AttestedTelling(t.Generic[S]):
         self.testimony.end(outcome, message)
 
     def _begin(self, state: S) -> None:
+        """Writes the entry of the beginning, with the members as of this state, unless it has begun."""
         testimony = self.testimony
         if not testimony.begun:
             testimony.deed = replace(testimony.deed, members=self.members(state))

@@ -112,7 +112,7 @@ def failing(testimony: Testimony) -> t.Iterator[None]:
 
 
 def _written(session: Session, deed: Deed, *, outcome: str = "", phase: str = "", entry: str = "") -> str:
-    """The name of the entry; empty if it could not be written, which is told."""
+    """Writes an entry, and gives its name; empty if it could not be written, which is told once in a session."""
     try:
         at = session.clock()
         name = f"{write_compact(at)}-{next(_NUMBERS) % 10000:04d}-{uuid.uuid4().hex[:8]}"
@@ -139,6 +139,8 @@ def _written(session: Session, deed: Deed, *, outcome: str = "", phase: str = ""
 
 
 def _spec(session: Session, deed: Deed) -> dict[str, t.Any]:
+    """Who, what and of what, as an entry has it: texts without secrets and cut to their fields, at most MOST_MEMBERS
+    members with the number of all, and what is no digest or revision left empty."""
     namespace, _slash, name = deed.name.rpartition("/")
     about = {"kind": deed.kind, "name": _text(name, 253), "namespace": _text(namespace, 63)}
     return {
@@ -157,8 +159,8 @@ def _spec(session: Session, deed: Deed) -> dict[str, t.Any]:
 
 
 def _who(session: Session) -> str:
-    """Asked for once in a session. A hub that does not say who we are, or refuses to, keeps no entry from being
-    written."""
+    """Asked for once in a session, if there is an answer. A hub that does not say who we are, or refuses to, keeps no
+    entry from being written: UNKNOWN."""
     if "who" not in session.once:
         try:
             session.once["who"] = user(session)
@@ -168,11 +170,12 @@ def _who(session: Session) -> str:
 
 
 def _text(text: str, most: int) -> str:
-    """As part of a line, without secrets, not longer than the field."""
+    """The text as part of a line, without secrets, cut to ``most`` characters."""
     found = in_line(SHOWN.taken_out(text), most - _CUT if len(text) > most else most)
     return found if len(found) <= most else found[:most]
 
 
 def _digest(text: str) -> str:
+    """The digest in lower case; empty for what is none."""
     found = text.strip().lower()
     return found if _DIGEST.match(found) else ""

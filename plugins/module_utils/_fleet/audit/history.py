@@ -40,7 +40,8 @@ class FleetHistory:
 
 
 def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
-    """Who did what, when and why. FleetError ``bad-option``, and where the entries cannot be read."""
+    """Who did what, when and why, by entries and older records, as far as it is asked for; what is damaged is left out
+    and told. FleetError ``bad-option``, and where entries or leases cannot be read."""
     records, now = session.records, session.clock()
     wanted = HistoryFilter(
         since=instant_of(asked.since, "since", now),
@@ -68,7 +69,9 @@ def fleet_history(session: Session, asked: HistoryRequest) -> FleetHistory:
 def _with_journal(
     session: Session, rows: tuple[HistoryRow, ...], wanted: HistoryFilter
 ) -> tuple[tuple[HistoryRow, ...], list[Problem]]:
-    """Of the objects that rows tell of, and of the one that is asked for by kind and name."""
+    """The rows with lines of the journal, oldest first, and what could not be read of it: lines about objects that rows
+    tell of, and about the one that is asked for by kind and name. Of what is asked for only ``since`` and ``until``
+    hold for lines."""
     found, problems = list(rows), list[Problem]()
     kind, _slash, name = wanted.about.partition("/")
     about = [(kind, name)] if name and kind in KINDS else []

@@ -41,7 +41,8 @@ def kept(
 def told(
     session: Session, change: MaintenanceChange, members: t.Sequence[str] = (), src: t.Sequence[str] | None = None
 ) -> None:
-    """Writes the entry of a change that was made; ``members`` are those whose openings it moves, if that is known."""
+    """Writes the entry of a change that was made; ``members`` are those whose openings it moves, if that is known;
+    ``src`` is where its commit is looked for."""
     deed = Deed(
         action=MAINTENANCE_DELETED if change.mark == GOES else MAINTENANCE_RECORDED,
         kind=KIND,

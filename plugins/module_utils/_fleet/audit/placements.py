@@ -39,8 +39,8 @@ class ApplyCourse(t.Protocol):
 
 
 def attest(session: Session, writer: Writer, looked: Outcomes, course: ApplyCourse) -> None:
-    """Testifies that the placement is carried out now, by whom and under which digest; and once the leases of its
-    course are given back, to what it came."""
+    """Testifies that the placement is carried out now, by whom and under which digest; to what it came is written once
+    the leases of its course are given back."""
     plan, back = writer.plan, writer.plan.rolled_back
     counts = f"{plan_counts(plan)}; content {plan.resource_snapshot}{f', as of index {back.index}' if back else ''}"
     deed = Deed(
@@ -59,7 +59,8 @@ def attest(session: Session, writer: Writer, looked: Outcomes, course: ApplyCour
 
 
 def _due(plan: PlacementPlan, looked: Outcomes) -> list[str]:
-    """The clusters on which something is to be done."""
+    """The clusters on which something is to be done, in the order of the plan: by the plan, unless runs carry it out,
+    or by what was looked at."""
     planned = () if plan.by_run else plan.clusters
     changing = {each.cluster for each in planned if each.change != KEPT or each.decides_change}
     changing |= {name for name, each in looked.items() if each.changes}
@@ -67,6 +68,9 @@ def _due(plan: PlacementPlan, looked: Outcomes) -> list[str]:
 
 
 def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse, due: bool) -> None:
+    """Writes the entry of the end. One for runs to carry out, without problems and with nothing due, was recorded; else
+    it is PARTIAL (something was written or applied) or FAILED with the first problem, WAITING, or DONE. Its members are
+    those that were written to, if any or if it is not done."""
     found = course.outcomes.get(plan.name, {})
     if plan.by_run and not course.problems and not due:
         testimony.end(message="recorded; staged update runs bring it to its clusters")
@@ -87,4 +91,5 @@ def _end(testimony: Testimony, plan: PlacementPlan, course: ApplyCourse, due: bo
 
 
 def _failed(outcome: t.Any) -> bool:
+    """Whether the cluster as a whole failed, or an object on it."""
     return outcome.error is not None or bool(outcome.failures)

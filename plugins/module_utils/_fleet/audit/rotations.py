@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence of what is done to rotations of nodes: conducted, stopped, deleted."""
+"""Evidence of what is done to rotations of nodes: begun, conducted, stopped, deleted."""
 
 from __future__ import annotations
 
@@ -31,16 +31,20 @@ def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
 
 
 def conducting(session: Session, telling: RotationTelling, rotation: NodeRotation) -> AttestedTelling[RotationState]:
-    """What the conductor of the rotation tells, with evidence of it as soon as a node begins."""
+    """What the conductor of the rotation tells, with evidence of it as soon as a node begins, or once the rotation has
+    settled, if that has changed anything."""
     testimony = Testimony(session, Deed(action=ROTATION_CONDUCTED, kind=KIND, name=rotation.name))
     return AttestedTelling(telling, testimony, acts_in_flight, _members, _outcome)
 
 
 def _members(state: RotationState) -> list[str]:
+    """Clusters with nodes that have not ended, by name."""
     return sorted({cluster_in_name(each.name) for each in state.nodes if not each.ended})
 
 
 def _outcome(state: RotationState) -> tuple[str, str]:
+    """DONE if every node was rotated; else PARTIAL if some were, FAILED if some were given up, and DONE otherwise; and
+    how many nodes are in which phase."""
     counts = ", ".join(f"{number} {phase}" for phase, number in state.counts.items())
     if all(each.phase == ROTATED for each in state.nodes):
         return DONE, counts

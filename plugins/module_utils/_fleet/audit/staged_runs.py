@@ -50,7 +50,8 @@ def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
 def conducting(
     session: Session, telling: StagedTelling, run: ClusterStagedUpdateRun, digest: str, approved: str
 ) -> AttestedTelling[StagedState]:
-    """What the conductor of the run tells, with evidence of it as soon as a cluster begins, or the run ends."""
+    """What the conductor of the run tells, with evidence of it as soon as a cluster begins, or once the run has
+    settled, if that has changed anything."""
     deed = Deed(
         action=RUN_CONDUCTED,
         kind=run.key.kinds.run,
@@ -63,10 +64,12 @@ def conducting(
 
 
 def _members(state: StagedState) -> list[str]:
+    """The clusters of all stages, in the order of the run."""
     return [each.cluster_name for stage in state.run.status.stages_status for each in stage.clusters]
 
 
 def _outcome(state: StagedState) -> tuple[str, str]:
+    """DONE, FAILED, or WAITING for a run that is neither; and its state with a message."""
     run = state.run
     word = state_of(run)
     outcome = {SUCCEEDED: DONE, STAGED_FAILED: FAILED}.get(word, WAITING)

@@ -44,7 +44,7 @@ Told = tuple[HistoryRow, ...]
 
 def told_by_records(session: Session) -> tuple[Told, tuple[Problem, ...]]:
     """Rows of what is recorded besides entries, in no order, and what is wrong with records that are left out; so are
-    kinds that the account may not read, which is told."""
+    kinds that cannot be listed, as those that the account may not read, which is told."""
     rows: list[HistoryRow] = []
     problems: list[Problem] = []
     for part in (_runs, _gates, _staged, _snapshots):
@@ -59,7 +59,8 @@ def told_by_records(session: Session) -> tuple[Told, tuple[Problem, ...]]:
 
 
 def _once(rows: t.Sequence[HistoryRow]) -> Told:
-    """A gate and its run tell of one approval; the gate, which comes later here, has the reason."""
+    """The rows, and of several about one act the last: a gate and its run tell of one approval; the gate, which comes
+    later here, has the reason."""
     found: dict[t.Any, HistoryRow] = {}
     for each in rows:
         found[(each.action, each.kind, each.name, each.marks or each.at)] = each
@@ -67,6 +68,8 @@ def _once(rows: t.Sequence[HistoryRow]) -> Told:
 
 
 def _runs(records: Records) -> tuple[list[HistoryRow], list[Problem]]:
+    """Starts of update runs, and approvals of gates that name who gave them, and what is wrong with records that are
+    left out. What has no instant is passed over. FleetError where runs cannot be listed."""
     rows, problems = [], list[Problem]()
     for document in records.list(RUN):
         try:
@@ -89,6 +92,8 @@ def _runs(records: Records) -> tuple[list[HistoryRow], list[Problem]]:
 
 
 def _gates(records: Records) -> tuple[list[HistoryRow], list[Problem]]:
+    """Approvals and refusals that gates record with an instant, and what is wrong with those that are left out.
+    FleetError where they cannot be listed."""
     rows, problems = [], list[Problem]()
     for document in records.list(GATE):
         try:
@@ -105,6 +110,7 @@ def _gates(records: Records) -> tuple[list[HistoryRow], list[Problem]]:
 
 
 def _of_gate(gate: Gate, action: str, given: GateApproval | GateRefusal, at: t.Any) -> HistoryRow:
+    """A row about the gate's run, by NOBODY where it is not said who; the reason is kept."""
     place = gate.spec.target.update_run_properties
     position = f"{place.timing.lower()} {f'group {place.group}' if place.group else f'stage {place.stage}'}"
     text = f"gate {gate.name}, {position}"
@@ -112,6 +118,8 @@ def _of_gate(gate: Gate, action: str, given: GateApproval | GateRefusal, at: t.A
 
 
 def _staged(records: Records) -> tuple[list[HistoryRow], list[Problem]]:
+    """Stages of staged update runs that were approved, and what is wrong with requests that are left out; by NOBODY,
+    and without a reason, where nobody has signed. FleetError where they cannot be listed."""
     rows, problems = [], list[Problem]()
     for kinds in RUN_KINDS:
         for document in records.list(kinds.approval):
@@ -149,6 +157,8 @@ def _staged(records: Records) -> tuple[list[HistoryRow], list[Problem]]:
 
 
 def _snapshots(records: Records) -> tuple[list[HistoryRow], list[Problem]]:
+    """Contents of placements that are kept, as applied or rolled back by NOBODY when they were made, if that is known;
+    and what is wrong with placements that are left out. FleetError where placements cannot be listed."""
     rows, problems = [], list[Problem]()
     for document in all_placements(records):
         try:
@@ -186,6 +196,7 @@ def _row(
     marks: tuple[str, ...] = (),
     reason: str = "",
 ) -> HistoryRow:
+    """A row about an update run, DONE, out of a record."""
     return HistoryRow(
         at=at,
         by=by,
@@ -202,4 +213,5 @@ def _row(
 
 
 def _approving(row: HistoryRow) -> HistoryRow:
+    """The row with its digest as the one that was approved."""
     return replace(row, approved_digest=row.digest)

@@ -118,7 +118,8 @@ def conducting(
     approved: str,
     src: t.Sequence[str],
 ) -> AttestedTelling[RunState]:
-    """What the conductor of the run tells, with evidence of it as soon as an upgrade begins, or the run ends."""
+    """What the conductor of the run tells, with evidence of it as soon as an upgrade begins, or once the run has
+    settled, if that has changed anything."""
     deed = Deed(
         action=RUN_CONDUCTED,
         kind=KIND,
@@ -132,11 +133,13 @@ def conducting(
 
 
 def _members(state: RunState) -> list[str]:
-    """Those that were unfinished when it began, but for one that is settled by then."""
+    """Members that are not finished, by name; all members, in the order of the run, where each is."""
     return sorted(state.unfinished) or [row.name for row in state.members]
 
 
 def _outcome(state: RunState) -> tuple[str, str]:
+    """FAILED or WAITING (stopped) as the state says; else PARTIAL if members failed, or DONE. And the state in words,
+    with at most NAMED of the members that failed."""
     status = derive(state)
     failed = [row.name for row in state.members if row.state == update_states.FAILED]
     message = f"{status.state}: {counted(state)}{f'; failed: {listed(failed, NAMED)}' if failed else ''}"

@@ -109,7 +109,8 @@ class Executor:
             return self._news.wait_for(lambda: bool(self._events), timeout=max(0.0, seconds))
 
     def close(self, timeout: float = 2.0) -> None:
-        """Begin nothing new and follow nothing any more. Waits at most ``timeout`` seconds for calls under way."""
+        """Begins nothing new and follows nothing any more; what was begun goes on. Waits at most ``timeout`` seconds in
+        all for calls under way."""
         self._closing.set()
         end = time.monotonic() + timeout
         with self._news:
@@ -118,6 +119,8 @@ class Executor:
             thread.join(max(0.0, end - time.monotonic()))
 
     def _run(self, work: Work, resumed: bool, only_follow: bool) -> None:
+        """Follows the work to its last event, and tells that; whatever is raised is told as its end, but for Closed,
+        after which nothing is told."""
         operation: Followed | None = None
         try:
             driver = self._drivers.get(work.subject)
@@ -159,12 +162,14 @@ class Executor:
                 self._tell(event)
 
     def _tell(self, event: Event) -> None:
+        """Adds the event to those that are to be fetched, and wakes who waits for one. Safe from any thread."""
         with self._news:
             self._events.append(event)
             self._news.notify_all()
 
 
 def _ended_by(error: BaseException, work: Work, operation: Followed | None) -> Ended:
+    """The end as failed: of the upgrade where it was begun, else of what has to be true before it."""
     told = error if isinstance(error, FleetError) else fault(error, where=work.subject)
     return Ended.failed(
         work.operation,

@@ -33,16 +33,19 @@ class Interrupts:
         self._also: list[t.Callable[[], None]] = []
 
     def __enter__(self) -> Interrupts:
+        """Sets the handlers, in the main thread; elsewhere nothing is set."""
         if threading.current_thread() is threading.main_thread():
             for each in SIGNALS:
                 self._before[each] = signal.signal(each, self._note)
         return self
 
     def __exit__(self, *_error: object) -> None:
+        """Puts the handlers back that were there before."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def __call__(self) -> str:
+        """What came, in words, the latest signal of several; empty as long as nothing did."""
         if not self._came and os.getppid() != self._parent:
             self._came = "the process that started this one has ended"
         return self._came
@@ -52,13 +55,15 @@ class Interrupts:
         self._also.append(act)
 
     def _note(self, number: int, _frame: types.FrameType | None) -> None:
+        """The handler of the signals: keeps what came, and calls what was given to ``also``."""
         self._came = f"interrupted by {signal.Signals(number).name}"
         for act in self._also:
             act()
 
 
 def wait_unless(told: t.Callable[[], str], seconds: float) -> None:
-    """Sleeps for so many seconds, or until ``told``, asked every 0.2 s, says why this process is to end."""
+    """Sleeps for so many seconds, or until ``told``, which is asked every 0.2 s at least, says why this process is to
+    end."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not told():
         time.sleep(min(BLINK, seconds))

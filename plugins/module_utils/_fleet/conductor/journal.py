@@ -50,6 +50,7 @@ class Journal(t.Generic[S]):
     """
 
     def __init__(self, records: Records, book: Book[S], lease: Lease) -> None:
+        """Reads the record. FleetError as of ``load``."""
         self._records = records
         self._book = book
         self.lease = lease
@@ -76,17 +77,17 @@ class Journal(t.Generic[S]):
         self.state = change(self.state)
 
     def renew(self) -> None:
-        """Renews ``lease``. FleetError ``lease-lost`` if another conductor has it."""
+        """Renews ``lease``. FleetError ``lease-lost`` if another conductor has it, and others of the records."""
         self.lease = self._records.renew(self.lease)
 
     def store(self, state: S, in_flight: bool) -> bool:
         """Stores the state, which holds what was noted, under the lease. False if somebody else wrote in between: the
-        record was read again, and the caller decides anew on the ``state`` of the journal.
+        record was read again, and the caller decides anew on the ``state`` of the journal. Nothing is written if it
+        stands there already, but our epoch before anything ``in_flight`` is followed: from then on an older conductor's
+        write conflicts.
 
-        Our epoch is stored before anything ``in_flight`` is followed: from then on an older conductor's write
-        conflicts.
-
-        FleetError ``lease-lost`` if another conductor has taken the machine over, and as of ``load``.
+        FleetError ``lease-lost`` if another conductor has taken the machine over, as of ``load``, and others of the
+        records.
         """
         if state == self._stored and (self._book.epoch() == self.lease.epoch or not in_flight):
             self._noted, self.state = [], state

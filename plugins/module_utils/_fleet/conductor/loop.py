@@ -81,8 +81,8 @@ class Steering(t.Protocol[S, X, A]):
         """When something that stands in the way is looked at again, if anything does."""
 
     def wait(self, seconds: float) -> object:
-        """Blocks until there is something to record, at most so many seconds. What FleetError keeps it from doing it
-        does at the next call."""
+        """Blocks until there is something to record, at most so many seconds. After a FleetError it is called again,
+        and then does what that has kept it from."""
 
     def close(self) -> None:
         """Nothing is begun or followed any more. What is in flight goes on."""
@@ -274,7 +274,7 @@ class Conductor(t.Generic[S, X, A]):
         return now
 
     def _flush(self, now: datetime) -> None:
-        """What has ended is recorded, if the records answer; else the next conductor looks for it."""
+        """Records what has ended, if the records answer; FleetErrors but those of PASSING are raised."""
         try:
             self._record(now)
             self._store(self.journal.state)
@@ -283,6 +283,7 @@ class Conductor(t.Generic[S, X, A]):
                 raise
 
     def _tick(self, now: datetime) -> Ending[S] | None:
+        """One turn, without ``interrupted`` and without bearing errors; the ending, or None while it goes on."""
         self._record(now)  # first of all: events that nobody takes would make every wait end at once
         self._keep_leases(now)
         if is_over(self._loaded, RELOAD, now):
@@ -300,15 +301,17 @@ class Conductor(t.Generic[S, X, A]):
         return self._at_rest(decision, now)
 
     def _record(self, now: datetime) -> None:
+        """Notes what has happened to acts since the last call."""
         for change in self._steering.record(self.journal.state, now):
             self._changed = True
             self.journal.note(change)
 
     def _store(self, state: S) -> bool:
+        """As ``Journal.store``."""
         return self.journal.store(state, bool(self._steering.acts_in_flight(state)))
 
     def _decide(self, now: datetime) -> Decision[S, A]:
-        """Decides until everything that is to begin was looked at, and may."""
+        """Decides until all that is to begin was looked at, and may; nothing begins once interrupted."""
         state = self.journal.state
         seen = self._steering.see(state, now)
         while True:
@@ -321,10 +324,8 @@ class Conductor(t.Generic[S, X, A]):
             seen = again
 
     def _carry_out(self, decision: Decision[S, A]) -> None:
-        """The intents are stored: now acts are begun.
-
-        Whatever is in flight and was not decided just now was begun by somebody before: it is looked for first.
-        """
+        """Begins the acts whose intents are stored. What is in flight and was not decided just now was begun by
+        somebody before: it is looked for first."""
         fresh = {each.operation: each for each in decision.acts}
         flying = self._steering.acts_in_flight(decision.state)
         for act in flying:
@@ -339,18 +340,20 @@ class Conductor(t.Generic[S, X, A]):
                 self._carry_out_one(act, decision.state, resumed=False)
 
     def _carry_out_one(self, act: A, state: S, resumed: bool) -> None:
+        """Begins the act; if it may not be begun, that is noted."""
         change = self._steering.carry_out(act, state, resumed)
         if change is not None:
             self.journal.note(change)
 
     def _keep_leases(self, now: datetime) -> None:
+        """Renews the lease each third of its time, and has the steering keep what it needs."""
         if is_over(self._renewed, timedelta(seconds=LEASE_SECONDS / 3), now):
             self.journal.renew()
             self._renewed = now
         self._steering.keep(self.journal.state, now)
 
     def _tolerate_outage(self, error: FleetError, now: datetime) -> None:
-        """A hub that does not answer for a moment ends nothing; it does when the lease has run out meanwhile."""
+        """Bears records that do not answer; raises the error if not PASSING, or once that lasts LEASE_SECONDS."""
         if error.code not in PASSING:
             raise error
         if self._failing_since is None:
@@ -361,7 +364,8 @@ class Conductor(t.Generic[S, X, A]):
         self._loaded = now - RELOAD
 
     def _at_rest(self, decision: Decision[S, A], now: datetime) -> Ending[S] | None:
-        """The ending, if nothing is in flight and nothing will be soon."""
+        """The ending, if nothing is in flight and nothing will be soon; else None, and it is told what is waited
+        for."""
         if self._steering.acts_in_flight(decision.state):
             self._busy = self._ran
             return None
@@ -379,6 +383,7 @@ class Conductor(t.Generic[S, X, A]):
         return None
 
     def _ending(self, why: str, now: datetime, resume_at: datetime | None = None) -> Ending[S]:
+        """Tells the end, and gives it; ``resume_at`` is ``now`` where it was cut off."""
         if why not in ("settled", "waiting"):
             resume_at = now
         self._telling.end(self.journal.state, why, now)
@@ -386,6 +391,7 @@ class Conductor(t.Generic[S, X, A]):
 
 
 def _release(records: Records, lease: Lease) -> None:
+    """Gives the lease back. One that is lost, or records that do not answer, are passed over."""
     try:
         records.release(lease)
     except FleetError as error:

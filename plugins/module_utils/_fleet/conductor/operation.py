@@ -262,6 +262,7 @@ class Operation:
         return self._poll().state not in (UNKNOWN, NOT_BEGUN)
 
     def _start(self) -> Ended | Blocked:
+        """Looks at the subject, begins it if it may, and follows it. As of ``run``."""
         seen = self._look()
         if isinstance(seen, FleetError):
             return self.teller.blocked(states.UNREACHABLE, str(seen))
@@ -288,8 +289,8 @@ class Operation:
         return self._follow(self._poll())
 
     def _without_answer(self, error: FleetError) -> Ended | Blocked:
-        """What was asked for may have been begun all the same; where its driver sees that it was not, it is tried
-        again later."""
+        """What was asked for may have been begun all the same: it is followed; but where its driver sees that it was
+        not begun, it is Blocked, to be tried again later."""
         self.teller.say(f"there was no answer to its beginning: {error}")
         progress = self._poll()
         if progress.state == NOT_BEGUN:
@@ -300,6 +301,7 @@ class Operation:
         return self._follow(progress)
 
     def _follow(self, progress: OperationProgress) -> Ended:
+        """Follows one that was begun to its end, or until it cannot be seen and the subject is watched instead."""
         while progress.state == IN_PROGRESS:
             self.teller.say(progress.message)
             self._pause(self._pace.interval)
@@ -313,7 +315,7 @@ class Operation:
         return self._watched(progress.message)
 
     def _settled(self) -> Ended:
-        """The driver is done: the subject itself has to say so too."""
+        """The driver is done: Completed if the subject shows the target within ``settle`` seconds, else Failed."""
         seen = self._await_target(self._pace.settle)
         if isinstance(seen, FleetError):
             message = f"the driver says it is done, but {self._work.subject} does not answer: {seen}"
@@ -326,7 +328,8 @@ class Operation:
         return self.teller.ended(states.FAILED, states.UPGRADE_FAILED, message, version_after=after)
 
     def _watched(self, why: str) -> Ended:
-        """Begun where nothing can be seen from here: only the subject can tell."""
+        """Begun where nothing can be seen from here: Completed if the subject shows the target within ``lost_after``
+        seconds, else Failed, for it is lost."""
         self.teller.say(f"{why or 'nothing is known of the operation here'}; watching {self._work.subject} itself")
         seen = self._await_target(self._pace.lost_after)
         if not isinstance(seen, FleetError) and self._goal.reached(seen.version, self._work.target):
@@ -350,13 +353,15 @@ class Operation:
             self._pause(min(self._pace.interval, left))
 
     def _look(self) -> Observation | FleetError:
+        """What the subject is like, or the error, which is not raised."""
         try:
             return self._driver.observe(self._work.subject)
         except FleetError as error:
             return error
 
     def _poll(self) -> OperationProgress:
-        """How it stands; a driver that fails to tell is asked again, for what it does not tell may well go on."""
+        """How it stands. A driver that fails to tell is asked again for ``lost_after`` seconds, for it may well go on;
+        UNKNOWN then. A new reference is told."""
         end = self._clock() + self._pace.lost_after
         while True:
             try:
@@ -371,6 +376,7 @@ class Operation:
             return progress
 
     def _refer(self, reference: str) -> None:
+        """Keeps the reference and tells it, if it is another than before."""
         if reference != self._work.reference:
             self._work = replace(self._work, reference=reference)
             self.teller.begun(reference)

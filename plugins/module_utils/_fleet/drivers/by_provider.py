@@ -84,6 +84,7 @@ def refuse_target(refused: t.Mapping[str, str], asked: t.Collection[str], where:
 
 
 def _refused(given: Options, member: FleetMember, target: str) -> str:
+    """Why the platform of the member never has that version; empty if it may, or nothing is known of the platform."""
     if member.spec.driver == CLUSTER_API:
         return why_not_whole(target)
     definition = options_of(given, member).get("definition") if member.spec.driver == COMMAND else None

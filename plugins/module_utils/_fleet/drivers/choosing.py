@@ -37,8 +37,8 @@ def unsupported(driver: str, where: str) -> Problem:
 
 
 def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
-    """``bad-option`` for what is wrong with a ``definition``, its ``settings`` and those by member; a definition that
-    is no text is for others to tell."""
+    """``bad-option`` for what is wrong with a ``definition``, its ``settings`` and those by member, for commands beside
+    it, and for settings without one; a definition that is no text is for others to tell."""
     own = [name for name in ("begin", "observe", "poll", "begin_pool") if given.get(name)]
     name = given.get("definition")
     if not name:
@@ -109,6 +109,8 @@ def filled_in(text: str, member: FleetMember) -> str:
 
 
 def _filled(given: Options, member: FleetMember) -> dict[str, str | None]:
+    """All settings of the definition for the member, with placeholders filled in: what is given for the member counts
+    before what is given for all, and that before the default. None where nothing is said."""
     mine = (given.get("members") or {}).get(member.name) or {}
     found = {**settings_of(given["definition"]), **(given.get("settings") or {}), **mine}
 
@@ -116,10 +118,12 @@ def _filled(given: Options, member: FleetMember) -> dict[str, str | None]:
 
 
 def _needed(definition: str, name: str) -> bool:
+    """Whether the definition needs that setting, so that it may not be empty."""
     return settings_of(definition)[name] != ""
 
 
 def _unknown(definition: str, settings: t.Any, where: str) -> t.Iterator[Problem]:
+    """``bad-option`` for settings that are no map, that the definition does not have, or whose value is none."""
     known = settings_of(definition)
     if settings is not None and not isinstance(settings, t.Mapping):
         yield Problem("bad-option", "a mapping of settings is wanted", where, f"known: {', '.join(known)}")
@@ -134,6 +138,7 @@ def _unknown(definition: str, settings: t.Any, where: str) -> t.Iterator[Problem
 
 
 def _seconds(value: t.Any) -> bool:
+    """Whether it is a number above 0, or the text of one, and MOST_SECONDS at most."""
     try:
         return 0 < float(value) <= MOST_SECONDS
     except (ValueError, OverflowError):

@@ -114,6 +114,8 @@ class ClusterApiDriver:
             return self._pool_progress(client, cluster, work) if work.pool_step else _progress(cluster, work.target)
 
     def _pool_progress(self, client: KubeClient, cluster: Document, work: Work) -> OperationProgress:
+        """NOT_BEGUN while the pool is put off, SUCCEEDED once all of its machines are made by a template at the target
+        and ready, else IN_PROGRESS. FleetError ``no-such-pool``, ``pool-ambiguous``, and of the management cluster."""
         kind, pool = _pool(cluster, work)
         if DEFERRED in _annotations(pool):
             return OperationProgress(state=NOT_BEGUN, message=f"{work.pool} is put off")
@@ -128,7 +130,8 @@ class ClusterApiDriver:
         return OperationProgress(state=IN_PROGRESS, message=words)
 
     def _pools(self, client: KubeClient, cluster: Document, kind: PoolKind) -> t.Iterator[NodePoolStatus]:
-        """The version of a pool is that of its oldest Machine."""
+        """The pools of that kind, in the order of the topology, each at the version of its oldest Machine or of its
+        template, if that is older; empty where none is told."""
         names = [each["name"] for each in _listed(cluster, kind)]
         if not names:
             return
@@ -156,7 +159,8 @@ class ClusterApiDriver:
         return found
 
     def _list(self, client: KubeClient, resource: str) -> list[Part]:
-        """ApiError ``bad-answer`` for objects that are none."""
+        """The objects of that resource that are of the Cluster. ApiError ``bad-answer`` for such that are none, and of
+        the request."""
         path = self._path(resource)
         found = client.get(path, {"labelSelector": f"{OF_CLUSTER}={self.name}"})
         try:
@@ -168,7 +172,8 @@ class ClusterApiDriver:
         return items
 
     def _cluster(self, client: KubeClient) -> Document:
-        """FleetError ``no-topology``; ApiError ``bad-answer`` for an object that is no Cluster."""
+        """The Cluster as it is. FleetError ``no-topology``; ApiError ``bad-answer`` for an object that is no Cluster,
+        and of the request."""
         path = self._path("clusters", self.name)
         found = client.get(path)
         try:
@@ -182,12 +187,15 @@ class ClusterApiDriver:
 
     @property
     def _where(self) -> str:
+        """How problems name the topology."""
         return f"Cluster/{self.namespace}/{self.name} spec.topology"
 
     def _path(self, resource: str, name: str = "") -> str:
+        """The path of one object in our namespace, or of all of the resource without a name."""
         return f"{API}/namespaces/{self.namespace}/{resource}" + (f"/{name}" if name else "")
 
     def _management(self) -> KubeClient:
+        """A client of the management cluster, for the caller to close. FleetError of the kubeconfig."""
         connection = connection_from_kubeconfig(self.kubeconfig, self.context)
         return KubeClient(connection, timeout=Timeouts.connecting(self.timeout))
 
@@ -223,13 +231,12 @@ def _check_made(found: Part) -> None:
 
 
 def _template_version(found: Part) -> str:
-    """That of the Machines which a MachineDeployment or a MachinePool makes."""
+    """That of the Machines which a MachineDeployment or a MachinePool makes; empty if it is not told."""
     return text(mapping(mapping(mapping(found, "spec"), "template"), "spec"), "version")
 
 
 def _refuse_paused(cluster: Document) -> None:
-    """Its controllers leave a paused Cluster as it is; members that do not answer are waited for as long, and no
-    longer."""
+    """FleetError ``cluster-paused`` if spec or annotation say so: its controllers leave such a Cluster as it is."""
     by = ["spec.paused"] if (cluster.get("spec") or {}).get("paused") else []
     by += [f"annotation {PAUSED}"] if PAUSED in (cluster["metadata"].get("annotations") or {}) else []
     if by:
@@ -247,8 +254,8 @@ def why_not_whole(target: str) -> str:
 
 
 def _set_version_deferring_pools(cluster: Document, target: str) -> None:
-    """Sets the topology to the target, and the mark on all pools that keeps them where they are; one at or above it is
-    left as it is. FleetError ``target-not-offered``."""
+    """Sets the topology, in the document, to the target, and the mark on all pools that keeps them where they are; one
+    at or above it is left as it is. FleetError ``target-not-offered``."""
     topology, wanted = cluster["spec"]["topology"], f"v{target.removeprefix('v')}"
     refused = why_not_whole(target)
     if refused:
@@ -263,7 +270,8 @@ def _set_version_deferring_pools(cluster: Document, target: str) -> None:
 
 
 def _stop_deferring(cluster: Document, work: Work) -> None:
-    """Takes the mark off the pool that keeps it where it is. FleetError ``target-not-offered``, ``no-such-pool``."""
+    """Takes the mark, in the document, off the pool that keeps it where it is. FleetError ``target-not-offered`` for a
+    pool that stays at its version, or goes to one above the topology's; ``no-such-pool``."""
     at = cluster["spec"]["topology"]["version"]
     if not work.target or not reached(at, work.target):
         raise FleetError("target-not-offered", f"its topology is at {at}, which {work.pool} goes to", work.member)
@@ -276,6 +284,8 @@ def _stop_deferring(cluster: Document, work: Work) -> None:
 
 
 def _progress(cluster: Document, target: str) -> OperationProgress:
+    """NOT_BEGUN while the topology is below the target, SUCCEEDED once all but pools that are put off are at it, else
+    IN_PROGRESS, with what the controllers say."""
     topology, condition = cluster["spec"]["topology"], _condition(cluster)
     if not reached(topology["version"], target):
         return OperationProgress(state=NOT_BEGUN, message=f"the topology is at {topology['version']}")
@@ -286,21 +296,25 @@ def _progress(cluster: Document, target: str) -> OperationProgress:
 
 
 def _rolling(cluster: Document) -> str:
+    """What is being rolled out there, in words; empty if nothing is."""
     condition = _condition(cluster)
     return f"topology: {condition['reason']}" if condition.get("reason") in _ROLLING else ""
 
 
 def _condition(cluster: Document) -> Document:
+    """The condition ``TopologyReconciled``, empty without."""
     conditions = (cluster.get("status") or {}).get("conditions") or ()
     return next((each for each in conditions if each.get("type") == "TopologyReconciled"), {})
 
 
 def _listed(cluster: Document, kind: PoolKind) -> list[Document]:
+    """The pools of that kind in the topology, themselves and no copies."""
     workers = cluster["spec"]["topology"].get("workers") or {}
     return t.cast(list[Document], workers.get(kind.field) or [])
 
 
 def _pool(cluster: Document, work: Work) -> tuple[PoolKind, Document]:
+    """The pool of that name in the topology, with its kind. FleetError ``no-such-pool``."""
     for kind in POOLS:
         for each in _listed(cluster, kind):
             if each["name"] == work.pool:
@@ -309,4 +323,5 @@ def _pool(cluster: Document, work: Work) -> tuple[PoolKind, Document]:
 
 
 def _annotations(pool: Document) -> Document:
+    """The annotations of the pool themselves; an empty map that is not the pool's if it has none."""
     return t.cast(Document, (pool.get("metadata") or {}).get("annotations") or {})

@@ -117,6 +117,8 @@ class CommandDriver:
         return self._poll_platform(work, f"{PLATFORM}{_reference(folder, work.member)}")
 
     def _poll_platform(self, work: Work, reference: str) -> OperationProgress:
+        """What the command ``poll`` tells by that reference: its state as it prints it, or by its exit code, and a
+        message, cut to 8000 characters. FleetError ``poll-failed`` if it tells no state, ``unsafe-argument``."""
         known = values(work, reference.removeprefix(PLATFORM))
         done = self._run(self.poll_argv, known, work.member, "poll-failed")
         told = _document(_last_line(done.stdout)) or {}
@@ -130,12 +132,14 @@ class CommandDriver:
         return detached.folder_of(self.operations, work.operation)
 
     def _environ(self, known: t.Mapping[str, str]) -> dict[str, str]:
+        """What of our environment is passed on, with what is filled in as variables."""
         return allowed(self.environ, self.environment) | environment_of(known)
 
     def _run(
         self, argv: tuple[str, ...], known: t.Mapping[str, str], member: str, code: str
     ) -> subprocess.CompletedProcess[str]:
-        """One that answers soon."""
+        """Runs a command to its end. FleetError with ``code`` if it cannot be started, or takes longer than
+        ``timeout``; ``unsafe-argument``."""
         child = Started(filled(argv, known), self._environ(known), code, member, self.cwd)
         done = child.ended(self.timeout)
         if done is None:
@@ -145,7 +149,7 @@ class CommandDriver:
 
 
 def _version(text: str, member: str) -> str:
-    """FleetError ``observe-failed`` for what is none."""
+    """The text, which has to be a version. FleetError ``observe-failed`` for an empty one, and for what is none."""
     if not text:
         raise FleetError("observe-failed", "observe printed no version", member)
     try:
@@ -190,6 +194,7 @@ def _pools(told: t.Any, member: str) -> tuple[NodePoolStatus, ...] | None:
 
 
 def _document(line: str) -> dict[str, t.Any] | None:
+    """The JSON object in the line; None if it is none."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -198,9 +203,11 @@ def _document(line: str) -> dict[str, t.Any] | None:
 
 
 def _last_line(text: str) -> str:
+    """Without spaces around; empty if there is none."""
     lines = text.strip().splitlines()
     return lines[-1].strip() if lines else ""
 
 
 def _tail(done: subprocess.CompletedProcess[str]) -> str:
+    """The last 8 lines of its error output, or, without any, of its output."""
     return "\n".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-_TAIL:])

@@ -80,7 +80,8 @@ def folder_of(operations: Path, operation: str) -> Path:
 
 
 def start(folder: Path, request: Request) -> str:
-    """Runs it detached, unless that was done before; the reference that finds it again.
+    """Runs it detached, unless that was done before; the reference that finds it again. Folders of old operations are
+    removed before.
 
     It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``linux-only``,
     ``cannot-start``, ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine
@@ -126,6 +127,7 @@ def look(folder: Path, reference: str = "") -> OperationProgress:
 
 
 def _look(folder: Path, reference: str) -> OperationProgress:
+    """As ``look``, but no end counts as told. A folder of another user, which cannot be read, is UNKNOWN."""
     try:
         there = _process_of(folder)
     except FleetError as error:  # another user's: whoever cannot see it watches the member
@@ -177,10 +179,13 @@ class _Process:
 
     @property
     def reference(self) -> str:
+        """What ``start`` gives for it: the machine, its pid and when it was started."""
         return f"{self.here}:{self.id.pid}:{self.id.started}"
 
 
 def _write_request(folder: Path, request: Request) -> None:
+    """Makes the folder, notes the name, and writes what is to be run and its files. FleetError ``unwritable-folder``,
+    ``unsafe-folder``."""
     document = {
         "argv": list(request.argv),
         "cwd": str(request.cwd),
@@ -202,7 +207,7 @@ def _write_request(folder: Path, request: Request) -> None:
 
 def _refuse_twice(folder: Path, member: str) -> None:
     """Nothing is begun a second time, nor beside another operation on the member, whatever the records say; nor beside
-    one that cannot be read."""
+    one that cannot be read. FleetError ``begun-before``, ``operation-in-progress``, ``operation-unreadable``."""
     if _was_deleted(folder):
         hint = "look at the member; another attempt, or another run, has another name"
         message = f"{folder.name} was begun here before, and its folder was deleted"
@@ -225,6 +230,8 @@ def _is_under_way(folder: Path, member: str) -> bool:
 
 
 def _not_there(folder: Path, reference: str) -> OperationProgress:
+    """Of one without a process: NOT_BEGUN if the reference is that of this machine and folder, which would show it;
+    else UNKNOWN."""
     if (
         reference
         and folder_number(folder.parent)
@@ -237,10 +244,12 @@ def _not_there(folder: Path, reference: str) -> OperationProgress:
 
 
 def _was_deleted(folder: Path) -> bool:
+    """Whether it was begun in this folder, which is gone by now."""
     return (folder.parent / BEGUN / folder.name).exists() and not folder.exists()
 
 
 def _process_of(folder: Path) -> _Process | None:
+    """The process that carries it out, or did; None if none has begun to. FleetError ``operation-unreadable``."""
     found = _read(folder / "process.json")
     if found is None:
         return None
@@ -251,7 +260,7 @@ def _process_of(folder: Path) -> _Process | None:
 
 
 def _read(path: Path) -> dict[str, t.Any] | None:
-    """None if it is not there; it is whole if it is."""
+    """The map in a JSON file; None if it is not there; it is whole if it is. FleetError ``operation-unreadable``."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -264,7 +273,9 @@ def _read(path: Path) -> dict[str, t.Any] | None:
 
 
 def _clear_up(folder: Path) -> dict[str, t.Any]:
-    """Its process is gone and has recorded nothing. Whoever was below it may be about to, or be there alone."""
+    """Its process is gone and has recorded nothing. Whoever was below it may be about to, or be there alone: ends all
+    that are left, and removes private files. Gives the result, or one that says that its process was killed. FleetError
+    ``cannot-stop``, ``operation-unreadable``."""
     left = processes.processes_marked(str(folder))
     processes.stop(left)
     words = f"; {len(left)} process{'es' if len(left) > 1 else ''} that it left behind had to be ended" if left else ""
@@ -274,6 +285,7 @@ def _clear_up(folder: Path) -> dict[str, t.Any]:
 
 
 def _progress(result: t.Mapping[str, t.Any], tail: str) -> OperationProgress:
+    """SUCCEEDED for exit code 0, else FAILED with why, and ``tail``; UNKNOWN for a result that cannot be read."""
     rc, words = result.get("rc"), str(result.get("message") or "")
     if rc == 0:
         return OperationProgress(state=SUCCEEDED, message=tail)

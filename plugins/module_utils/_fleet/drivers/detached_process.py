@@ -54,7 +54,8 @@ def main(folder: Path) -> int:
 
 
 def _claim(folder: Path, here: str) -> bool:
-    """At most one process per operation: a link to a file that is whole is made by one of them only."""
+    """Whether this process is the one for the operation, and notes that. At most one is: a link to a file that is whole
+    is made by one of them only."""
     pid = os.getpid()
     mine = folder / f".process.{pid}"
     document = {"pid": pid, "started": _started(pid), "here": here, "at": time.time()}
@@ -69,7 +70,8 @@ def _claim(folder: Path, here: str) -> bool:
 
 
 def _guard(folder: Path, request: dict[str, t.Any], inner: int) -> None:
-    """Waits for the inner process, which does the work. SIGTERM goes on to it, and it is waited for all the same."""
+    """Waits for the inner process, which does the work. SIGTERM goes on to it, and it is waited for all the same. If it
+    has left no result, ends all processes of the operation and writes one."""
     while True:
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_END)
@@ -85,6 +87,8 @@ def _guard(folder: Path, request: dict[str, t.Any], inner: int) -> None:
 
 
 def _supervise(folder: Path, request: dict[str, t.Any], outer: int) -> None:
+    """The inner process: runs the command to its end, or ends it and all below it when asked to, and writes the
+    result."""
     try:
         _die_with_parent(signal.SIGTERM, outer)
         child = _launch(request)
@@ -103,7 +107,8 @@ def _supervise(folder: Path, request: dict[str, t.Any], outer: int) -> None:
 
 
 def _launch(request: dict[str, t.Any]) -> int:
-    """The command in a process group of its own; the kernel kills it if this process dies."""
+    """Starts the command in a process group of its own, and gives its pid; the kernel kills it if this process dies.
+    OSError if it cannot be started."""
     reads, writes = os.pipe2(os.O_CLOEXEC)
     parent = os.getpid()
     child = os.fork()
@@ -132,7 +137,8 @@ def _launch(request: dict[str, t.Any]) -> int:
 
 
 def _die_with_parent(number: signal.Signals, parent: int) -> None:
-    """Where the kernel can; elsewhere the mark is all there is to find what is left."""
+    """Has the kernel send this process that signal when its parent dies, where it can; elsewhere the mark is all there
+    is to find what is left. If the parent is gone already, the signal comes now."""
     with contextlib.suppress(ImportError, OSError, AttributeError):
         import ctypes
 
@@ -142,7 +148,8 @@ def _die_with_parent(number: signal.Signals, parent: int) -> None:
 
 
 def _end_all(mark: str) -> int:
-    """All that carry the mark, but those that stand over them: SIGTERM, then SIGKILL. How many there were."""
+    """Ends all processes that carry the mark, but those that stand over them: SIGTERM, after 10 seconds SIGKILL until
+    none is left. How many there were at first."""
     found = _marked(mark)
     end = time.monotonic() + _GRACE
     number: int = signal.SIGTERM
@@ -162,6 +169,7 @@ def _end_all(mark: str) -> int:
 
 
 def _marked(mark: str) -> list[int]:
+    """The pids of living processes with the mark in their environment, but this one and its parent."""
     wanted = f"{_MARK}={mark}".encode()
     over = {os.getpid(), os.getppid()}
     found = []
@@ -176,18 +184,21 @@ def _marked(mark: str) -> list[int]:
 
 
 def _reap() -> None:
+    """Takes note of children that have ended, so that they are no zombies."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
 def _result(rc: int | None, message: str, left: int) -> dict[str, t.Any]:
+    """A result as it is written: its exit code (None if that is not known), the message, with how many processes were
+    ended, and the present in seconds since 1970."""
     ended = f"; {left} process{'es' if left > 1 else ''} of it ended with it" if left else ""
     return {"rc": rc, "message": message + ended if message else "", "at": time.time()}
 
 
 def _finish(folder: Path, request: dict[str, t.Any], result: dict[str, t.Any]) -> None:
-    """The first result stays."""
+    """Removes private files, and writes the result, unless there is one: the first result stays."""
     for name in request["private"]:
         (folder / name).unlink(missing_ok=True)
     making = folder / f".result.{os.getpid()}"
@@ -198,6 +209,8 @@ def _finish(folder: Path, request: dict[str, t.Any], result: dict[str, t.Any]) -
 
 
 def _write(path: Path, text: str) -> None:
+    """Writes the text to disk, in a file for the user alone; what was there is lost. OSError, also where a link is
+    there."""
     with open(
         os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w", encoding="utf-8"
     ) as file:
@@ -216,10 +229,12 @@ def _started(pid: int) -> str:
 
 
 def _asked_to_end(_number: int, _frame: t.Any) -> None:
+    """The handler of signals: raises _Ended."""
     raise _Ended
 
 
 def _ignore_signals() -> None:
+    """From now on the signals that ask us to end do nothing."""
     for number in _TO_END:
         signal.signal(number, signal.SIG_IGN)
 

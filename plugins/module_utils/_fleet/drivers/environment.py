@@ -53,6 +53,7 @@ KEPT = (
 
 
 def allowed(environ: t.Mapping[str, str], added: t.Sequence[str] = ()) -> dict[str, str]:
-    """Of ``environ`` what is on the list or in ``added``: names, or patterns such as ``AWS_*``."""
+    """Of ``environ`` what is on the list or in ``added``: names, or patterns such as ``AWS_*``, in which case
+    counts."""
     patterns = (*KEPT, *added)
     return {name: value for name, value in environ.items() if any(fnmatchcase(name, each) for each in patterns)}

@@ -25,10 +25,9 @@ _ID = ".id"
 
 
 def machine() -> str:
-    """``process:<host>/<boot>/<process namespace>``: one boot of one machine, as one namespace of processes sees it.
-
-    Two containers of one name see different processes, and none outlives a restart of the machine.
-    """
+    """``process:<host>/<boot>/<process namespace>``: one boot of one machine, as one namespace of processes sees it; a
+    part that Linux does not tell is empty. Two containers of one name see different processes, and none outlives a
+    restart of the machine."""
     boot, namespace = "", ""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -48,7 +47,7 @@ def intent_reference(operations: Path) -> str:
 
 
 def folder_number(operations: Path) -> str:
-    """The number of a folder that was used before; empty if it was not, or was deleted since."""
+    """The number of a folder that was used before; empty if it was not, was deleted since, or cannot be read."""
     try:
         return (operations / _ID).read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -72,7 +71,8 @@ def place_words(reference: str) -> str:
 
 
 def _numbered(operations: Path) -> str:
-    """Of several that come at once one makes the number, whole."""
+    """Makes the folder and its number, and gives that; of several that come at once one makes it, whole. FleetError
+    ``unwritable-folder``."""
     make_folder(operations, 0o700)
     mine = operations / f"{_ID}.{secrets.token_hex(8)}"
     try:

@@ -102,6 +102,7 @@ class LocalDriver:
         return detached.folder_of(self.operations, work.operation)
 
     def _request(self, work: Work, name: str) -> detached.Request:
+        """The command that upgrades the local cluster of that name, with our environment as far as it is passed on."""
         options = {
             "root": str(self.root),
             "member": name,

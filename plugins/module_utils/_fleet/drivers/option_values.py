@@ -40,10 +40,12 @@ def wrong(kind: str, value: t.Any) -> str:
 
 
 def _wrong_path(value: str) -> str:
+    """That there is no home for the ``~`` that it begins with; empty if it is a path."""
     return f"there is no home for {value:.80}" if os.path.expanduser(value).startswith("~") else ""
 
 
 def _wrong_mapping(value: t.Any) -> str:
+    """Why it is no map that JSON can hold; empty if it is."""
     if not isinstance(value, t.Mapping):
         return "a mapping is wanted"
     try:

@@ -135,6 +135,8 @@ def drivers_from(
     shared: dict[tuple[str, str], Driver] = {}
 
     def driver_of(member: FleetMember) -> Driver:
+        """The driver of the member: one of its own where its name is filled in, else one with all members of the same
+        options."""
         name = member.spec.driver
         given = options_of(options.get(name) or {}, member)
         if name == CLUSTER_API:
@@ -161,12 +163,15 @@ def stops_unattended_updates(options: Options, member: FleetMember) -> bool:
 
 
 def _mapping(given: t.Any, where: str) -> Options:
+    """The options, none for None. FleetError ``bad-option`` for what is no map."""
     if given is not None and not isinstance(given, t.Mapping):
         raise FleetError("bad-option", "a mapping of options is wanted", where)
     return given or {}
 
 
 def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) -> t.Iterator[Problem]:
+    """What is wrong with drivers that members name: ``no-driver``, ``driver-not-supported``,
+    ``driver-without-options``."""
     for driver, names in used.items():
         where = f"member{'s' if len(names) > 1 else ''} {listed(names, _NAMED)}"
         if not driver:
@@ -182,6 +187,8 @@ def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) ->
 
 
 def _option_problems(options: Options, cwd: Path, hub: bool) -> t.Iterator[Problem]:
+    """``bad-option`` for all that is wrong with the options themselves, whether a member has that driver or not;
+    ``hub`` is whether there is one."""
     for driver, given in options.items():
         where = f"drivers.{driver}"
         if driver not in _KNOWN:
@@ -195,6 +202,8 @@ def _option_problems(options: Options, cwd: Path, hub: bool) -> t.Iterator[Probl
 
 
 def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterator[Problem]:
+    """``bad-option`` for what is wrong with options of one driver, but for its executor; those of each provider are
+    looked at by themselves. Looks whether the folder of a role is there."""
     known = _KNOWN[driver]
     if driver == COMMAND and given.get(PROVIDERS) is not None:
         problems = list(split_problems(given, where))
@@ -225,6 +234,7 @@ def _problems_of(driver: str, given: Options, where: str, cwd: Path) -> t.Iterat
 
 
 def _local(given: Options, clients: Clients, place: OptionPlace) -> Driver:
+    """By good options; without ``root`` the clusters are in the folder of the user."""
     root = _path(given["root"], place.cwd) if given.get("root") else default_root(place.environ)
     return LocalDriver(
         clients=clients,
@@ -237,6 +247,7 @@ def _local(given: Options, clients: Clients, place: OptionPlace) -> Driver:
 
 
 def _command(given: Options, clients: Clients, place: OptionPlace) -> Driver:
+    """By good options without a definition, for all members that have these."""
     return CommandDriver(
         clients=clients,
         operations=place.operations,
@@ -270,6 +281,7 @@ def _defined(given: Options, member: FleetMember, clients: Clients, place: Optio
 
 
 def _cluster_api(given: Options, member: FleetMember, clients: Clients, place: OptionPlace) -> Driver:
+    """By good options, for that member: without others, the Cluster of its name in the namespace ``default``."""
     return ClusterApiDriver(
         clients=clients,
         kubeconfig=str(_path(given["kubeconfig"], place.cwd)),
@@ -281,6 +293,8 @@ def _cluster_api(given: Options, member: FleetMember, clients: Clients, place: O
 
 
 def _role(given: Options, clients: Clients, place: OptionPlace) -> Driver:
+    """By good options: in Jobs if the executor says so, else in processes of this machine; a role with a ``/`` is a
+    path."""
     role = given["role"]
     if runs_as_job(given):
         return RoleJobDriver(
@@ -308,7 +322,7 @@ def _role(given: Options, clients: Clients, place: OptionPlace) -> Driver:
 
 
 def _job_cluster(executor: Options, clients: Clients, place: OptionPlace) -> KubeClient:
-    """The cluster that the kubeconfig leads to, else the hub."""
+    """A client of the cluster that the kubeconfig leads to, else of the hub. FleetError of the kubeconfig."""
     if not executor.get("kubeconfig"):
         if clients.hub is None:
             raise AssertionError("refused before")
@@ -318,4 +332,5 @@ def _job_cluster(executor: Options, clients: Clients, place: OptionPlace) -> Kub
 
 
 def _path(text: str, cwd: Path) -> Path:
+    """The path with its ``~`` replaced, below ``cwd`` if it is relative."""
     return cwd / os.path.expanduser(text)

@@ -56,6 +56,7 @@ def environment_of(known: t.Mapping[str, str]) -> dict[str, str]:
 
 
 def _refuse_control(known: t.Mapping[str, str]) -> None:
+    """FleetError ``unsafe-argument`` for a value with control characters."""
     for name, value in known.items():
         if _CONTROL.search(value):
             message = f"the {name} {value!r:.80} holds control characters"
@@ -63,9 +64,12 @@ def _refuse_control(known: t.Mapping[str, str]) -> None:
 
 
 def _filled(argument: str, known: t.Mapping[str, str]) -> str:
+    """One argument, with what is known put in. FleetError ``unsafe-argument``."""
     script = _SCRIPT.search(argument) is not None
 
     def put_in(found: re.Match[str]) -> str:
+        """What stands for the placeholder; itself, braces and all, if nothing does. FleetError ``unsafe-argument``
+        where it would become words of a script."""
         value = known.get(found[1], found[0])
         if script and found[1] in known and not _PLAIN.fullmatch(value):
             message = f"the {found[1]} {value!r:.80} would be put into a script"

@@ -54,7 +54,7 @@ class RoleDriver:
     collections_path: tuple[str, ...] = ()
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``."""
+        """The member's own ``/version``. FleetError of reaching it."""
         return Observation(version=version(self.clients.get(member)))
 
     def begin(self, work: Work) -> str:
@@ -86,13 +86,16 @@ class RoleDriver:
         return detached.look(detached.folder_of(self.operations, work.operation), work.reference)
 
     def _argv(self, folder: Path) -> tuple[str, ...]:
-        """Of two inventories the later one wins, so ours is first: it only makes sure that the member is there."""
+        """The command of the play. Of two inventories the later one wins, so ours is first: it only makes sure that the
+        member is there."""
         inventories = [str(folder / _INVENTORY), *self.inventories]
         options = [argument for each in inventories for argument in ("-i", each)]
         options += ["-e", f"@{folder / _EXTRA}", "-e", f"@{folder / _VARS}", str(folder / _PLAYBOOK)]
         return (sys.executable, "-m", "ansible", "playbook", *options)
 
     def _environ(self, folder: Path) -> dict[str, str]:
+        """What of our environment is passed on, with paths of roles and collections, and a folder for Ansible's own
+        files."""
         environ = allowed(self.environ, self.environment)
         environ["ANSIBLE_LOCAL_TEMP"] = str(folder / "tmp")
         for name, paths in (

@@ -37,6 +37,7 @@ class Started:
         cwd: Path | None = None,
         merged: bool = False,
     ) -> None:
+        """Starts the command. FleetError with ``code`` at ``where`` if it cannot be started."""
         self.program = argv[0]
         try:
             self._child = subprocess.Popen(  # pylint: disable=ansible-bad-function  # runs on the controller
@@ -76,7 +77,8 @@ class Started:
         return subprocess.CompletedProcess(self._child.args, code, self._text("out"), self._text("err"))
 
     def kill(self) -> None:
-        """Kills its process group, and hears nothing any more: what has left the group is not waited for."""
+        """Kills its process group, and hears nothing any more: what has left the group is not waited for, the command
+        itself for 10 seconds."""
         with contextlib.suppress(OSError):  # it has ended, or belongs to somebody else
             os.killpg(self._child.pid, signal.SIGKILL)
         self._open.close()
@@ -87,6 +89,7 @@ class Started:
             self._child.wait(_PATIENCE)
 
     def _take(self, key: selectors.SelectorKey) -> None:
+        """Reads what is there; of much that is said only the end is kept. At its end the pipe is closed."""
         chunk = os.read(key.fd, _CHUNK)
         if not chunk:
             self._open.unregister(key.fileobj)
@@ -98,4 +101,5 @@ class Started:
             del heard[:-MOST_KEPT]
 
     def _text(self, name: str) -> str:
+        """The last 4 MB of ``out`` or ``err``."""
         return bytes(self._said[name][-MOST_KEPT:]).decode("utf-8", "replace")

@@ -24,6 +24,7 @@ def unsafe(document: t.Any) -> str:
 
 
 def _flow(value: t.Any) -> str:
+    """The value in one line of YAML. TypeError for what JSON has no form for."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_text(str(key))}: {_flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -34,17 +35,18 @@ def _flow(value: t.Any) -> str:
 
 
 def _text(value: str) -> str:
-    """In double quotes JSON is YAML, but for characters beyond 16 bits, and for DEL."""
+    """The text in double quotes, where JSON is YAML, but for characters beyond 16 bits, and for DEL."""
     return _SURROGATES.sub(_character, json.dumps(value)).replace("\x7f", "\\x7f")
 
 
 def _character(pair: re.Match[str]) -> str:
+    """The one character that the pair of escapes stands for, as YAML escapes it."""
     high, low = int(pair[1], 16), int(pair[2], 16)
     return f"\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
 
 
 def _number(value: float) -> str:
-    """YAML 1.1 wants a point before an exponent, and words of its own for what is no number."""
+    """The number as YAML 1.1 wants it: with a point before an exponent, and words of its own for what is no number."""
     if not math.isfinite(value):
         return ".nan" if math.isnan(value) else f"{'-' if value < 0 else ''}.inf"
     text = repr(value)

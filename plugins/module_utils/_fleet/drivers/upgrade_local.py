@@ -16,8 +16,8 @@ from ..._local.spec import TIMEOUT
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit code: 0 if the cluster is at its target, 1 with a line that says why not. SystemExit with 2 for
-    arguments that are none of its own."""
+    """Upgrades the local cluster, and prints what it does. The exit code: 0 if the cluster is at its target, 1 with a
+    line that says why not. SystemExit with 2 for arguments that are none of its own."""
     # pylint: disable=ansible-bad-function  # a command, which prints
     parser = argparse.ArgumentParser(prog="upgrade_local")
     for name in ("root", "member", "target", "operation", "binaries-dir"):
@@ -42,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _say(text: str) -> None:
+    """Prints a line at once."""
     # pylint: disable=ansible-bad-function
     print(text, flush=True)
 

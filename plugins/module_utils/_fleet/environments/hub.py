@@ -48,7 +48,8 @@ class HubOutcome:
 
     @property
     def new(self) -> tuple[str, ...]:
-        """Names of all that was made, or would be."""
+        """Names of all that was made, or would be: CRDs, then policies and the namespace with their kind
+        (``Namespace/...``)."""
         policies = (name for name, what in self.policies.items() if what == CREATED)
         namespace = (f"Namespace/{NAMESPACE}",) if self.namespace == CREATED else ()
         return (*self.created, *policies, *namespace)
@@ -61,15 +62,17 @@ class HubOutcome:
 
 
 def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], write: bool) -> HubOutcome:
-    """``install`` on the API server that the options ``kubeconfig`` and ``context`` name; its errors, and those of the
-    connection."""
+    """``install`` on the API server that the options ``kubeconfig`` and ``context`` name, or that kubectl would find;
+    its errors, and those of the connection."""
     with hub_client(options, environ) as client:
         return install(client, write)
 
 
 def install(client: KubeClient, write: bool) -> HubOutcome:
-    """Installs or updates CRDs and policies, and makes our namespace; only looks without ``write``. FleetError
-    ``crds-missing``; ``foreign-crds``, ``foreign-hub`` where another is at home; ApiError of the requests."""
+    """Installs or updates CRDs and policies, and makes our namespace; only looks without ``write``. It does not wait
+    until CRDs are served. Before anything is written: FleetError ``crds-missing``; ``foreign-crds`` for each CRD of
+    these names that is not ours, ``foreign-hub`` where an agent's namespace is. ApiError of the requests, which can
+    leave a part done."""
     definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
     if not definitions:
         raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")
@@ -98,6 +101,8 @@ def install(client: KubeClient, write: bool) -> HubOutcome:
 
 
 def _namespace(client: KubeClient, write: bool) -> str:
+    """Makes our namespace if it is not there and ``write``; ``created`` also where it would be made, else
+    ``unchanged``. ApiError."""
     if _exists(client, f"/api/v1/namespaces/{NAMESPACE}"):
         return UNCHANGED
     if write:
@@ -119,7 +124,8 @@ def not_established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ..
 
 
 def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
-    """What was done about it. Written whole: what somebody added to ours could let others through."""
+    """What was done about it, or would be: ``created``, ``updated``, ``unchanged``, ``not served``. Its spec is written
+    whole, for what somebody added to ours could let others through; metadata stay, with our labels. ApiError."""
     path = path_of(policy)
     kind, _slash, _name = path.rpartition("/")
     if not _exists(client, kind):
@@ -136,6 +142,8 @@ def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
 
 
 def _refuse_foreign(client: KubeClient, live: t.Mapping[str, dict[str, t.Any] | None]) -> None:
+    """FleetError with ``foreign-crds`` for each CRD that is there and lacks our labels, and ``foreign-hub`` where the
+    agent's namespace is. ``live`` has CRDs by name, None where there is none. ApiError."""
     problems = [
         Problem(
             "foreign-crds",
@@ -160,6 +168,7 @@ def _refuse_foreign(client: KubeClient, live: t.Mapping[str, dict[str, t.Any] | 
 
 
 def _live(client: KubeClient, name: str) -> dict[str, t.Any] | None:
+    """The CRD of this name; None if there is none. ApiError."""
     return live_object(client, f"{DEFINITIONS}/{name}")
 
 
@@ -174,21 +183,25 @@ def live_object(client: KubeClient, path: str) -> dict[str, t.Any] | None:
 
 
 def _exists(client: KubeClient, path: str) -> bool:
+    """Whether the API server has something at this path. ApiError for every refusal but ``not-found``."""
     return live_object(client, path) is not None
 
 
 def _installed(wanted: dict[str, t.Any], live: dict[str, t.Any]) -> bool:
-    """Whether the definition is there as we have it. A field too many is a difference too: an older definition of ours
-    has fields that are gone since, and a field that somebody added would be kept in objects and mean nothing."""
+    """Whether the definition is there as we have it. In a schema a field too many is a difference too: an older
+    definition of ours has fields that are gone since, and a field that somebody added would be kept in objects and mean
+    nothing."""
     return _same(wanted, live) and _schemas(wanted) == _schemas(live)
 
 
 def _schemas(spec: dict[str, t.Any]) -> list[t.Any]:
+    """The schema of each version, in their order; None for one without."""
     return [version.get("schema") for version in spec["versions"]]
 
 
 def _same(wanted: t.Any, live: t.Any) -> bool:
-    """Whether everything that is wanted is there; the server adds defaults of its own."""
+    """Whether everything that is wanted is there, lists item by item and no longer; mappings may have more, for the
+    server adds defaults of its own."""
     if isinstance(wanted, dict):
         return isinstance(live, dict) and all(key in live and _same(value, live[key]) for key, value in wanted.items())
     if isinstance(wanted, list):

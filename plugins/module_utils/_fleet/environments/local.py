@@ -38,11 +38,11 @@ class LocalFleet:
 
 
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
-    """Makes the clusters present, started, stopped or absent, with ``check`` only told; and, but for present, all
-    others of the ``fleet`` if one is named. ``options`` are those of the verb ``local_cluster``. FleetError
+    """Makes the clusters present, started, stopped or absent, with ``check`` only told; if a ``fleet`` is named, also
+    its other clusters, but for present. ``options`` are those of the verb ``local_cluster``. FleetError
     ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``, ``cluster-of-others``, ``bad-path``,
-    ``state-unreadable``, as of ``cluster.prepare`` and ``made_for.mark``, or the problems of all that failed, each with
-    its cluster."""
+    ``state-unreadable``, as of ``cluster.prepare``, ``cluster.many`` and ``made_for.mark``, or the problems of all that
+    failed, each with its cluster; the others are done then."""
     root = Path(options["root"]) if options["root"] else None
     fleet = options.get("fleet") or ""
     options = _with_fleet(options, root, fleet)
@@ -74,7 +74,8 @@ def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
 
 
 def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
-    """The options with all clusters that are meant, after a look at whose they are."""
+    """The options with all clusters that are meant: those asked for, and with a fleet its others too, but for present.
+    FleetError ``nothing-asked`` without both; for present ``cluster-of-others``; ``bad-path``, ``state-unreadable``."""
     asked = options["clusters"]
     if not fleet:
         if asked is None:
@@ -92,7 +93,7 @@ def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
 
 
 def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options: Options, check: bool) -> list[str]:
-    """What was started, stopped or removed, and what is left."""
+    """Lines for people: what was, or would be, started, stopped or removed, and what of others is left, if any."""
     done = [each.name for each in outcomes if each.changed]
     verb = {"absent": "removed"}.get(options["state"], options["state"])
     lines = [f"{'would be ' if check else ''}{verb}: {', '.join(done) or 'nothing'}"]
@@ -102,7 +103,7 @@ def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options:
 
 
 def _kubectl(options: Options) -> str:
-    """Path of a kubectl that is at hand, or nothing."""
+    """Path of a kubectl that is at hand, nothing is built for it; empty if there is none."""
     try:
         given = Path(options["binaries_dir"]) if options["binaries_dir"] else None
         path = find(["kubectl"], "1.36", given, build=False)["kubectl"].path
@@ -112,6 +113,8 @@ def _kubectl(options: Options) -> str:
 
 
 def _work(options: Options, root: Path | None, check: bool, say: Say) -> dict[str, t.Callable[[], LocalOutcome]]:
+    """What is to be done, by cluster in the order asked. For present, without ``check``, missing binaries are got
+    first. FleetError ``duplicate-cluster``, ``bad-port-range``, and as of ``cluster.prepare``."""
     names = [one["name"] for one in options["clusters"]]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -131,6 +134,7 @@ def _work(options: Options, root: Path | None, check: bool, say: Say) -> dict[st
 
 
 def _spec(one: Options) -> ClusterSpec:
+    """The cluster as asked for; options that are None have their defaults."""
     given = {key: value for key, value in one.items() if value is not None}
     nodes = tuple(NodesSpec(**{k: v for k, v in pool.items() if v is not None}) for pool in given.pop("nodes", ()))
     tokens = tuple(
@@ -140,7 +144,8 @@ def _spec(one: Options) -> ClusterSpec:
 
 
 def port_range(text: str | None) -> PortRange:
-    """The range that a text such as ``21000-21999`` names; the usual one without any. FleetError ``bad-port-range``."""
+    """The range that a text such as ``21000-21999`` names, two ports or more from 1024 to 65535; the usual one without
+    a text. FleetError ``bad-port-range`` for any other."""
     if not text:
         return DEFAULT_PORTS
     found = _RANGE.fullmatch(text)

@@ -20,21 +20,21 @@ _MARK, _MOST = "fleet", 4096
 
 
 def clusters_of(root: Path, fleet: str) -> tuple[str, ...]:
-    """Names of all clusters below ``root`` that were made for the fleet, half made ones too. FleetError
-    ``state-unreadable``."""
+    """Names, sorted, of all clusters below ``root`` that were made for the fleet, half made ones too; those whose mark
+    cannot be read are left out. FleetError ``state-unreadable``."""
     return tuple(name for name in states.cluster_names(root) if _made_for(root / name) == fleet)
 
 
 def half_removed_of(root: Path, fleet: str) -> tuple[str, ...]:
-    """Names of clusters that were made for the fleet and are half removed; none of whose name there is a cluster now,
-    which could be anybody's. FleetError ``state-unreadable``."""
+    """Names, sorted, of clusters that were made for the fleet and are half removed; none of whose name there is a
+    cluster now, which could be anybody's. FleetError ``state-unreadable``."""
     found = {states.name_of_removed(each) for each in states.half_removed(root) if _made_for(each) == fleet}
     return tuple(sorted(found.difference(states.cluster_names(root))))
 
 
 def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
-    """FleetError ``cluster-of-others`` for each of the named clusters that is there and was not made for the fleet, but
-    for one whose folder is empty still. FleetError ``state-unreadable``."""
+    """FleetError with ``cluster-of-others`` for each of the named clusters that is there and was not made for the
+    fleet, or does not tell, but for one whose folder is empty still. FleetError ``state-unreadable``."""
     there = states.cluster_names(root)
     problems = [_of_others(root, name) for name in names if name in there and not _is_free(root / name, fleet)]
     if problems:
@@ -42,27 +42,28 @@ def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
 
 
 def mark(root: Path, name: str, fleet: str) -> None:
-    """Writes into the folder of a cluster that is about to be made that it is for the fleet. FleetError ``bad-name``,
-    ``unwritable-folder``."""
+    """Writes into the folder of a cluster that is about to be made that it is for the fleet; makes the folder if it is
+    not there. FleetError ``bad-name``, ``unwritable-folder``."""
     folder = make_folder(states.cluster_dir(root, name), 0o700)
     with writing(folder):
         write_private(folder / _MARK, f"{fleet}\n".encode())
 
 
 def _is_free(folder: Path, fleet: str) -> bool:
-    """Whether it is the fleet's, or has nothing in it yet."""
+    """Whether it is the fleet's, or has nothing in it yet; not if it cannot be read."""
     with contextlib.suppress(OSError):
         return _made_for(folder) == fleet or not any(folder.iterdir())
     return False
 
 
 def _made_for(folder: Path) -> str:
-    """Empty where nobody has said so."""
+    """The fleet that the mark in the folder names; empty where there is none, or it cannot be read."""
     with contextlib.suppress(OSError, ValueError):
         return read_file(folder / _MARK, _MOST).decode().strip()
     return ""
 
 
 def _of_others(root: Path, name: str) -> Problem:
+    """The problem ``cluster-of-others`` of one cluster."""
     hint = "use another folder (root, in playbooks local_root), or remove that cluster by its name first"
     return Problem("cluster-of-others", f"a cluster of this name that others made is in {root}", name, hint)

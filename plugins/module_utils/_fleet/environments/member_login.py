@@ -49,9 +49,9 @@ class Account:
 
 
 def make_login(account: Account, path: Path, name: str, life: timedelta) -> datetime:
-    """Writes the file (mode 0600) with one context called ``name``, and gives the instant at which its token ends: the
-    server may grant less than ``life``. FleetError ``unwritable-folder``, those of the API server, and as of
-    ``connection_from_kubeconfig``."""
+    """Writes the file (mode 0600, its folder made if need be) with one context called ``name``, and gives the instant
+    at which its token ends: the server may grant less than ``life``. FleetError ``unwritable-folder``, as of
+    ``connection_from_kubeconfig``; ApiError, ``bad-answer`` for one without a token and its end."""
     admin = connection_from_kubeconfig(account.kubeconfig, account.context)
     request = {
         "apiVersion": "authentication.k8s.io/v1",
@@ -81,8 +81,8 @@ def make_login(account: Account, path: Path, name: str, life: timedelta) -> date
 
 def login_problem(account: Account, path: Path, life: timedelta, now: datetime) -> str:
     """Why the file has to be made again, as when less than a third is left of the life that its token says, or of
-    ``life`` if it does not; empty if it is good, and if that cannot be told, for the API server does not answer or the
-    administrator's kubeconfig cannot be read."""
+    ``life`` if it does not; empty if it is good, and if that cannot be told: for the API server gives no answer of use,
+    or the administrator's kubeconfig cannot be read. It asks the API server; nothing is written."""
     try:
         connection = connection_from_kubeconfig(path)
     except FleetError as error:

@@ -50,8 +50,9 @@ class NodesWish:
 
 
 def planned_nodes(wish: NodesWish, environ: t.Mapping[str, str], now: datetime) -> NodesPlan:
-    """What becomes of the nodes if all that is written. Nothing is: documents are applied in dry runs. FleetError of a
-    member that does not answer or refuses a document; ``no-karpenter``."""
+    """What becomes of the nodes if all that is written. Nothing is: documents are applied in dry runs; without a
+    kubeconfig no member is asked, and all is new. FleetError of a member that does not answer or refuses a document;
+    ``no-karpenter``; as of ``plan_changes``."""
     if not wish.kubeconfig:
         new = [NodeSource(str(each["kind"]), str(each["metadata"]["name"]), None, each) for each in wish.documents]
         return plan_changes(new, ClusterState(), wish.network, wish.name)
@@ -67,7 +68,8 @@ def planned_nodes(wish: NodesWish, environ: t.Mapping[str, str], now: datetime) 
 
 
 def _changes(client: KubeClient, wish: NodesWish) -> list[NodeSource]:
-    """What is written, as the server would store it, and what goes because it was written before and is no more."""
+    """What is written, in the order given, as the server would store it; then what goes because it was written before
+    and is no more."""
     written = [_written(client, each, wish.manager) for each in wish.documents]
     names = {(each.kind, each.name) for each in written}
     before = [each for version, kind in KINDS for each in _owned(client, version, kind, wish.labels)]
@@ -75,6 +77,8 @@ def _changes(client: KubeClient, wish: NodesWish) -> list[NodeSource]:
 
 
 def _written(client: KubeClient, document: Document, manager: str) -> NodeSource:
+    """The document as it is on the member, None if it is not there, and as a dry run would store it, fields of others
+    taken over. FleetError ``no-karpenter`` if the member does not know its kind; ApiError."""
     kind, name = str(document["kind"]), str(document["metadata"]["name"])
     try:
         path = object_path(resource_for(client, str(document["apiVersion"]), kind), document)
@@ -88,6 +92,8 @@ def _written(client: KubeClient, document: Document, manager: str) -> NodeSource
 
 
 def _owned(client: KubeClient, version: str, kind: str, labels: t.Mapping[str, str]) -> list[NodeSource]:
+    """Objects of the kind with all these labels, as what is to be deleted; none where the member does not know the
+    kind. ApiError."""
     try:
         path = resource_for(client, version, kind).path()
     except ApiError as error:

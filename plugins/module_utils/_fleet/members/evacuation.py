@@ -67,9 +67,9 @@ def evacuation(
 
 
 def record_marks(session: Session, wanted: Evacuation) -> None:
-    """Records the marks that are news, so that every later run decides by them. FleetError ``lease-held`` where
-    somebody changes one of these members just now, ``conflict`` where somebody did, ``not-a-member`` where one has
-    left, ``record-damaged``; marks recorded before that stay."""
+    """Records the marks that are news, with evidence, so that every later run decides by them. FleetError
+    ``lease-held`` where somebody changes one of these members just now, ``conflict`` where somebody did,
+    ``not-a-member`` where one has left, ``record-damaged``; marks recorded before that stay."""
     for action, names in ((EVACUATED_MEMBERS, wanted.evacuated), (READMITTED, wanted.readmitted)):
         news = sorted(wanted.news & names)
         if not news:
@@ -84,6 +84,7 @@ def record_marks(session: Session, wanted: Evacuation) -> None:
 
 
 def _record_mark(session: Session, name: str, evacuated: bool) -> None:
+    """Sets the mark of the member, or takes it off; other taints stay. FleetError as of ``record_marks``."""
     records = session.records
     document = records.get("MemberCluster", name)
     if document is None:
@@ -123,6 +124,8 @@ def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) 
 
 
 def _selected(text: str, option: str, clusters: t.Iterable[MemberCluster]) -> frozenset[str]:
+    """The clusters that the text selects by labels, or, if none has these, names; nobody for an empty text. FleetError
+    ``bad-option``, ``nothing-selected``."""
     if not text:
         return frozenset()
     try:
@@ -139,6 +142,6 @@ def _selected(text: str, option: str, clusters: t.Iterable[MemberCluster]) -> fr
 
 
 def _named(text: str, clusters: t.Iterable[MemberCluster]) -> frozenset[str]:
-    """The clusters of a list of names; nobody where one of them is none."""
+    """The clusters of a list of names, with commas between; nobody where one of them is no cluster."""
     names = frozenset(each.strip() for each in text.split(","))
     return names if names <= {each.name for each in clusters} else frozenset()

@@ -59,7 +59,7 @@ class FleetReading:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """A problem for every member, and then for every part of one, that could not be read."""
+        """The first problem of every member, and then one for every part of one, that could not be read."""
         whole = (replace(error.problems[0], where=name) for name, error in self.failed.items())
         return (*whole, *self.snapshot.partly_read)
 
@@ -82,6 +82,7 @@ def read_fleet(
     machine starts no process or thread for them."""
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
+        """What each of these members says, through these clients, or why it could not be read."""
         work = {name: _reader(members[name], clients, now, pods, namespaces, prices.prices, commands) for name in names}
         return in_parallel(work, threads=threads)
 
@@ -123,6 +124,7 @@ class _MemberAnswer:
 
 
 def _why(problem: Problem) -> dict[str, str]:
+    """Code and message, as a snapshot keeps them."""
     return {"code": problem.code, "message": problem.message}
 
 
@@ -141,7 +143,11 @@ def _reader(
     prices: t.Mapping[str, float],
     commands: MaintenanceCommands,
 ) -> t.Callable[[], _MemberAnswer]:
+    """What reads the facts of the member when it is called, in a thread."""
+
     def read() -> _MemberAnswer:
+        """The facts of the member; a part that cannot be read is missing. FleetError if the member is lost on the way,
+        or its nodes cannot be read and were never counted."""
         client = clients.get(member.name)
         missing: dict[str, Problem] = {}
         reading = MemberReading(
@@ -172,7 +178,7 @@ def _reader(
 
 
 def _certificates(client: KubeClient) -> CertificateEnds | None:
-    """What the connection itself has told, without a request."""
+    """When certificates end, as the connection itself has told, without a request; None where it told of none."""
     found = CertificateEnds(server=client.server_until, client=client.client_until)
     return found if found.server or found.client else None
 
@@ -181,7 +187,8 @@ T = t.TypeVar("T")
 
 
 def _part(name: str, missing: dict[str, Problem], work: t.Callable[[], T]) -> T | None:
-    """The part, or None and why it could not be read. A member that is lost meanwhile is no part."""
+    """The part, or None, and why it could not be read goes into ``missing``. What speaks of the whole member is
+    raised."""
     try:
         return work()
     except FleetError as error:
@@ -204,17 +211,19 @@ def nodes_of(client: KubeClient) -> tuple[NodeFacts, ...]:
 
 
 def _node(node: t.Mapping[str, t.Any]) -> NodeFacts:
-    """ValueError if it is none."""
+    """The facts of a node; ValueError if it is none."""
     created = text(node["metadata"], "creationTimestamp")
     return node_facts(node, parse_time(created) if created else None)
 
 
 def _told(node: NodeFacts) -> tuple[str, ...]:
+    """All texts of it in which a credential could stand."""
     texts = (node.name, node.pool, node.version, node.image, node.mode, node.instance_type)
     return (*texts, *node.capacity, *node.allocatable)
 
 
 def _without_secrets(client: KubeClient, found: NodeFacts) -> NodeFacts:
+    """The same with credentials of ours hidden in its texts."""
     return replace(
         found,
         name=client.hide(found.name),
@@ -229,22 +238,25 @@ def _without_secrets(client: KubeClient, found: NodeFacts) -> NodeFacts:
 
 
 def _hidden(client: KubeClient, amounts: t.Mapping[str, str]) -> dict[str, str]:
+    """The amounts, with credentials of ours hidden in their names."""
     return {client.hide(name): amount for name, amount in amounts.items()}
 
 
 def _namespaces(client: KubeClient) -> tuple[str, ...]:
-    """Names of those that are not ending."""
+    """Names of those that are not ending, sorted. FleetError of the request."""
     found = read_each(client, "/api/v1/namespaces", _name_if_staying, "Namespace", MOST_LISTED).items
     return tuple(sorted(client.hide(name) for name in found if name))
 
 
 def _name_if_staying(namespace: t.Mapping[str, t.Any]) -> str:
+    """Its name, empty if it is being deleted. ValueError for what is no namespace."""
     metadata = mapping(namespace, "metadata")
     return "" if metadata.get("deletionTimestamp") else text(metadata, "name")
 
 
 def _requests(client: KubeClient) -> dict[str, Quantity]:
-    """Requests of all scheduled pods, summed page by page; pods are not kept."""
+    """What all pods that run or wait on a node request, by resource, summed page by page; pods are not kept. FleetError
+    ``bad-answer``, also for more than MOST_RESOURCES kinds, and of the request."""
     total: Amounts = {}
     for pods in list_pages(client, "/api/v1/pods", field_selector=POD_FIELDS, kind="Pod"):
         try:

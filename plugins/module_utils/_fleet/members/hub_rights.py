@@ -115,7 +115,8 @@ PARTS: t.Mapping[str, tuple[tuple[Grant, ...], t.Mapping[str, tuple[Grant, ...]]
 
 
 def hub_manifests(purpose: str, subject: Subject) -> tuple[Manifest, ...]:
-    """Roles and bindings for one of ``PARTS``, to be applied on the hub by its owner."""
+    """Roles and bindings for one of ``PARTS``, to be applied on the hub by its owner. KeyError for any other
+    purpose."""
     everywhere, inside = PARTS[purpose]
     return role_manifests(purpose.replace("_", "-"), subject, everywhere, inside)
 

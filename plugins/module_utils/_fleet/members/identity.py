@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which cluster it is that answers, by the UID of its namespace ``kube-system``; members that are one cluster, or
-another one by now.
+"""Which cluster it is that answers, by the UID of its namespace ``kube-system``, with the windows in an annotation of
+that; members that are one cluster, or another one by now.
 
 Names, contexts, addresses and proxies may lead to a cluster in many ways, and to another one tomorrow.
 """
@@ -38,10 +38,11 @@ def cluster_uid(client: KubeClient) -> str:
 
 
 def cluster_words(client: KubeClient) -> tuple[str, str]:
-    """The UID, and the windows of its own that the cluster bears in an annotation, as text.
+    """The UID, and the windows of its own that the cluster bears in an annotation, as text, empty without.
 
     FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID, and what the request
-    raises: ``not-found`` only after STARTING_SECONDS, for a server that has just started."""
+    raises: ``not-found`` only after STARTING_SECONDS, for a server that has just started.
+    """
     try:
         document = _kube_system(client)
     except ApiError as error:
@@ -59,7 +60,8 @@ def cluster_words(client: KubeClient) -> tuple[str, str]:
 
 
 def _kube_system(client: KubeClient) -> dict[str, t.Any]:
-    """An API server makes the namespace a moment after it has started."""
+    """The namespace; one that is not there is asked for again for STARTING_SECONDS: an API server makes it a moment
+    after it has started. ApiError of the request."""
     end = time.monotonic() + STARTING_SECONDS
     while True:
         try:
@@ -112,7 +114,7 @@ class Identities:
             raise FleetError.of(found)
 
     def _saw(self, name: str, uid: str) -> tuple[Problem, ...]:
-        """Notes which cluster it is, and tells of other names of it."""
+        """Notes which cluster it is; a problem ``double-member`` if it has other names, too."""
         with self._lock:
             self.seen[name] = uid
             same = self._names.setdefault(uid, set())
@@ -135,6 +137,7 @@ class Identities:
 
 
 def _other_cluster(name: str, recorded: str, uid: str) -> FleetError:
+    """The error ``other-cluster``, to be raised."""
     rebuilt = shlex.quote(json.dumps({"members": [{"name": name, "rebuilt": True}]}))
     return FleetError(
         OTHER_CLUSTER,
@@ -162,7 +165,8 @@ def doubles(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
 
 
 def several_names(uids: t.Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """The names of each cluster that has more than one, in order; ``uids`` as of ``doubles``."""
+    """The names of each cluster that has more than one, sorted, clusters by their first name; ``uids`` as of
+    ``doubles``."""
     names: dict[str, list[str]] = {}
     for name in sorted(uids):
         if uids[name]:

@@ -98,12 +98,12 @@ def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
 
 
 def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joined:
-    """Joins new members and changes known ones, or says without ``write`` what that would be. Members with a new
-    connection are reached first; if one of them cannot be, if it is a member under another name, or if a wish is
-    malformed, nothing is recorded. FleetError ``duplicate-member``, ``no-connection``, ``double-member``,
-    ``server-too-old``, ``record-damaged``, those of connections, and as of ``read`` for a malformed wish;
-    ``lease-held`` and ``conflict`` leave members before that one recorded.
-    """
+    """Joins new members and changes known ones, with evidence, or says without ``write`` what that would be. Members
+    with a new connection are reached first; if one of them cannot be, if it is a member under another name, or if a
+    wish is malformed, no member is recorded. With ``write`` UIDs of known members and keys of the records are kept,
+    too. FleetError ``duplicate-member``, ``no-connection``, ``double-member``, ``server-too-old``, ``record-damaged``,
+    those of connections, and as of ``read`` for a malformed wish; ``lease-held`` and ``conflict`` leave members before
+    that one recorded."""
     records = session.records
     _refuse_repeated(wishes)
     wanted = {wish.name: _documents(records, wish) for wish in wishes}
@@ -139,7 +139,8 @@ def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joine
 
 
 def _refuse_repeated(wishes: t.Sequence[MemberSpec]) -> None:
-    """Names that differ in case only count as repeated (F29): files, hosts and people take them for one."""
+    """FleetError ``duplicate-member`` for names that are there twice; those that differ in case only are one, for
+    files, hosts and people take them for one."""
     names = [wish.name.casefold() for wish in wishes]
     repeated = sorted({wish.name for wish in wishes if names.count(wish.name.casefold()) > 1})
     if repeated:
@@ -149,7 +150,7 @@ def _refuse_repeated(wishes: t.Sequence[MemberSpec]) -> None:
 def _refuse_same_connections(
     wanted: t.Mapping[str, t.Mapping[str, Document]], known: t.Mapping[str, Member], environ: t.Mapping[str, str]
 ) -> None:
-    """Two names with one connection are one cluster, whether it answers or not."""
+    """FleetError ``double-member``: two names with one connection are one cluster, whether it answers or not."""
     connections = {name: each.fleet.spec.connection for name, each in known.items()}
     connections |= {name: _fleet_member(documents).spec.connection for name, documents in wanted.items()}
     names: dict[ClusterConnection, list[str]] = {}
@@ -172,6 +173,8 @@ def _refuse_damaged(cluster: Document | None, fleet: Document | None) -> None:
 
 
 def _documents(records: Records, wish: MemberSpec) -> dict[str, Document]:
+    """Both records of the member as they are wanted, by kind: what is recorded, with what the wish gives. Labels of the
+    cloud and the mark of an evacuation stay. FleetError ``record-damaged``."""
     cluster = records.get("MemberCluster", wish.name)
     fleet = records.get("FleetMember", wish.name)
     _refuse_damaged(cluster, fleet)
@@ -202,7 +205,7 @@ def _documents(records: Records, wish: MemberSpec) -> dict[str, Document]:
 
 
 def _check(wanted: t.Mapping[str, t.Mapping[str, Document]]) -> None:
-    """All problems of all wishes at once, by the same rules as for manifests."""
+    """FleetError with all problems of all wishes at once: ``no-connection``, and those of the rules for manifests."""
     problems: list[Problem] = []
     for name, documents in wanted.items():
         if not documents["FleetMember"]["spec"].get("connection"):
@@ -225,7 +228,8 @@ def _reach(
     known: t.Mapping[str, Member],
     rebuilt: t.Container[str],
 ) -> dict[str, _Told]:
-    """What those say that are new, have a new connection or a rebuilt cluster. UIDs go into ``wanted``."""
+    """What those say that are new, have a new connection or a rebuilt cluster. All UIDs that are known go into
+    ``wanted``. FleetError with all problems: one cannot be reached, is too old, or is a member under another name."""
     recorded = recorded_uids({name: each.fleet for name, each in known.items()})
     members: dict[str, FleetMember] = {}
     for name, documents in wanted.items():
@@ -255,7 +259,11 @@ def _strange(answers: t.Mapping[str, _Told | FleetError], told: t.Mapping[str, _
 
 
 def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:
+    """What asks the member when it is called, in a thread."""
+
     def ask() -> _Told:
+        """Version, labels and windows that the member tells. FleetError of its connection, or where its windows are
+        damaged."""
         client = clients.get(name)
         own = annotated(name, clients) if name in clients.identities.maintenance else None
         return _Told(version=version(client), labels=told_labels(client), maintenance=own)
@@ -265,7 +273,7 @@ def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:
 
 def told_labels(client: KubeClient) -> dict[str, str]:
     """Labels for the cluster (region, provider and so on) that its first nodes tell, at most 100 of them; none where
-    nodes cannot be read, which a member need not permit to join."""
+    nodes cannot be read, which a member need not permit to join, and none in which a credential of ours stands."""
     try:
         nodes = next(list_pages(client, "/api/v1/nodes", limit=NODES_ASKED, kind="Node"), [])
         return {key: value for key, value in cloud_labels(nodes).items() if client.hide(value) == value}
@@ -274,7 +282,8 @@ def told_labels(client: KubeClient) -> dict[str, str]:
 
 
 def _add_labels(wanted: t.Mapping[str, t.Mapping[str, Document]], told: t.Mapping[str, _Told]) -> None:
-    """What people gave stands above what the cloud tells. Windows of the cluster's own go into the status."""
+    """Puts labels of the cloud into ``wanted``, below what people gave, and windows of the cluster's own into the
+    status."""
     for name, each in told.items():
         metadata = wanted[name]["MemberCluster"]["metadata"]
         if each.labels:
@@ -284,6 +293,7 @@ def _add_labels(wanted: t.Mapping[str, t.Mapping[str, Document]], told: t.Mappin
 
 
 def _fleet_member(documents: t.Mapping[str, Document]) -> FleetMember:
+    """The FleetMember in the documents. FleetError as of ``read`` if it is malformed."""
     found = read(documents["FleetMember"], "").object
     if not isinstance(found, FleetMember):
         raise AssertionError("a document of kind FleetMember is one")
@@ -291,6 +301,7 @@ def _fleet_member(documents: t.Mapping[str, Document]) -> FleetMember:
 
 
 def _same(old: Document | None, new: Document) -> bool:
+    """Whether spec and labels are as recorded; False without a record."""
     if old is None:
         return False
     labels = (old["metadata"].get("labels") or {}) == (new["metadata"].get("labels") or {})
@@ -304,6 +315,8 @@ def _canonical(document: Document) -> t.Any:
 
 
 def _write(session: Session, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document]) -> None:
+    """Writes those records that change, under the lease of the member, and evidence of it. FleetError ``lease-held``,
+    ``conflict``."""
     records = session.records
     lease = acquire(records, f"member/{name}", session.holder, LEASE_SECONDS)
     action = JOINED if old["FleetMember"] is None else MEMBER_CHANGED

@@ -77,14 +77,16 @@ class Left:
 
 
 def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
-    """Lets the named members go, or without ``write`` only looks; names that are no members are passed over. What other
-    records placed on a member is not touched, nor is a cluster that is still a member under another name.
+    """Lets the named members go, with evidence, or without ``write`` only looks; names that are no members are passed
+    over. What other records placed on a member is not touched, nor is a cluster that is still a member under another
+    name.
 
     Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
     where somebody is at it, ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (but for a
     member that is forgotten as unreachable), ``brake-max-removals``, ``record-damaged``; ``lease-lost``, after which
-    some may be gone already. A member that cannot be reached stops all; one whose answers or ApplySets are damaged, or
-    on which something is not done, stays a member, and the others go.
+    some may be gone already. A member that cannot be reached stops all, and one whose answers or ApplySets are damaged
+    stays a member; with ``forget_unreachable`` both are forgotten. One on which something is not done stays a member,
+    and the others go.
     """
     records = session.records
     members = identified_members(session, write)
@@ -151,6 +153,7 @@ def _placements(records: Records) -> set[tuple[str, str]]:
 
 
 def _deed(names: t.Sequence[str], wish: LeaveRequest, holding: bool) -> Deed:
+    """That these members leave; ``holding`` is whether anything was placed on them."""
     said = "what was placed there is removed" if wish.remove else "what was placed there stays"
     said = said if holding else "nothing was placed there"
     return Deed(action=LEFT, kind="MemberCluster", members=names, message=said)
@@ -172,11 +175,9 @@ def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tupl
 
 
 def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.Mapping[str, t.Any]) -> dict[str, Lease]:
-    """The leases of the members and of every placement that they hold, by name.
-
-    Word that a member leaves comes first: whoever brings a placement there records that before it looks for such words,
-    so that one of the two sees the other.
-    """
+    """The leases of the members and of every placement that they hold, by name. Word that a member leaves comes first:
+    whoever brings a placement there records that before it looks for such words, so that one of the two sees the other.
+    FleetError ``lease-held``, with all placements that somebody is at."""
     leases = {}
     for name in names:
         for lease in (f"member/{name}", leaving_lease(name)):
@@ -196,6 +197,7 @@ def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.M
 
 
 def _by_cluster(records: Records) -> dict[str, list[dict[str, t.Any]]]:
+    """All recorded bindings, by their cluster."""
     found: dict[str, list[dict[str, t.Any]]] = {}
     for each in all_bindings(records):
         found.setdefault(cluster_of(each), []).append(each)
@@ -217,10 +219,14 @@ class _Emptied:
 def _emptied(
     clients: Clients, name: str, wish: LeaveRequest, ours: Ours, writing: Writing | None = None
 ) -> t.Callable[[], _Emptied]:
+    """What releases or removes our placements on the member when it is called, in a thread; without ``writing`` only
+    looks."""
     how = writing or Writing()
     holding = partial(clients.holding, name, f"member/{name}")
 
     def work() -> _Emptied:
+        """What became of each placement of ours, with its error if it failed, and the names of placements of others.
+        FleetError where the member cannot be read, and without ``writing`` any."""
         client = clients.get(name)
         found = applysets_on(client)
         mine = [each for each in found if (each.placement, each.uid) in ours]
@@ -253,7 +259,8 @@ def _emptied(
 
 
 def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container[str], wish: LeaveRequest) -> None:
-    """Nothing is removed where it is not asked for, and nothing from a cluster that stays under another name."""
+    """FleetError with a ``brake-max-removals`` for each placement that would lose too many clusters. Nothing is removed
+    where it is not asked for, nor from a cluster that stays under another name."""
     if not wish.remove:
         return
     losing = {name for name in names if name not in doubles}
@@ -289,6 +296,7 @@ def _refuse_busy(records: Records, names: t.Iterable[str], forgotten: t.Containe
 
 
 def _unreachable(looked: t.Mapping[str, t.Any], names: t.Sequence[str]) -> list[Problem]:
+    """The first problem of each of these members, with the way out."""
     hint = "forget_unreachable: true lets it go; what was placed there stays"
     return [
         Problem(problem.code, problem.message, name, hint) for name in names for problem in looked[name].problems[:1]
@@ -296,14 +304,17 @@ def _unreachable(looked: t.Mapping[str, t.Any], names: t.Sequence[str]) -> list[
 
 
 def _outcomes(answers: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, MemberOutcome]]:
+    """Outcomes by member and placement, without members that failed as a whole."""
     return {name: answer.outcomes for name, answer in answers.items() if not isinstance(answer, FleetError)}
 
 
 def _others(answers: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
+    """By member the placements of other records there; members without any are left out."""
     return {name: one.others for name, one in answers.items() if not isinstance(one, FleetError) and one.others}
 
 
 def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
+    """Why members stay: that they failed as a whole, or each placement or object that was not released or removed."""
     found = []
     for name, answer in done.items():
         if isinstance(answer, FleetError):
@@ -318,6 +329,7 @@ def _failed(done: t.Mapping[str, t.Any]) -> tuple[Problem, ...]:
 
 
 def _forget(records: Records, name: str, bound: t.Iterable[dict[str, t.Any]], leases: t.Mapping[str, Lease]) -> None:
+    """Deletes the bindings of the member and then its records, under the leases. FleetError ``lease-lost``."""
     for binding in bound:
         delete_record(records, binding, leases.get(f"placement/{_parent(binding)}"))
     for kind in ("MemberCluster", "FleetMember"):

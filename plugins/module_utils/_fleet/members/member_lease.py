@@ -47,6 +47,7 @@ class KeptLease:
     """One lease on a member. To make this takes it: FleetError as of ``shared_lease.take``."""
 
     def __init__(self, client: KubeClient, worker: Worker, seconds: int) -> None:
+        """Takes the lease for so many seconds. FleetError as of ``shared_lease.take``."""
         self._client = client
         self._renewed = running_time()
         self._lease: SharedLease = at_home(client, lambda: take(client, NAMESPACE, MEMBER_LEASE, worker, seconds))
@@ -66,7 +67,7 @@ class KeptLease:
             self._renewed = now
 
     def release(self) -> None:
-        """Gives it up. If the member does not answer any more, the lease runs out by itself."""
+        """Gives the lease up. If that fails, the lease runs out by itself."""
         with contextlib.suppress(ApiError), self._client.unhurried():
             release(self._client, self._lease)
 
@@ -90,7 +91,8 @@ class MemberLeases:
 
     @cached_property
     def _owner(self) -> str:
-        """Asked for once: on a hub it is a request, and a run takes a lease for each placement on each member."""
+        """As ``records_id``, asked for once: on a hub it is a request, and a run takes a lease for each placement on
+        each member."""
         return records_id(self._records)
 
     @contextlib.contextmanager

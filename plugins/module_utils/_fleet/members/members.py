@@ -64,7 +64,7 @@ def recorded_members(records: Records) -> dict[str, Member]:
 
 
 def no_members(records: Records, hint: str = "join some: gitops.fleet.join") -> FleetError:
-    """``no-members``: there is nobody that anything could be asked of."""
+    """The error ``no-members``, to be raised: there is nobody that anything could be asked of."""
     return FleetError("no-members", "no cluster has joined the fleet", records.place, hint)
 
 
@@ -96,6 +96,7 @@ def members_to_write(session: Session) -> dict[str, Member]:
 
 
 def _opened(clients: Clients, name: str) -> t.Callable[[], KubeClient]:
+    """What opens the client of the member when it is called, in a thread."""
     return lambda: clients.get(name)
 
 
@@ -158,6 +159,8 @@ class Clients:
         return connection_of(self.members[name], self.hub, self.environ)
 
     def _kept(self, name: str, client: KubeClient) -> KubeClient:
+        """The client under that name: another one if a thread was faster, and this one is closed then. FleetError
+        ``interrupted``."""
         with self._lock:
             self._refuse_closed(name)
             kept = self._open.setdefault(name, client)
@@ -166,7 +169,7 @@ class Clients:
         return kept
 
     def _refuse_closed(self, name: str) -> None:
-        """A thread that an interrupt has left behind opens nothing any more."""
+        """FleetError ``interrupted`` once all were closed: a thread that was left behind opens nothing any more."""
         if self._closed:
             raise FleetError("interrupted", "the run has ended meanwhile", name, "run again")
 
@@ -176,7 +179,8 @@ class Clients:
         return replace(self, hub=hub, leases=leases, _open={}, _closed=False, _lock=threading.Lock())
 
     def clock_ahead(self) -> timedelta:
-        """How far most of the clocks that were seen, the hub's among them, are ahead of ours; 0 if none was."""
+        """How far clocks of members and the hub are ahead of ours, as far as they were seen: the median, the lower one
+        of the middle two; 0 if none was."""
         with self._lock:
             clients = [*self._open.values(), *([self.hub] if self.hub else ())]
         return usual_difference(each.ahead for each in clients if each.ahead is not None)
@@ -185,6 +189,7 @@ class Clients:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        """Closes all clients, but that of the hub; none is opened any more."""
         with self._lock:
             self._closed = True
             found = list(self._open.values())
@@ -213,6 +218,7 @@ def open_clients(
 
 
 def _refuse_unready(name: str, client: KubeClient) -> None:
+    """Asks the member; FleetError ``not-ready`` with the checks that fail."""
     answer = ready(client)
     if not answer:
         checks = f" (these checks fail: {', '.join(answer.failing)})" if answer.failing else ""
@@ -235,6 +241,7 @@ def connection_of(member: FleetMember, hub: KubeClient | None, environ: t.Mappin
 
 
 def _named(connection: Connection, name: str) -> Connection:
+    """The connection under that name."""
     return replace(connection, name=name)
 
 

@@ -67,8 +67,8 @@ def annotated(name: str, clients: Clients) -> ClusterMaintenance | None:
 
 
 def commands_of(given: t.Any, environ: t.Mapping[str, str]) -> MaintenanceCommands:
-    """The commands of an option, by provider a list of arguments, or None. FleetError ``bad-option`` for what is
-    none."""
+    """The commands of an option: by provider a list of arguments; None for none at all. FleetError ``bad-option`` for
+    each that is no list of texts with a program."""
     problems = []
     for provider, argv in (given or {}).items():
         fits = isinstance(argv, (list, tuple)) and argv and all(isinstance(each, str) for each in argv)

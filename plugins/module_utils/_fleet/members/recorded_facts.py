@@ -20,8 +20,8 @@ from .members import Clients, Member
 
 
 def young_members(members: t.Mapping[str, Member], now: datetime, age: timedelta, pods: bool) -> frozenset[str]:
-    """Names of members that were well when they were read last, wholly and at most ``age`` ago; with ``pods``, only if
-    their pods were read too."""
+    """Names of members that were well when they were read last, wholly and at most ``age`` ago, nor later than ``now``
+    but for clocks that differ a little; with ``pods``, only if their pods were read too."""
     oldest = {name: _oldest(each.cluster, pods) for name, each in members.items()}
     return frozenset(name for name, at in oldest.items() if at is not None and now - age <= at <= now + CLOCK_SKEW)
 
@@ -34,10 +34,11 @@ def facts_of(
     pods: bool,
     namespaces: bool = False,
 ) -> FactsSnapshot:
-    """The facts of all members: the records' of those in ``recorded``, and what the others say now. The snapshot counts
-    as captured when the oldest of them was read.
+    """The facts of all members, by name: the records' of those in ``recorded``, and what the others say now, older
+    facts of those that cannot be read. The snapshot counts as captured when the oldest of the recorded ones was read,
+    else ``now``.
 
-    FleetError with the problems of all members if not one is known: that is a fault on our side.
+    FleetError with the first problem of each member if not one is known: that is a fault on our side.
     """
     unknown = {name: each for name, each in members.items() if name not in recorded}
     reading = read_fleet(unknown, clients, now, pods, namespaces=namespaces)
@@ -50,12 +51,13 @@ def facts_of(
 
 
 def _by_name(*clusters: MemberCluster) -> tuple[MemberCluster, ...]:
+    """In the order of their names."""
     return tuple(sorted(clusters, key=lambda each: each.name))
 
 
 def _oldest(cluster: MemberCluster, pods: bool) -> datetime | None:
-    """When the oldest part of what is known of the cluster was read; None where a part is not known, or it is not well:
-    such a one is asked again."""
+    """When the oldest part of what is known of the cluster was read; None where a part is not known, or it was not
+    well: such a one is asked again."""
     usage = cluster.status.resource_usage
     agent = next((each for each in cluster.status.agent_status if each.type == AGENT), None)
     healthy = find_condition(agent.conditions, "Healthy") if agent else None

@@ -34,8 +34,8 @@ def rights(
     kinds: t.Iterable[t.Mapping[str, t.Any]],
     resources: t.Sequence[str] = (),
 ) -> list[dict[str, t.Any]]:
-    """Manifests of roles and bindings for one ``purpose``: ``nodes``, ``jobs``, one of ``PARTS`` of the hub, ``read``,
-    or ``apply``.
+    """Manifests of roles and bindings for one ``purpose``: ``nodes``, ``jobs``, one of ``PARTS`` of the hub, ``apply``,
+    or ``read``, for which any other word stands.
 
     The last two are for ``kinds`` and for those of the manifests in the files ``resources``; the others are the same
     for all. ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``,
@@ -62,7 +62,7 @@ def as_yaml(manifests: t.Iterable[t.Mapping[str, t.Any]]) -> str:
 
 def _kinds_of(manifests: t.Sequence[Manifest]) -> t.Iterator[Resource]:
     """The kinds of these manifests, and of what is in envelopes; plural and scope of those that are not Kubernetes' own
-    are in their definitions."""
+    are in their definitions. FleetError as of ``unpacked``, ``_definitions`` and ``_resource``."""
     found = unpacked(each.document for each in manifests)
     if found.problems:
         raise FleetError.of(found.problems)
@@ -76,8 +76,8 @@ def _kinds_of(manifests: t.Sequence[Manifest]) -> t.Iterator[Resource]:
 def _definitions(
     objects: t.Iterable[PlacedManifest], places: t.Mapping[tuple[str, ...], str]
 ) -> dict[tuple[str, str], tuple[str, bool]]:
-    """Plural, and whether it is namespaced, of each kind that is defined. ``places`` are where documents stand, by
-    kind, namespace and name."""
+    """Plural, and whether it is namespaced, of each kind that is defined, by group and kind. ``places`` are where
+    documents stand, by kind, namespace and name. FleetError ``bad-definition``."""
     found: dict[tuple[str, str], tuple[str, bool]] = {}
     problems: list[Problem] = []
     for each in objects:
@@ -99,6 +99,8 @@ def _definitions(
 
 
 def _resource(each: t.Mapping[str, t.Any]) -> Resource:
+    """The kind as the server names it: Kubernetes' own, or as it is given. FleetError ``unknown-kind`` without its
+    plural."""
     known = BUILT_IN.get((each["api_version"], each["kind"]))
     if known:
         return known

@@ -61,6 +61,7 @@ def shared_out(clients: Clients, names: t.Iterable[str], workers: int, read: Rea
 
 
 def _read_apart(clients: Clients, names: t.Sequence[str], read: Reads[T]) -> _Share[T]:
+    """What a process of its own does: reads these members by connections of its own, for ``_taken_over``."""
     with clients.apart() as own:
         answers = read(own, names)
         return _Share(
@@ -74,6 +75,7 @@ def _read_apart(clients: Clients, names: t.Sequence[str], read: Reads[T]) -> _Sh
 
 
 def _taken_over(clients: Clients, share: _Share[T]) -> dict[str, T | FleetError]:
+    """Learns what another process has come to know, and gives its answers and errors by member."""
     SHOWN.learn(share.shown)
     USES.add_taken(share.uses)
     clients.identities.take_over(share.seen, share.unknown)

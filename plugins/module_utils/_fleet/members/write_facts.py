@@ -17,7 +17,7 @@ FEW = 20
 
 def record_facts(records: Records, reading: FleetReading) -> None:
     """Records the status of each MemberCluster, read or not, and of each FleetMember that was read. Facts that another
-    run records meanwhile are left to stand.
+    run records meanwhile are left to stand. FleetErrors of the records.
 
     The operation in flight on a member is not read from it and stays as it is.
     """
@@ -26,6 +26,8 @@ def record_facts(records: Records, reading: FleetReading) -> None:
 
 
 def _statuses(records: Records, kind: str, told: t.Mapping[str, Record]) -> None:
+    """Writes each status into the record of its name, with a second try where something but the status has changed
+    since it was read. Names without a record are passed over."""
     if len(told) < FEW:
         found = tuple(document for name in told if (document := records.get(kind, name)) is not None)
     else:
@@ -39,7 +41,8 @@ def _statuses(records: Records, kind: str, told: t.Mapping[str, Record]) -> None
 
 
 def _written(records: Records, document: Record, status: Record) -> bool:
-    """False if the record has moved since it was read."""
+    """Whether the record has that status now, with its own operation in flight; False if it has moved since it was
+    read."""
     before = document.get("status")
     operation = before.get("operation") if isinstance(before, dict) else None
     if operation:

@@ -61,7 +61,7 @@ class BudgetReport:
 
 
 def zone_of(name: str) -> tzinfo:
-    """The time zone of that name. FleetError ``unknown-time-zone``."""
+    """The time zone of that name. FleetError ``unknown-time-zone`` where there is none."""
     try:
         return load_zone(name)
     except ValueError as error:
@@ -107,7 +107,8 @@ def _beside(names: t.Collection[str], limits: t.Iterable[FleetLimit]) -> tuple[s
 def _of(
     names: t.Collection[str], answers: tuple[PoolAnswer, ...], snapshot: NodesSnapshot
 ) -> tuple[tuple[PoolAnswer, ...], NodesSnapshot]:
-    """What is told of these members alone, but that others could not be read: what is disrupted there is not known."""
+    """The answers about these members, and of the snapshot what these hold; failures of all members stay in it, for
+    what is disrupted on one that could not be read is not known."""
     only = replace(
         snapshot,
         members=tuple(each for each in snapshot.members if each.name in names),
@@ -125,8 +126,8 @@ def compiled(window: str, nodes: str, now: datetime) -> Compiled:
 
 
 def compiled_data(found: Compiled) -> dict[str, t.Any]:
-    """What ``compiled`` found, for results, with the budgets also as YAML for a NodePool; an empty ``valid_until``
-    means a year."""
+    """What ``compiled`` found, for results, with the budgets also as YAML for a NodePool; ``valid_until`` is an instant
+    as text, empty for a year."""
     budgets = [each.as_dict() for each in found.budgets]
     return {
         "budgets": budgets,
@@ -137,6 +138,7 @@ def compiled_data(found: Compiled) -> dict[str, t.Any]:
 
 
 def _instant(text: str, present: datetime) -> datetime:
+    """The instant in the text, ``present`` for an empty one. FleetError ``bad-option`` for what is none."""
     if not text:
         return present
     try:

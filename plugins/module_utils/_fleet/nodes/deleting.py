@@ -43,8 +43,9 @@ class NodeDeletion:
 
 
 def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tuple[Problem, ...]:
-    """Drains and deletes them, all at once, and waits until they are gone. A ``node-stays`` for each that stayed, which
-    is uncordoned unless this process was told to end; ``node-held`` for one that could not be."""
+    """Drains and deletes them, all at once, and waits until they are gone, or ``timeout`` is over, or this process is
+    told to end. By name a ``node-stays`` for each that stayed, which is uncordoned unless this process was told to end,
+    or a ``node-held`` for one that could not be uncordoned. What fails at one node is its problem, and not raised."""
     rotation = NodeRotation(metadata=ObjectMeta(name=OPERATION), spec=NodeRotationSpec())
     replacer = NodeReplacer(rotation=rotation, wish=wish.replacement)
     workers = NodeWorkers(MemberHolds(clients, OPERATION), session.clock, session.say)
@@ -61,10 +62,12 @@ def delete_nodes(session: Session, clients: Clients, wish: NodeDeletion) -> tupl
 
 
 def _deleting(replacer: NodeReplacer, work: NodeWork) -> t.Callable[[WorkerHands], None]:
+    """What a worker does with the node: it is drained and replaced as of ``NodeReplacer.replace``."""
     return lambda hands: replacer.replace(work, hands)
 
 
 def _stays(member: str, name: str, why: str, held: t.Mapping[str, str]) -> Problem:
+    """``node-stays``, or ``node-held`` for a node of ``held``, which says why it is still cordoned."""
     if name not in held:
         return Problem("node-stays", why, f"{member}/{name}")
     hint = "uncordon it by kubectl uncordon once its member answers"
@@ -78,7 +81,8 @@ class _Deletion:
         self._clients, self._wish, self._workers = clients, wish, workers
 
     def waited(self, told: t.Callable[[], str]) -> dict[str, str]:
-        """Why each node stays that is not gone in time."""
+        """Waits for the nodes, until ``told`` or the timeout. Why each stays, by name, that failed or is not gone by
+        then."""
         failures: dict[str, str] = {}
         left, deleted = list(self._wish.uids), set[str]()
         end = time.monotonic() + self._wish.timeout
@@ -95,7 +99,8 @@ class _Deletion:
         return failures | dict.fromkeys(left, why)
 
     def let_go(self, names: t.Sequence[str]) -> dict[str, str]:
-        """Uncordons these nodes, all at once; why each stays cordoned that could not be."""
+        """Uncordons these nodes, all at once, within LET_GO seconds; why each stays cordoned that could not be, by
+        name."""
         for name in names:
             self._workers.begin(f"{self._wish.member}/{name}", f"{name} released", self._uncordoning(name))
         left = {f"{name} released": name for name in names}
@@ -110,11 +115,13 @@ class _Deletion:
         return held | dict.fromkeys(left.values(), "its member does not answer")
 
     def _next_end(self) -> None:
+        """Has leases renewed that are due, and waits until a worker ends, LOOK seconds at most."""
         self._workers.holds.keep()
         self._workers.wait(LOOK)
 
     def _there(self, name: str, failures: dict[str, str]) -> bool:
-        """Whether the node is not known to be gone; a member that does not answer is asked again."""
+        """Whether the node is not known to be gone, as while its member does not answer, which is asked again. Any
+        other error goes into ``failures``, and gives False."""
         try:
             return present(self._clients.get(self._wish.member), self._wish.work(name)) is not None
         except FleetError as error:
@@ -124,5 +131,6 @@ class _Deletion:
             return False
 
     def _uncordoning(self, name: str) -> t.Callable[[WorkerHands], None]:
+        """What a worker does to let the node go, again and again while its member does not answer."""
         work = self._wish.work(name)
         return lambda hands: retried_while_passing(hands, lambda: uncordon(hands.client(), work))

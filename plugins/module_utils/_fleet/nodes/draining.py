@@ -71,17 +71,17 @@ class Hands(t.Protocol):
         """The member's, once it is held; FleetError ``member-held`` and the like."""
 
     def pause(self, seconds: float) -> None:
-        """Waits so many seconds."""
+        """Waits so many seconds; raises as soon as nothing is to be done any more."""
 
     def said(self, text: str) -> None:
         """Something for people."""
 
     def now(self) -> datetime:
-        """The present."""
+        """The present, aware."""
 
 
 def present(client: KubeClient, work: NodeWork) -> Document | None:
-    """The Node itself, not another of its name; None if it is gone."""
+    """The Node itself; None if it is gone, or another one has its name. ApiError of the request."""
     try:
         found = an_object(client.get(work.path), f"GET {work.path}", client)
     except ApiError as error:
@@ -93,11 +93,9 @@ def present(client: KubeClient, work: NodeWork) -> Document | None:
 
 def drain(work: NodeWork, hands: Hands) -> Document | None:
     """Cordons and empties the node; gives the Node as it was once cordoned, before its pods went; None if it is gone.
-
     FleetError ``node-blocked``, before anything is evicted, for a pod that is protected and has come since the node was
-    chosen; ``node-disrupted`` where somebody has let it go since, so that pods may have come; and for what does not
-    pass.
-    """
+    chosen; ``node-disrupted`` where another one of us has it, or somebody has let it go since, so that pods may have
+    come; for what does not pass, and what ``hands`` raise."""
     node = retried_while_passing(hands, lambda: cordon(hands.client(), work))
     if node is None:
         return None
@@ -137,7 +135,7 @@ def retried_while_passing(hands: Hands, step: t.Callable[[], T]) -> T:
 
 def cordon(client: KubeClient, work: NodeWork) -> Document | None:
     """Cordons the Node and marks it as ours; the Node as it is then, None if it is gone. FleetError ``node-disrupted``
-    where another one of us has it, ``conflict``."""
+    where another one of us has it, ``conflict`` where others write it at every attempt, and of the requests."""
     return _taken(client, work, {"unschedulable": True})
 
 
@@ -147,6 +145,8 @@ def mark(client: KubeClient, work: NodeWork) -> Document | None:
 
 
 def _taken(client: KubeClient, work: NodeWork, spec: Document) -> Document | None:
+    """Writes our mark and these fields of ``spec`` into the Node, unless they are there, with whether it was cordoned
+    before; the Node as it is then, None if it is gone. FleetError as of ``cordon``, ``conflict`` after 20 tries."""
     for _try in range(_TRIES):
         node = present(client, work)
         if node is None:
@@ -168,7 +168,7 @@ def _taken(client: KubeClient, work: NodeWork, spec: Document) -> Document | Non
 
 def uncordon(client: KubeClient, work: NodeWork) -> None:
     """Lets the node go, if we hold it: pods may come again, unless it was cordoned before. Nothing is done if it is
-    gone. ApiError ``conflict`` if others write it at every attempt."""
+    gone or not ours. ApiError of a request, ``conflict`` if others write it at every attempt."""
     for _try in range(_TRIES):
         node = present(client, work)
         annotations = (node or {}).get("metadata", {}).get("annotations") or {}
@@ -181,12 +181,13 @@ def uncordon(client: KubeClient, work: NodeWork) -> None:
 
 
 def delete_node(client: KubeClient, work: NodeWork) -> None:
-    """Deletes the Node itself, not another of its name; nothing if it is gone."""
+    """Deletes the Node itself, not another of its name; nothing if it is gone. ApiError of the request."""
     delete_exactly(client, work.path, work.uid)
 
 
 def delete_exactly(client: KubeClient, path: str, uid: str, grace: int | None = None) -> None:
-    """Deletes the object of this uid; nothing if it is gone. ``grace`` is in seconds, None for what the object says."""
+    """Deletes the object of this uid; nothing if it is gone, or another one has its place. ``grace`` is in seconds,
+    None for what the object says. ApiError of the request."""
     body: Document = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
     if grace is not None:
         body["gracePeriodSeconds"] = grace
@@ -198,7 +199,8 @@ def delete_exactly(client: KubeClient, path: str, uid: str, grace: int | None = 
 
 
 def _patched(client: KubeClient, node: Document, annotations: Document, spec: Document) -> bool:
-    """False if somebody else wrote meanwhile. Other uid, other version: a conflict."""
+    """Merges annotations and fields of ``spec`` into the Node as it was read; None takes one away. False if somebody
+    else wrote meanwhile, or it is gone. ApiError of the request."""
     metadata = node["metadata"]
     kept = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"], "annotations": annotations}
     body = {"metadata": kept, **({"spec": spec} if spec else {})}
@@ -221,6 +223,9 @@ class _Emptying:
         self._told: set[str] = set()
 
     def step(self) -> Drain:
+        """One round: looks which pods are there, and deletes or evicts those whose turn it is; those of DaemonSets
+        stay. Gives what was to be done, ``done`` once no pod is left to go. FleetError as of ``_look_again``, and of
+        the requests."""
         client, now = self._hands.client(), self._hands.now()
         rows = list(list_objects(client, PODS, field_selector=f"spec.nodeName={self._work.node}", kind="Pod"))
         pods = [read_pod(each) for each in rows]
@@ -242,7 +247,8 @@ class _Emptying:
         return not timedelta(0) < left <= timedelta(seconds=LONGEST_WAIT)
 
     def _look_again(self, pods: t.Iterable[Pod], now: datetime) -> None:
-        """No pod comes to the node any more: what is on it now is what is disrupted."""
+        """In the first round: no pod comes to the node any more, so what is on it now is what is disrupted. FleetError
+        ``node-blocked`` if a pod is protected, unless there is an instant from which pods are deleted anyway."""
         held = [each.key for each in pods if self._work.until is None and not disruptable(each, now)]
         if held:
             text = f"protected by do-not-disrupt, and there only since the node was chosen: {', '.join(held)}"
@@ -250,6 +256,7 @@ class _Emptying:
         self._looked = True
 
     def _delete(self, client: KubeClient, pod: Pod, uid: str, grace: int | None) -> None:
+        """Deletes the pod; where the server refuses that for the moment, it stays and is told. ApiError otherwise."""
         try:
             delete_exactly(client, _pod_path(pod), uid, grace)
         except ApiError as error:
@@ -258,6 +265,9 @@ class _Emptying:
             self._stays(pod, error.message)
 
     def _evict(self, client: KubeClient, pod: Pod, uid: str, now: datetime) -> None:
+        """Asks for the eviction of the pod; where it is refused (429, or for the moment), notes when to ask again: as
+        the server says, after 1 to 300 seconds. A pod that is gone or another one by now is fine. ApiError
+        otherwise."""
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
         metadata = {"name": pod.name, "namespace": pod.namespace}
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options}
@@ -284,4 +294,5 @@ class _Emptying:
 
 
 def _pod_path(pod: Pod) -> str:
+    """The path of the Pod on its API server."""
     return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What somebody does by hand to nodes, NodePools and node classes of a member: told first, with the nodes that are
-replaced by it."""
+"""What somebody does by hand on a member: nodes deleted or protected, NodePools deleted, stopped, released or patched,
+node classes patched; told first, with the nodes that are replaced by it."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ class ManualReport:
 
 def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     """Does what is wished, or tells what it would be. FleetError with all problems before anything is written:
-    ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``,
-    ``no-such-object``, ``drift-without-consent``, ``subnet-routes-unconfirmed``, ``invalid-label-selector``, as of
+    ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``, ``no-such-object``,
+    ``drift-without-consent``, ``subnet-routes-unconfirmed``, ``invalid-label-selector``, ``budgets-unknown``, as of
     ``members_to_write``, ``driver_problems`` and ``read_patches``, ``lease-held`` where somebody else deletes nodes of
     it, ``member-held`` where other records have it (nodes to be deleted wait for that), and of a member that cannot be
     read. ``partly-written`` is among those of a write that failed after others, and names these. What others write
@@ -150,6 +150,7 @@ def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
 def _judged(
     session: Session, clients: Clients, one: t.Mapping[str, Member], wish: ManualWish, write: bool
 ) -> ManualReport:
+    """Reads the member, and does what is wished, or tells it. FleetError as of ``manual``."""
     snapshot = read_members(one, clients, wish.reading, session.clock())
     if snapshot.problems:
         raise FleetError.of(snapshot.problems)
@@ -163,6 +164,7 @@ class _Manual:
         self._session, self._clients, self._member, self._wish, self._write = session, clients, member, wish, write
 
     def done(self) -> ManualReport:
+        """Does it, or tells it. FleetError as of ``manual``."""
         if self._wish.state == DELETED:
             return self._deleted()
         if self._wish.state == POOL_DELETED:
@@ -176,7 +178,9 @@ class _Manual:
         return self._clients.get(self._member.name)
 
     def _selected(self) -> tuple[str, ...]:
-        """By name, by pool or by label. More than are named need their number confirmed."""
+        """The nodes by name, by pool or by label, one of which is given. More than are named need their number
+        confirmed. FleetError ``empty-name``, ``invalid-label-selector``, ``count-not-confirmed``, ``no-such-pool``,
+        ``unknown-node``."""
         wish, state = self._wish, self._member.whole
         if sum(map(bool, (wish.names, wish.selector, wish.pool))) != 1:
             hint = "nodes, pool or label_selector; empty is never all of them"
@@ -198,12 +202,15 @@ class _Manual:
         return found
 
     def _known_pool(self) -> None:
+        """FleetError ``no-such-pool`` if neither nodes nor NodePools of the member have that name."""
         there = {each.pool for each in self._member.whole.nodes} | {each.name for each in self._member.pools}
         if self._wish.pool not in there:
             hint = f"there are: {', '.join(sorted(there - {''})) or 'none'}"
             raise FleetError(NO_POOL, "the member has no such pool", self._wish.pool, hint)
 
     def _deleted(self) -> ManualReport:
+        """The selected nodes drained and deleted, or what would be. FleetError as of ``manual``; who stays is in
+        ``failed``."""
         nodes = {each.node_name: each for each in self._member.whole.nodes if each.node is not None}
         names = self._selected()
         where = {f"{self._member.name}/{name}" for name in names}
@@ -225,8 +232,8 @@ class _Manual:
 
     @contextlib.contextmanager
     def _alone(self) -> t.Iterator[None]:
-        """FleetError ``lease-held`` where somebody else deletes nodes of the member by hand: what one lets go the other
-        might just be emptying."""
+        """While entered, nobody else deletes nodes of the member by hand, or FleetError ``lease-held``: what one lets
+        go the other might just be emptying."""
         with Keeper(self._session.records, self._session.holder, lambda: "", HELD) as keeper:
             keeper.take(f"{OPERATION}/{self._member.name}")
             yield
@@ -237,6 +244,8 @@ class _Manual:
         return "; ".join((f"by driver {driver}", *held))
 
     def _pool_deleted(self) -> ManualReport:
+        """The NodePool deleted, or its nodes told; Karpenter drains these, and nobody waits. FleetError as of
+        ``manual``."""
         self._known_pool()
         names = gone_with_pool(self._member.whole, self._wish.pool, self._wish.confirmed)
         found = next((each for each in self._member.pools if each.name == self._wish.pool), None)
@@ -254,7 +263,7 @@ class _Manual:
         return ManualReport(state=POOL_DELETED, changed=True, nodes=told)
 
     def _marked(self) -> ManualReport:
-        """do-not-disrupt set on nodes, or lifted."""
+        """do-not-disrupt set on the selected nodes, or lifted, where it is not so already."""
         value = "true" if self._wish.state == PROTECTED else None
         names = self._selected()
         there = {each.name: each for each in self._member.nodes}
@@ -265,7 +274,8 @@ class _Manual:
         return ManualReport(state=self._wish.state, changed=bool(shown), patches=shown)
 
     def _patched(self) -> ManualReport:
-        """Pools stopped, released or edited, and node classes edited; who drifts by it is told, and needs consent."""
+        """Pools stopped, released or edited, and node classes edited; who drifts by it is told, and needs consent. What
+        changes nothing is left out. FleetError as of ``manual``."""
         wish, nodes = self._wish, dict[str, str]()
         leave = PatchLeave(drift=wish.consent or not self._write, routes=wish.routes or not self._write)
         edits: list[SourcePatch] = []
@@ -302,7 +312,7 @@ class _Manual:
         return () if lost is None else (f"budgets of {self._wish.pool} written since it was stopped go: {lost}",)
 
     def _there(self, edits: t.Iterable[SourcePatch]) -> list[tuple[SourcePatch, Document]]:
-        """Each with the object as it is; a patch makes none."""
+        """Each with the object as it is; a patch makes none: FleetError ``no-such-pool``, ``no-such-object``."""
         pools = {each.name: dict(each.manifest) for each in self._member.pools}
         found = [(each, self._before(each, pools)) for each in edits]
         hint = f"the member has the pools {', '.join(sorted(pools)) or '(none)'}; a patch makes no object"
@@ -316,7 +326,8 @@ class _Manual:
         return [(each, before) for each, before in found if before is not None]
 
     def _before(self, patch: SourcePatch, pools: t.Mapping[str, Document]) -> Document | None:
-        """A class is read whole here, for what no snapshot may hold counts, too."""
+        """The object, None if it is not there. A class is read whole here, for what no snapshot may hold counts,
+        too."""
         if patch.kind == NODE_POOL:
             return pools.get(patch.name)
         try:
@@ -327,6 +338,8 @@ class _Manual:
             raise
 
     def _edits(self) -> tuple[SourcePatch, ...]:
+        """The patches that are given, or the one that stops or releases the pool, an empty one if that changes nothing.
+        FleetError ``empty-name``, ``budgets-unknown``, and as of ``read_patches``."""
         if self._wish.state == PATCHED:
             return read_patches(self._wish.patches)
         if not self._wish.pool.strip():
@@ -349,7 +362,8 @@ class _Manual:
         return attested(self._session, deed)
 
     def _put(self, patches: t.Mapping[str, Document]) -> None:
-        """One after the other, each over the object that was judged. FleetError with what was written by then."""
+        """Writes them, if anything is to be written, one after the other, each over the object that was judged; with
+        evidence, and the member held. FleetError of the first that fails, with what was written by then."""
         if not self._write or not patches:
             return
         written: list[str] = []
@@ -374,6 +388,7 @@ def written_over(patch: Document, judged: t.Mapping[str, t.Any]) -> Document:
 
 
 def _told_partly(error: FleetError, written: list[str]) -> FleetError:
+    """The error, with a problem ``partly-written`` if something was written before."""
     if not written:
         return error
     done = ", ".join(written)

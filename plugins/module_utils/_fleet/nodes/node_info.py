@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What people ask about nodes: why each may be disrupted, what keeps it from it, and what Karpenter would do to it."""
+"""What people ask about nodes: why each may be disrupted, what keeps it from it, what Karpenter would do to it, and
+what becomes of it by edits."""
 
 from __future__ import annotations
 
@@ -116,6 +117,7 @@ def _again(
     after = dict(before)
 
     def held(member: MemberNodes) -> MemberNodes:
+        """Puts the plan of the member, looked at again, into ``after``; nothing is kept of the member but its name."""
         now = session.clock()
         after[member.name] = looked_again(before[member.name], member, asked.catalogue, now, asked.settings)
         return MemberNodes(name=member.name)
@@ -143,7 +145,8 @@ class _Telling:
         self.plans: dict[str, tuple[MemberPlan, ...]] = {}
 
     def __call__(self, member: MemberNodes) -> MemberNodes:
-        """What is still needed of the member: its name and what could not be read, with edits its nodes."""
+        """Answers about the member, and plans for it. Gives what is still needed: its name and what could not be read,
+        with edits all but its pods and DaemonSets."""
         now = self._now()
         self.answers[member.name] = node_answers([member], self._rotations, now)
         self.plans[member.name] = () if self._asked is None else _plans(self._asked, [member], now)
@@ -153,4 +156,5 @@ class _Telling:
 
 
 def _plans(asked: ConsolidationQuestion, members: t.Sequence[MemberNodes], now: datetime) -> tuple[MemberPlan, ...]:
+    """What Karpenter would do on each of these members, of the nodes that are asked for."""
     return consolidation_plans(members, asked.catalogue, now, asked.settings, asked.nodes)

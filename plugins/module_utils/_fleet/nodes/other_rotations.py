@@ -47,8 +47,8 @@ class OtherRotations:
         return self._lease is not None
 
     def take_turn(self) -> bool:
-        """Takes the turn, and waits a few seconds for it; whether we have it. FleetErrors of the records, but
-        ``lease-held``."""
+        """Takes the turn, unless we have it, and waits WAIT seconds for it at most; whether we have it. FleetErrors of
+        the records, but ``lease-held``."""
         end = time.monotonic() + WAIT
         while self._lease is None:
             try:
@@ -87,7 +87,8 @@ def in_hand(records: Records) -> tuple[OtherNode, ...]:
 
 
 def _in_flight(document: Record, released: bool = False) -> t.Iterator[OtherNode]:
-    """Only what is in flight is read, or ``released`` later: most nodes have ended, or wait."""
+    """Only what is in flight is read, or ``released`` later: most nodes have ended, or wait. FleetError
+    ``record-damaged``."""
     name = document["metadata"]["name"]
     try:
         nodes = ((document.get("status") or {}).get("state") or {}).get("nodes") or ()
@@ -107,6 +108,8 @@ def kept_meanwhile(records: Records, lease: str, holder: str) -> t.Iterator[None
     ended = threading.Event()
 
     def keep() -> None:
+        """Renews the lease each third of LEASE_SECONDS, while it is the holder's, until ``ended``; FleetErrors are
+        passed over."""
         while not ended.wait(LEASE_SECONDS / 3):
             with contextlib.suppress(FleetError):  # whoever stores under it meets what is wrong
                 mine = [each for each in records.leases() if (each.name, each.holder) == (lease, holder)]

@@ -77,17 +77,17 @@ def nodes_file(path: str, now: datetime) -> NodesSnapshot:
 
 
 def members_in_file(snapshot: NodesSnapshot, names: t.Sequence[str]) -> list[MemberNodes]:
-    """The members of these names, or all, of a snapshot. FleetError ``no-such-member``; one that could not be read when
-    it was written is no such one."""
+    """The members of these names, or all, of a snapshot, in its order; one that could not be read when it was written
+    gives nothing. FleetError ``no-such-member`` for each name that is not in the snapshot at all."""
     there = {each.name for each in snapshot.members} | snapshot.failed.keys()
     _refuse_unknown(names, there, "it is not in the snapshot")
     return [each for each in snapshot.members if not names or each.name in names]
 
 
 def read_all(session: Session, wish: ReadingWish, seen: Seen = None) -> NodesSnapshot:
-    """What the members hold; ``seen`` is given each as soon as it is read, and says what is kept of it.
+    """What the members hold; ``seen`` is given each as soon as it is read, in threads, and says what is kept of it.
 
-    FleetError as of ``wanted_members``, or the problems of all if none can be read.
+    FleetError as of ``wanted_members``, or the first problem of each member if none can be read.
     """
     members = wanted_members(session, wish.names)
     fleet = {name: each.fleet for name, each in members.items()}
@@ -110,6 +110,7 @@ def wanted_members(session: Session, names: t.Sequence[str]) -> dict[str, Member
 
 
 def _refuse_unknown(names: t.Iterable[str], there: t.Collection[str], why: str) -> None:
+    """FleetError with a ``no-such-member`` for each name that is not there."""
     unknown = [name for name in names if name not in there]
     if unknown:
         known = f"there are: {', '.join(sorted(there)) or 'none'}"
@@ -119,8 +120,9 @@ def _refuse_unknown(names: t.Iterable[str], there: t.Collection[str], why: str) 
 def read_members(
     members: t.Mapping[str, Member], clients: Clients, wish: ReadingWish, now: datetime, seen: Seen = None
 ) -> NodesSnapshot:
-    """What these members hold, through clients that are there; a member that does not answer is in ``failed``, and
-    nothing is raised for it. ``now`` becomes the instant of the snapshot; ``seen`` as in ``read_all``."""
+    """What these members hold, through clients that are there; a member that cannot be read is in ``failed`` with its
+    first problem, and nothing is raised for it. ``now`` becomes the instant of the snapshot; ``seen`` as in
+    ``read_all``."""
     work = {name: _reader(each, clients, wish, seen) for name, each in members.items()}
     answers = in_parallel(work, threads=wish.threads)
     told = {name: each for name, each in answers.items() if isinstance(each, _MemberRead)}
@@ -136,7 +138,10 @@ def read_members(
 
 
 def _reader(member: Member, clients: Clients, wish: ReadingWish, seen: Seen) -> t.Callable[[], _MemberRead]:
+    """What reads that member when it is called, in a thread; FleetError as of ``_MemberReader.told``."""
+
     def read() -> _MemberRead:
+        """What the member holds, and what ``seen`` keeps of it."""
         found = _MemberReader(clients.get(member.name), wish).told(member)
         return found if seen is None else replace(found, member=seen(found.member))
 
@@ -154,8 +159,8 @@ class _MemberReader:
         self._daemons = DaemonPods()
 
     def told(self, member: Member) -> _MemberRead:
-        """A member that is lost on the way is an error, as is one whose own windows are damaged; one kind that may not
-        be read is missing."""
+        """What the member holds. FleetError if it is lost on the way, its nodes may not be read, or its own windows are
+        damaged; any other kind that cannot be read is missing."""
         own = _own_maintenance(member)
         self._read(NODE, lambda: BUILT_IN["v1", "Node"], MOST_NODES)
         self._read(PDB, lambda: BUILT_IN["policy/v1", "PodDisruptionBudget"], MOST_OTHERS)
@@ -183,16 +188,18 @@ class _MemberReader:
         return _MemberRead(found, self._documents)
 
     def _karpenter(self, kind: str) -> Resource:
+        """Where the server has that kind of Karpenter. ApiError ``unknown-kind``, and of the request."""
         return resource_for(self._client, KARPENTER_API, kind)
 
     def _classes(self) -> None:
-        """The node classes that the pools refer to, of whatever provider."""
+        """Reads the node classes that the pools refer to, of whatever provider."""
         refs = [class_reference(each) for each in self._found.get(NODE_POOL, ()) if isinstance(each, NodePool)]
         for group, kind in sorted({(each.group, each.kind) for each in refs} - {("", "")}):
             self._read(NODE_CLASS, partial(_by_group, self._client, group, kind), MOST_OTHERS)
 
     def _read(self, kind: str, resource: t.Callable[[], Resource], most: int) -> bool:
-        """Whether the server has the kind; what it holds is put with the rest."""
+        """Whether the server has the kind; what it holds is put with the rest, or, if it cannot be read, why it is
+        missing. ApiError of what speaks of the whole member."""
         try:
             path = resource().path()
             rows = read_each(self._client, path, lambda item: self._kept(kind, item), "", most).items
@@ -226,13 +233,15 @@ class _MemberReader:
 
 
 def _own_maintenance(member: Member) -> ClusterMaintenance | None:
-    """What is recorded of windows that live on the cluster. FleetError as of ``kept_maintenance``."""
+    """What is recorded of windows that live on the cluster, None if nothing is. FleetError as of
+    ``kept_maintenance``."""
     own = member.fleet.status.maintenance
     return None if own is None else kept_maintenance(encode(own), f"member {member.name}, status.maintenance")
 
 
 def _by_group(client: KubeClient, group: str, kind: str) -> Resource:
-    """ApiError ``unknown-kind`` where the group has no such kind in any version."""
+    """The kind in the first version of the group that has it, of ``v1``, ``v1beta1`` and ``v1alpha1``. ApiError
+    ``unknown-kind`` where none has, and of the requests."""
     for version in ("v1", "v1beta1", "v1alpha1"):
         try:
             return resource_for(client, f"{group}/{version}", kind)

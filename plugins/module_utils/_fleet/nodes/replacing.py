@@ -76,9 +76,9 @@ def driver_of(node: StateNode, wish: ReplacementWish) -> str:
 def driver_problems(
     members: t.Iterable[MemberNodes], names: t.Container[str], rotation: NodeRotation, wish: ReplacementWish
 ) -> t.Iterator[Problem]:
-    """Those of the nodes ``names`` (``member/node``) that cannot be replaced in the way that is asked for:
+    """Problems of the nodes ``names`` (``member/node``) that cannot be replaced in the way that is asked for:
     ``no-driver``, ``no-node-claim``, ``not-simulated``, ``no-node-before``; before them what is wrong with the command,
-    ``bad-option``."""
+    ``bad-option``. Names without a Node are passed over."""
     if wish.driver == COMMAND and not wish.command:
         yield Problem("bad-option", "driver command needs a command", "command", "such as [delete-machine, '{node}']")
     for name in unknown(wish.command, PLACEHOLDERS):
@@ -137,11 +137,13 @@ class NodeReplacer:
         retried_while_passing(hands, lambda: delete_node(hands.client(), work))
 
     def _driver(self, node: Document) -> str:
-        """As ``driver_of``, for a node that was looked at before it was begun."""
+        """As ``driver_of``, for a node that was looked at before it was begun, so that what is left is Karpenter's."""
         simulated = (node["metadata"].get("labels") or {}).get(SIMULATED) == "true"
         return self.wish.driver or (COMMAND if self.wish.command else LOCAL if simulated else KARPENTER)
 
     def _make(self, client: KubeClient, work: NodeWork) -> None:
+        """Makes the successor of a simulated node; nothing if it was made before, or the old one is gone. ApiError of
+        the requests."""
         due = self.rotation.spec.due
         node = present(client, work)
         if node is None:
@@ -154,6 +156,7 @@ class NodeReplacer:
                 raise
 
     def _run(self, work: NodeWork, hands: Hands, provider_id: str) -> None:
+        """Runs the command of the user for the node, to its end. FleetError ``unsafe-argument``, ``command-failed``."""
         known = dict(zip(PLACEHOLDERS, (work.member, work.node, work.operation, provider_id), strict=True))
         argv = filled(self.wish.command, known)
         environ = allowed(self.wish.environ, self.wish.environment)
@@ -163,7 +166,8 @@ class NodeReplacer:
 
 
 def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:
-    """Until the command has ended; it ends with us, for it is begun again by whoever comes next."""
+    """Until the command has ended with 0; FleetError ``command-failed`` for another code, or after ``timeout`` seconds.
+    It ends with us, for it is begun again by whoever comes next."""
     waited = 0.0
     try:
         while (done := child.ended(_LOOK)) is None:
@@ -180,7 +184,8 @@ def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:
 
 
 def _delete_claim(client: KubeClient, work: NodeWork) -> None:
-    """The NodeClaim of the node; its deletion is the point of no return."""
+    """Deletes the NodeClaim of the node, which is the point of no return; nothing if the node is gone. FleetError
+    ``no-node-claim`` if it has none, and of the requests."""
     node = present(client, work)
     if node is None:
         return
@@ -206,9 +211,11 @@ def _owner(client: KubeClient, node: Document) -> Document | None:
 
 
 def _listed(client: KubeClient, node: str) -> Document | None:
+    """The first NodeClaim of the member that says it is of this node; None without."""
     found = (each for each in list_objects(client, CLAIMS, kind=NODE_CLAIM) if _is_of(each, node))
     return next(found, None)
 
 
 def _is_of(claim: Document, node: str) -> bool:
+    """Whether the NodeClaim says that it is of the node of that name."""
     return mapping(claim, "status").get("nodeName") == node

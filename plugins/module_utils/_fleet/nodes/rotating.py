@@ -175,6 +175,7 @@ def carried(
     lease = f"rotation/{name}"
 
     def look(now: datetime, names: t.Collection[str] | None) -> NodesSnapshot:
+        """What the members of these names hold, all for None, while the lease of the rotation is kept."""
         wanted = members if names is None else {each: members[each] for each in names if each in members}
         with kept_meanwhile(session.records, lease, limits.holder):
             return read_members(wanted, clients, wish.reading, now)
@@ -222,10 +223,13 @@ class _AskedRotation:
 
     @property
     def as_it_stands(self) -> RotationReport:
+        """A report of what is recorded, without a change."""
         return RotationReport(rotation=self.before, state=self.state, changed=False, notes=self.given.findings)
 
 
 def _asked(session: Session, name: str, given: NodeManifests) -> _AskedRotation:
+    """The rotation of that name, as it is given or else recorded. FleetError ``no-such-rotation``, ``rotation-begun``
+    where it goes on and something else is given, ``record-damaged``."""
     everything = with_recorded(given, session.records)
     if name not in everything.rotations:
         rotation_document(session.records, name)
@@ -267,6 +271,7 @@ def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str,
 
 
 def _snapshot(session: Session, asked: _AskedRotation, wish: RotationWish) -> NodesSnapshot:
+    """What members that take part hold, now or as the file has it. FleetError as of ``nodes_file``, or ``_taking``."""
     if wish.snapshot:
         return nodes_file(wish.snapshot, session.clock())
     members = _taking(recorded_members(session.records), asked)
@@ -278,7 +283,8 @@ def _snapshot(session: Session, asked: _AskedRotation, wish: RotationWish) -> No
 def _foreseen(
     asked: _AskedRotation, snapshot: NodesSnapshot, others: tuple[OtherNode, ...], now: datetime, wish: RotationWish
 ) -> RotationReport:
-    """The first step, or the next one of a rotation that goes on."""
+    """The first step, or the next one of a rotation that goes on; nothing is written. FleetError ``members-unread`` and
+    ``rotation-too-large`` for the first, and as of ``driver_problems`` and ``begin``."""
     ground, rotation = asked.ground, asked.ground.rotation
     unknown = unreadable(snapshot)
     members = [each for each in snapshot.members if each.name not in unknown]
@@ -310,6 +316,7 @@ def _foreseen(
 
 
 def _refuse_unread(unknown: t.Mapping[str, str]) -> None:
+    """FleetError with a ``members-unread`` for each member that is not wholly known."""
     hint = "which nodes are due is not known there; mend it, or leave the member out by spec.memberSelector"
     if unknown:
         raise FleetError.of(Problem("members-unread", why, name, hint) for name, why in sorted(unknown.items()))

@@ -43,7 +43,8 @@ class RotationBook:
         return rotation_state(self.rotation)
 
     def written(self, document: Record, state: RotationState, epoch: int) -> Record:
-        """The document with this state. It counts once it is ``kept``."""
+        """The document with this state, under the epoch of the lease. It counts once it is ``kept``; nothing is stored
+        here."""
         status = _status(replace(self.rotation.status, epoch=epoch), state)
         self._written = replace(self.rotation, status=status)
         return {**document, "status": encode(status)}
@@ -63,7 +64,7 @@ class RotationBook:
 
 
 def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationStatus:
-    """What the record says of the state."""
+    """The status with what the state says; epoch, origin and whether it is to stop are as before."""
     return replace(
         before,
         phase=STOPPED_PHASE if state.done and before.stop_requested else _PHASES[outcome(state)],
@@ -201,7 +202,8 @@ def delete_rotation(records: Records, name: str, force: bool, write: bool) -> bo
 
 
 def _deleted(records: Records, document: Record, force: bool) -> None:
-    """With ``force`` whatever it is by now; else what was looked at, for a conductor may have begun nodes since."""
+    """With ``force`` whatever it is by now; else only as it was looked at, for a conductor may have begun nodes since:
+    FleetError ``conflict``."""
     metadata = document["metadata"]
     try:
         records.delete(KIND, metadata["name"], "" if force else metadata["resourceVersion"])

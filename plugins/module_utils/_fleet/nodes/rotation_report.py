@@ -21,7 +21,8 @@ _LEFT = (BLOCKED, GIVEN_UP)
 
 
 def rotation_name(name: str, given: NodeManifests) -> str:
-    """The rotation that is meant: the one named, or the only one that is defined. FleetError ``which-rotation``."""
+    """The rotation that is meant: the one named, defined or not, or the only one that is defined. FleetError
+    ``which-rotation`` where none or several are."""
     if name:
         return name
     if len(given.rotations) == 1:
@@ -48,6 +49,7 @@ def rotation_verdict(report: RotationReport) -> tuple[str, str, str]:
 
 
 def _lines(texts: t.Iterable[str]) -> str:
+    """The texts, each broken into lines that fit a log."""
     return "\n".join(line for each in texts for line in folded(each))
 
 
@@ -82,13 +84,13 @@ def report_data(report: RotationReport) -> dict[str, t.Any]:
 
 
 def opens_at(report: RotationReport) -> datetime | None:
-    """When a budget or a window opens that the rotation waits for, if that is when it goes on."""
+    """When a budget or a window opens that the rotation waits for, if that is when it goes on; else None."""
     told = {one.about.get("until") for each in report.waits for one in each.blockers}
     return report.resume_at if report.resume_at and write_time(report.resume_at) in told else None
 
 
 def _origin(node: NodeProgress) -> str:
-    """Of a disruption that has begun; empty where none has."""
+    """Who disrupted the node: EXTERNAL if it was gone before we came to it, MANUAL if we have begun; else empty."""
     if node.phase == ROTATED and node.code == "gone":
         return EXTERNAL
     return MANUAL if node.attempts else ""

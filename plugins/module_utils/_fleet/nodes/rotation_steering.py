@@ -42,7 +42,7 @@ COUNTED = "another rotation is just deciding what it begins"
 
 
 def unreadable(snapshot: NodesSnapshot) -> dict[str, str]:
-    """Members of which not all is known that a decision needs, each with why."""
+    """Members of which not all is known that a decision needs (node classes it does not), each with why."""
     found = {name: each.message for name, each in snapshot.failed.items()}
     for member in snapshot.members:
         missing = [f"{kind}: {why.message}" for kind, why in member.missing.items() if kind != NODE_CLASS]
@@ -222,14 +222,16 @@ class RotationSteering:
         self._workers.close()
 
     def _read(self, now: datetime) -> None:
-        """A member that cannot be read is unknown: what was read of it before is not told for the present."""
+        """Reads all members anew, and what other rotations have in flight. One that cannot be read is unknown: what was
+        read of it before is not told for the present."""
         self._members, self._unknown, self._ended = {}, {}, set()
         self._put(self._look(now, None), ())
         self._see_others()
         self._looked = now
 
     def _put(self, snapshot: NodesSnapshot, names: t.Iterable[str]) -> None:
-        """What was read, in place of what was known of the members of these names."""
+        """What was read, in place of what was known of the members of these names, with since when members are
+        unknown."""
         for name in names:
             self._members.pop(name, None)
             self._unknown.pop(name, None)
@@ -246,7 +248,8 @@ class RotationSteering:
         return {name for name, end in rows if self._looked is not None and limit_passed(end, self._looked)}
 
     def _see_others(self) -> None:
-        """While it cannot be told what others have in flight, nothing begins."""
+        """Reads what other rotations have in flight. While their records are damaged, nothing begins; other FleetErrors
+        are raised."""
         try:
             self._beside, self._wait = self._others.nodes(), ""
         except FleetError as error:
@@ -255,6 +258,7 @@ class RotationSteering:
             self._wait = str(error)
 
     def _sight(self, state: RotationState, now: datetime) -> RotationInput:
+        """What was read, with failures of acts that are in flight, for the decision."""
         begun = (each for each in machine.acts_in_flight(state) if each.kind != RELEASE)
         return self._ground.sight(
             tuple(self._members.values()),
@@ -269,6 +273,8 @@ class RotationSteering:
         )
 
     def _work(self, act: RotationAct, state: RotationState) -> NodeWork:
+        """What the act is about: the Node by its uid, and, but for a release, the instant from which its pods are
+        deleted."""
         node = next(each for each in state.nodes if each.name == act.node)
         member, _slash, name = act.node.partition("/")
         until = limit_end(node.since, state.settings.grace_period) if act.kind != RELEASE else None
@@ -277,8 +283,10 @@ class RotationSteering:
 
 
 def _let_go(work: NodeWork, hands: WorkerHands) -> None:
+    """Uncordons the node, tried again while its member does not answer. FleetError as of ``uncordon``."""
     retried_while_passing(hands, lambda: uncordon(hands.client(), work))
 
 
 def _released(operation: str) -> RotationChange:
+    """The change that a node was let go."""
     return lambda state: machine.released(state, operation)

@@ -80,6 +80,7 @@ class RotationTelling:
             self._waits(None)
 
     def _waits(self, until: datetime | None) -> None:
+        """Tells who waits for what, and when it is looked at again, unless the same was told last."""
         groups = _alike(self.waits())
         lines = tuple(waits_lines(self.waits()))
         if lines != self._told:
@@ -92,7 +93,8 @@ class RotationTelling:
                 self.say(f"{self.name}: looked at again at {write_time(until)}")
 
     def _record(self, node: NodeProgress) -> None:
-        """One origin for each disruption: ours, or that of whoever removed the node before we came to it."""
+        """A line in the journal for a node that drains, was rotated or was given up. One origin for each disruption:
+        ours, or that of whoever removed the node before we came to it."""
         if node.phase == DRAINING:
             self.event("DisruptionBegun", f"{node.name}, origin {MANUAL}, attempt {node.attempts}")
         elif node.phase == ROTATED:
@@ -115,6 +117,7 @@ def folding(say: t.Callable[[str], None], before: str, taken: int = 0) -> t.Call
     width = max(WIDTH - taken, len(before) + NARROWEST)
 
     def said(text: str) -> None:
+        """Says each line of the text; nothing for a text without words."""
         for line in folded(text, f"{before}     ", width):
             say(line)
 
@@ -136,6 +139,7 @@ def _alike(waits: t.Iterable[HeldBack]) -> dict[str, list[str]]:
 
 
 def _few(names: t.Sequence[str]) -> str:
+    """As many of the names as COLUMNS hold, and at least one, with how many more there are."""
     shown = 1
     while shown < len(names) and len(", ".join(names[: shown + 1])) <= COLUMNS:
         shown += 1
@@ -151,4 +155,5 @@ def _now(node: NodeProgress) -> str:
 
 
 def _comes(node: NodeProgress) -> str:
+    """Words for the node that has come instead; empty if none is known."""
     return f", replaced by {node.replacement}" if node.replacement else ""

@@ -49,4 +49,5 @@ def with_recorded(given: NodeManifests, records: Records) -> NodeManifests:
 
 
 def _recorded(records: Records, cls: type[T]) -> dict[str, T]:
+    """The recorded objects of that class by name. FleetError ``record-damaged``."""
     return {each["metadata"]["name"]: recorded(cls, each) for each in records.list(cls.__name__)}

@@ -52,8 +52,8 @@ class MemberHolds:
 
     def client(self, member: str) -> KubeClient:
         """The member's client, once it is held, by a lease that is renewed here if it is due: whoever renews leases may
-        wait for another member. FleetError as of ``Clients.get``, ``member-held`` if other records have it, or what a
-        renewal raises."""
+        wait for another member. FleetError as of ``Clients.get``, ``member-held`` if other records have it, and what a
+        request for the lease raises."""
         client = self._clients.get(member)
         with self._lock:
             hold = self._holds.setdefault(member, _Hold())
@@ -67,7 +67,7 @@ class MemberHolds:
         return client
 
     def keep(self) -> None:
-        """Has renewed what is due, and waits for no member; a lease that could not be renewed is forgotten, and taken
+        """Has threads renew what is due, and waits for none; a lease that could not be renewed is forgotten, and taken
         again by whoever needs it next."""
         _in_threads(_renewed, self._free(lambda _member, lease: lease.due))
 
@@ -120,6 +120,7 @@ def _kept(hold: _Hold) -> None:
 
 
 def _renewed(hold: _Hold) -> None:
+    """Renews the lease, or forgets it if that fails, and lets go of the lock."""
     try:
         if hold.lease is not None:
             hold.lease.keep()
@@ -130,6 +131,7 @@ def _renewed(hold: _Hold) -> None:
 
 
 def _given_back(hold: _Hold) -> None:
+    """Gives the lease back, and lets go of the lock."""
     lease, hold.lease = hold.lease, None
     try:
         if lease is not None:
@@ -150,8 +152,8 @@ class NodeWorkers:
         self._closing = threading.Event()
 
     def begin(self, node: str, operation: str, work: t.Callable[[WorkerHands], None]) -> None:
-        """Starts a thread for the node, which does its work once that which is still done with the node has ended. One
-        that the machine has no thread for is started by a later ``wait``."""
+        """Tells work on the node that is under way to end, and starts a thread that does this work once that has ended.
+        One that the machine has no thread for is started by a later ``wait``. Returns at once."""
         self.halt(node)
         before = self._threads.get(node)
         stop = threading.Event()
@@ -176,7 +178,8 @@ class NodeWorkers:
         return found
 
     def wait(self, seconds: float) -> None:
-        """Blocks until something has ended, at most so many seconds."""
+        """Starts threads that are still to be started, and blocks until something has ended, at most so many
+        seconds."""
         self._start_waiting()
         with self._news:
             self._news.wait_for(lambda: bool(self._ends), timeout=max(0.0, seconds))
@@ -189,6 +192,7 @@ class NodeWorkers:
         _joined(self.holds.keep_only(()), RELEASE_SECONDS)
 
     def _start_waiting(self) -> None:
+        """Starts the threads that wait to be started, as long as the machine has some."""
         for node, begun in list(self._waiting.items()):
             try:
                 begun[0].start()
@@ -205,6 +209,8 @@ class NodeWorkers:
         hands: WorkerHands,
         last: threading.Thread | None,
     ) -> None:
+        """Waits for ``last``, does the work, and tells its end, with what went wrong; no end is told of what was
+        halted."""
         failure = ""
         try:
             if last is not None:
@@ -221,6 +227,7 @@ class NodeWorkers:
             self._news.notify_all()
 
     def _said(self, node: str) -> t.Callable[[str], None]:
+        """What tells people a text, with the node before it."""
         return lambda text: self._say(f"{node}: {text}")
 
 
@@ -266,5 +273,6 @@ class WorkerHands:
         return self.present()
 
     def _check(self) -> None:
+        """Raises Halted if this work, or all of it, is to end."""
         if self.stop.is_set() or self.closing.is_set():
             raise Halted

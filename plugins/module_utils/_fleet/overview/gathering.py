@@ -98,6 +98,7 @@ def with_changes(document: dict[str, t.Any], earlier: str) -> dict[str, t.Any]:
 def _clusters(
     index: FleetIndex, members: t.Mapping[str, Member], facts: FactsSnapshot | None, now: datetime
 ) -> t.Iterator[ClusterRow]:
+    """A row for each cluster of the index, in its order, with why facts of it could not be read."""
     failed = facts.failed if facts else {}
     for cluster in index.clusters:
         member = members.get(cluster.name)
@@ -107,6 +108,7 @@ def _clusters(
 def _columns(
     ground: Ground, statuses: t.Mapping[str, PlacementStatus], plans: t.Mapping[str, PlacementPlan]
 ) -> t.Iterator[PlacementColumn]:
+    """A column for each known placement, by name; one that is being deleted, or cannot be decided, says so instead."""
     for name, (placement, known) in sorted(ground.known.items()):
         status = statuses.get(name)
         if placement.metadata.deletion_timestamp is not None:
@@ -126,6 +128,7 @@ def _decided(
     plan: PlacementPlan | None,
     status: PlacementStatus | None,
 ) -> PlacementColumn:
+    """The column of a placement as it would be scheduled now. FleetError where that cannot be decided."""
     snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
     return decided_column(decide(placement, snapshot, index, known.bindings).scheduled, plan, status)
 
@@ -133,7 +136,8 @@ def _decided(
 def _plans(
     session: Session, asked: OverviewRequest, index: FleetIndex
 ) -> tuple[dict[str, PlacementPlan], tuple[Problem, ...]]:
-    """What an apply would do, where everything that it takes is given."""
+    """What an apply would do, by name of the placement, and its findings; nothing where placements or resources are not
+    given. FleetError as of planning them."""
     if not asked.src or not asked.resources:
         return {}, ()
     facts = asked.facts or FactsSnapshot(captured_at=index.now, members=index.clusters)
@@ -143,6 +147,7 @@ def _plans(
 
 
 def _supposed(session: Session, asked: OverviewRequest) -> tuple[Differences, ...] | None:
+    """What each supposition would change; None where nothing is supposed."""
     if asked.supposed is None:
         return None
     found, _told = suppositions(session, Question(name="", src=asked.src, facts=asked.facts), asked.supposed)
@@ -150,6 +155,7 @@ def _supposed(session: Session, asked: OverviewRequest) -> tuple[Differences, ..
 
 
 def _drift(ground: Ground, statuses: t.Mapping[str, PlacementStatus], look: DriftLook | None) -> FleetDrift:
+    """What is known of drift: as placements record it, and as the look has found it."""
     recorded = (row for name, status in sorted(statuses.items()) for row in drift_rows(name, status))
     applied = {
         (name, cluster): at

@@ -45,8 +45,9 @@ class MaintenanceReport:
 def record_maintenance(
     session: Session, given: UpdateManifests, write: bool, src: t.Sequence[str] = ()
 ) -> MaintenanceReport:
-    """Records the FleetMaintenances that are new or other, with ``write``; else it is told what that would change.
-    FleetError ``no-maintenance-given``, and as of ``given.keep``."""
+    """Records the FleetMaintenances that are new or other, with ``write``, and evidence of each with the commit of
+    ``src``; else it is told what that would change. FleetError ``no-maintenance-given``, and as of ``given.keep``; what
+    was written before that stays."""
     if not given.maintenance:
         raise nothing_given()
     records, stored = session.records, _stored(session)
@@ -65,8 +66,8 @@ def record_maintenance(
 
 
 def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) -> MaintenanceReport:
-    """Deletes those FleetMaintenances that are there, with ``write``; else it is told what that would change. Names of
-    others are in ``same``."""
+    """Deletes those FleetMaintenances that are there, with ``write``, and keeps evidence of each; else it is told what
+    that would change. Names that are not there are in ``same``. FleetErrors of the records."""
     stored, problems = _stored(session), list[Problem]()
     there = [name for name in sorted(set(names)) if name in stored]
     changes = tuple(maintenance_change(name, spec_of(stored[name], problems), None) for name in there)
@@ -78,13 +79,15 @@ def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) ->
 
 
 def _stored(session: Session) -> dict[str, Record]:
+    """The recorded FleetMaintenances by name, not judged."""
     return {each["metadata"]["name"]: each for each in session.records.list(MAINTENANCE)}
 
 
 def _seen(
     session: Session, supposed: UpdateManifests, changes: tuple[MaintenanceChange, ...], problems: list[Problem]
 ) -> MaintenanceReport:
-    """The changes with what they move. What cannot be worked out keeps nothing from being recorded, and is told."""
+    """The changes with what they move, and ``problems`` as findings. What cannot be worked out keeps nothing from being
+    recorded, and is told, with ``openings-unknown``; without members, nothing is worked out."""
     found = MaintenanceReport(changes=changes)
     try:
         if session.records.list("FleetMember"):

@@ -68,7 +68,7 @@ class OpeningsReport:
 
 def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport:
     """When the members may be touched; nobody is asked. FleetError ``bad-option``, ``no-members``, ``no-such-member``,
-    ``no-maintenance-given``, ``record-damaged``, and those of ``nodes_file``."""
+    ``no-maintenance-given``, ``record-damaged``, ``duplicate-location``, and those of ``nodes_file``."""
     refuse_days(asked.days)
     supposed = asked.supposed
     if supposed is not None and not (supposed.maintenance or supposed.gone):
@@ -82,6 +82,7 @@ def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport
     before = _times(records, members, in_flight, UpdateManifests(), now) if supposed else {}
 
     def told(found: _Times) -> tuple[ClusterOpenings, ...]:
+        """A row for each member that is asked for, with when each work is permitted by these times."""
         return tuple(
             ClusterOpenings(
                 name=name,
@@ -112,8 +113,8 @@ def nothing_given() -> FleetError:
 
 
 def _as_recorded(records: Records, supposed: UpdateManifests, now: datetime) -> UpdateManifests:
-    """What is supposed, as of the day on which it was made, from which intervals may be counted: that of what is
-    recorded, or today."""
+    """What is supposed, as of the instant at which it was made, from which intervals may be counted: that of what is
+    recorded under the name, else ``now``."""
     made = {each["metadata"]["name"]: each["metadata"].get("creationTimestamp") for each in records.list(MAINTENANCE)}
     dated = {}
     for name, each in supposed.maintenance.items():
@@ -123,7 +124,8 @@ def _as_recorded(records: Records, supposed: UpdateManifests, now: datetime) -> 
 
 
 def _members(records: Records, names: t.Sequence[str]) -> dict[str, Record]:
-    """FleetMembers by name, in the order of their names."""
+    """The records of the members that are asked for, all without ``names``, in the order of their names. FleetError
+    ``no-members``, ``no-such-member`` for each name."""
     there = {each["metadata"]["name"]: each for each in records.list("FleetMember")}
     if not there:
         raise no_members(records)
@@ -141,7 +143,8 @@ def _times(
     supposed: UpdateManifests,
     now: datetime,
 ) -> _Times:
-    """By the work, then by member. An upgrade in flight holds other upgrades; rotations of nodes go by budgets."""
+    """When each may be touched, by the work, then by member. An upgrade in flight holds other upgrades, and no other
+    work. FleetError ``record-damaged``, ``duplicate-location``."""
     documents = tuple(members.values())
     found = {
         work: StartConstraints(records, kind, "", supposed).times(documents, now) for work, kind in RUN_TYPES.items()
@@ -153,7 +156,8 @@ def _times(
 
 
 def _pools(session: Session, asked: OpeningsQuestion, now: datetime) -> tuple[PoolAnswer, ...]:
-    """The pools of those members that are asked for and in the snapshot."""
+    """What budgets permit in the pools of those members that are asked for and in the snapshot, a file. FleetError as
+    of ``nodes_file``, ``record-damaged``."""
     snapshot = nodes_file(asked.snapshot, now)
     maintenance = asked.supposed.maintenance if asked.supposed else {}
     given = with_recorded(NodeManifests(maintenance=maintenance), session.records)
@@ -166,13 +170,13 @@ def _pools(session: Session, asked: OpeningsQuestion, now: datetime) -> tuple[Po
 
 
 def _read(document: Record) -> datetime | None:
-    """When it was read last, as far as its record tells."""
+    """When the member was read last, None where its record does not tell."""
     status = document.get("status")
     return _instant(status.get("lastRead") if isinstance(status, dict) else None)
 
 
 def _instant(text: t.Any) -> datetime | None:
-    """What a record has for an instant, as far as it can be read."""
+    """The instant that a record has as text; None where there is none, or it cannot be read."""
     with contextlib.suppress(ValueError, TypeError):
         return parse_time(text) if text else None
     return None

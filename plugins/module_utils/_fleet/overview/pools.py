@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calendars of NodePools from files, one for each number of nodes that clusters have of the pool."""
+"""Calendars of NodePools from files (what their budgets permit, and recorded freezes), one for each number of nodes
+that clusters have of the pool."""
 
 from __future__ import annotations
 
@@ -51,11 +52,13 @@ def pool_calendars(
 
 
 def _pools(manifests: t.Iterable[Manifest]) -> list[Manifest]:
+    """Those of kind NodePool."""
     return [each for each in manifests if each.document.get("kind") == KIND]
 
 
 def _without(src: t.Sequence[str]) -> t.Iterator[Problem]:
-    """That none of what was given for calendars is a NodePool."""
+    """A problem ``no-node-pool`` if files were given for calendars and hold no NodePool; else nothing. Reads the
+    files."""
     given = read_manifests(src) if src else ()
     if not src or _pools(given):
         return
@@ -66,7 +69,8 @@ def _without(src: t.Sequence[str]) -> t.Iterator[Problem]:
 
 
 def _freezes(records: Records, now: datetime) -> tuple[t.Mapping[str, t.Sequence[NamedFreeze]], tuple[Problem, ...]]:
-    """Those of each member, and what is wrong with records that do not tell."""
+    """The freezes of each member; none at all, and what is wrong, where records are damaged or contradict each
+    other."""
     try:
         times = StartConstraints(records, NODE_IMAGE_ONLY, "").times(records.list("FleetMember"), now)
     except FleetError as error:
@@ -75,7 +79,8 @@ def _freezes(records: Records, now: datetime) -> tuple[t.Mapping[str, t.Sequence
 
 
 def _sizes(members: t.Mapping[str, Member], facts: FactsSnapshot | None) -> dict[str, dict[int, list[str]]]:
-    """By pool and number of nodes, the clusters."""
+    """The clusters in order of their names, by pool and by its number of nodes: as ``facts`` have nodes, or, where they
+    have none at all, as members' records count them. Nodes without a pool do not count."""
     found: dict[str, dict[int, list[str]]] = {}
     if facts is not None and facts.nodes:
         counts = {name: Counter(each.pool for each in nodes if each.pool) for name, nodes in facts.nodes.items()}

@@ -81,6 +81,7 @@ def rotation_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Probl
 
 
 def _newest_first(found: t.Sequence[tuple[ObjectMeta, RunChart]]) -> tuple[RunChart, ...]:
+    """The charts, that of the run which was made last first; those of which that is not told come last."""
     made = sorted(found, key=lambda each: str(each[0].creation_timestamp or ""), reverse=True)
     return tuple(chart for _metadata, chart in made)
 
@@ -97,7 +98,8 @@ def _approvers(records: Records, kinds: RunKinds) -> dict[str, dict[str, str]]:
 
 
 def _chart(sight: FleetSight, run: UpdateRun, now: datetime, forecasting: bool) -> RunChart:
-    """The forecast is that of ``update_run_info``, of a run ``with_answers``."""
+    """The chart of a run ``with_answers``; if wanted, and the run is not over, with the forecast of
+    ``update_run_info``. FleetError where that, or what members are, cannot be worked out."""
     state = run_of(run)
     views = sight.views(run, state, now)
     if not forecasting or run.status.status.state in TERMINAL:

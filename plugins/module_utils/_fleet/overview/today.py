@@ -61,6 +61,7 @@ class _Gathered:
     late: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def listed(self, documents: t.Callable[[], t.Iterable[Record]]) -> t.Iterable[Record]:
+        """The documents; none where they cannot be listed, which goes to ``problems``."""
         try:
             return documents()
         except FleetError as error:
@@ -68,6 +69,8 @@ class _Gathered:
             return ()
 
     def each(self, documents: t.Iterable[Record], read: t.Callable[[Record], T]) -> t.Iterator[T]:
+        """What ``read`` gives of each document; those of which it raises FleetError are left out, which goes to
+        ``problems``."""
         for document in documents:
             try:
                 yield read(document)
@@ -110,7 +113,8 @@ def gather_today(
 def _placed(
     records: Records, placement_records: t.Iterable[Record], found: _Gathered, look: DriftLook | None
 ) -> FleetDrift:
-    """Counts who holds what, and what fails there; what is known of drift."""
+    """Counts in ``found``, by cluster, who holds what, what fails and what is late there; gives what is known of
+    drift."""
     placements = list(found.each(placement_records, placement_of))
     bindings: dict[str, list[ClusterResourceBinding]] = {}
     for name, binding in found.each(found.listed(lambda: all_bindings(records)), _binding):
@@ -131,10 +135,12 @@ def _placed(
 
 
 def _binding(document: Record) -> tuple[str, ClusterResourceBinding]:
+    """The name of the placement that it is of, and the binding. FleetError for a damaged one."""
     return str(PlacementKey.of_parent(document)), binding_of(document)
 
 
 def _charts(session: Session, found: _Gathered) -> list[RunChart]:
+    """Update runs, staged update runs and rotations, without forecasts; what cannot be read goes to ``problems``."""
     charts: list[RunChart] = []
     for read in (
         lambda: run_charts(session, forecasting=False),
@@ -151,7 +157,7 @@ def _charts(session: Session, found: _Gathered) -> list[RunChart]:
 
 
 def _upgraded_since(charts: t.Iterable[RunChart], rows: t.Iterable[MemberToday]) -> t.Iterator[Problem]:
-    """A note on clusters that an update run has upgraded after they were read."""
+    """One note on all clusters that an update run has upgraded after they were read; none without such."""
     ends: dict[str, datetime] = {}
     of_members = (each for chart in charts if chart.kind == UPDATE_RUN for each in chart.bars if each.what == MEMBER)
     for name, status in ((each.name, each.status) for each in of_members):
@@ -164,7 +170,8 @@ def _upgraded_since(charts: t.Iterable[RunChart], rows: t.Iterable[MemberToday])
 
 
 def _in_flight(charts: t.Iterable[RunChart]) -> dict[str, list[str]]:
-    """What goes on on each cluster just now, as people call it."""
+    """By cluster, the runs (``kind name``) that are not over and do something there just now; clusters without any are
+    left out."""
     by_cluster: dict[str, list[str]] = {}
     for chart in charts:
         if not chart.over:
@@ -174,6 +181,7 @@ def _in_flight(charts: t.Iterable[RunChart]) -> dict[str, list[str]]:
 
 
 def _clusters(chart: RunChart) -> t.Iterator[str]:
+    """Clusters of members that are being upgraded and of nodes in flight; one may come several times."""
     for row in chart.bars:
         if row.what == MEMBER and row.status.state == RUNNING:
             yield row.name

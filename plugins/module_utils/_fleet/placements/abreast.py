@@ -27,7 +27,8 @@ class PlacementWork:
 def abreast(
     courses: t.Sequence[PlacementWork], threads: int, ordered: bool = True, stops: t.Callable[[], bool] = lambda: False
 ) -> list[int]:
-    """Runs the courses, each in a thread, until all have ended; gives the places of those that were not begun.
+    """Runs the courses, each in a thread, until all have ended; gives the places of those that were not begun, in
+    order.
 
     With ``ordered`` a course begins when every earlier one that shares a member with it has ended. As many run at once
     as give ``threads`` threads enough to do, or as the machine starts threads for: FleetError ``no-workers`` where it
@@ -60,6 +61,7 @@ def abreast(
 
 
 def _run(place: int, course: PlacementWork, ended: SimpleQueue[tuple[int, BaseException | None]]) -> None:
+    """Runs the course, and puts into ``ended`` its place with what it raised, None for nothing."""
     error: BaseException | None = None
     try:
         course.run()
@@ -69,7 +71,7 @@ def _run(place: int, course: PlacementWork, ended: SimpleQueue[tuple[int, BaseEx
 
 
 def _masks(courses: t.Sequence[PlacementWork], ordered: bool) -> t.Iterator[int]:
-    """A bit for each member."""
+    """For each course, in order, a number with a bit for each of its members; 0 if nothing is ``ordered``."""
     bits: dict[str, int] = {}
     for each in courses:
         mask = 0
@@ -81,7 +83,8 @@ def _masks(courses: t.Sequence[PlacementWork], ordered: bool) -> t.Iterator[int]
 def _next(
     waiting: t.Mapping[int, int], running: t.Mapping[int, int], courses: t.Sequence[PlacementWork], threads: int
 ) -> list[int]:
-    """Places of the courses that begin now, in order. One for which there is no room holds back those after it."""
+    """Places of the courses that begin now, in order: those that share no member with one that runs or waits before
+    them. One for which there is no room holds back all after it."""
     found: list[int] = []
     taken = 0
     for mask in running.values():

@@ -50,12 +50,9 @@ Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pyli
 @dataclass(frozen=True, kw_only=True)
 class ApplyResult:
     """``changed`` speaks of placements and members; ``outcomes`` are by placement and cluster, ``statuses`` the
-    placements' status after the run.
-
-    ``waits`` are rollouts that have not come to their end, and what they wait for. ``stopped`` says which placements
-    were left alone, because another run works on them or this one had to end, and what had been written of those that
-    were begun.
-    """
+    placements' status after the run. ``waits`` are rollouts that have not come to their end, and what they wait for.
+    ``stopped`` says which placements were left alone, because another run works on them or this one had to end, and
+    what had been written of those that were begun."""
 
     changed: bool
     outcomes: t.Mapping[str, Outcomes]
@@ -70,8 +67,9 @@ class ApplyResult:
 
 
 def changes(plan: PlacementPlan, outcomes: Outcomes) -> bool:
-    """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what
-    the records decide. What a placement loses that staged runs change is theirs to take away."""
+    """Whether carrying out the plan would change anything on a member, by ``outcomes`` of a look, or in what the
+    records decide; a cluster that loses it and answers counts. What a placement loses that staged runs change is theirs
+    to take away."""
     waiting = {each.cluster for each in plan.clusters if each.change == LOST and not plan.by_run}
     return plan.decides_change or any(
         outcome.changes or (outcome.error is None and name in waiting) for name, outcome in outcomes.items()
@@ -164,7 +162,8 @@ def carry_out(
 
 
 def _first_go(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> None:
-    """Begins the placement, and carries it on until it has ended or waits for its members."""
+    """Begins the placement, and carries it on until it has ended or waits for its members. A FleetError ends up in the
+    tally."""
     try:
         refuse_to_begin(work.told())
         begun = _begun(work, plan, each, tally)
@@ -178,8 +177,8 @@ def _first_go(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) 
 
 
 def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> _Rollout | None:
-    """The placement under its lease, with what is intended recorded; None if there is nothing to do, or nothing is
-    begun any more."""
+    """The placement under its lease, with what is intended recorded. None if there is nothing to do, nothing is begun
+    any more, or staged runs do the rest: what became of it is in the tally then. FleetError as of ``carry_out``."""
     uid, seen = plan.recorded[each.name].uid, dict[str, MemberProgress]()
     new = new_there(each, plan.recorded[each.name])
     only = clusters_to_look_at(each)
@@ -238,6 +237,7 @@ def _conducted(
     looked: Outcomes,
     reach: Reach,
 ) -> _Rollout:
+    """The placement with a conductor, which has not begun yet."""
     rollout, session = work.ways.rollout, work.session
     steering = RolloutSteering(
         writer.plan,
@@ -272,7 +272,7 @@ def _reached(
     clusters: t.Container[str],
     write: bool,
 ) -> Outcomes:
-    """Goes to the clusters, and writes what is due there if asked to."""
+    """Goes to the clusters, and writes what is due there if asked to; outcomes by cluster."""
     if not write:
         return on_members(plan, uid, work.clients, work.ways, only=clusters, runners=work.runners)
     # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
@@ -284,7 +284,8 @@ def _reached(
 
 
 def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
-    """Carries the placement on until it has ended, or waits for its members; whether it has ended."""
+    """Carries the placement on until it has ended, or waits for its members; whether it has ended. Then its leases are
+    given back; what went wrong is in the tally."""
     name, steering = rollout.writer.plan.name, rollout.steering
     try:
         ending = rollout.conductor.step()
@@ -303,7 +304,7 @@ def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
 
 
 def _until_all_end(work: _Work, waiting: list[_Tally]) -> None:
-    """Carries on those that wait for their members, all of them at each turn."""
+    """Carries on those that wait for their members, side by side, until all have ended."""
     while waiting:
         rollouts = [each.waiting for each in waiting if each.waiting]
         rollouts[0].conductor.wait(POLL)
@@ -319,7 +320,7 @@ def _until_all_end(work: _Work, waiting: list[_Tally]) -> None:
 
 
 def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally: _Tally) -> None:
-    """The placement's status, and what is said of it."""
+    """Records the placement's status, keeps what it waits for, and says how far it came. FleetError of the records."""
     current, steering = rollout.writer.plan, rollout.steering
     outcomes = tally.outcomes[current.name] = _in_order(current, steering.outcomes)
     status, failed = rollout.conductor.through(partial(_recorded, rollout, ending.state, work))
@@ -343,7 +344,7 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
 
 
 def _mirror(work: _Work, plan: PlacementPlan, tally: _Tally) -> None:
-    """What was seen of the objects' status on the one member, on the objects on the hub."""
+    """Writes the status seen on the one member to the objects on the hub; problems go into the tally."""
     done = mirrored(
         work.session.hub,
         plan,
@@ -356,11 +357,14 @@ def _mirror(work: _Work, plan: PlacementPlan, tally: _Tally) -> None:
 
 
 def _in_order(plan: PlacementPlan, outcomes: Outcomes) -> Outcomes:
+    """The outcomes in the plan's order."""
     return {each.cluster: outcomes[each.cluster] for each in plan.clusters if each.cluster in outcomes}
 
 
 def _recorded(rollout: _Rollout, state: RolloutState, work: _Work, again: bool) -> Recorded:
-    """The status, and why it could not be written into its namespace. ``again``: an earlier try had no answer."""
+    """Writes the status, or deletes the records of a placement that has ended everywhere. The status, and why it could
+    not be written into its namespace, None if it could. ``again``: an earlier try had no answer. FleetError of the
+    records."""
     rollout.keeper.check_leases()
     writer, outcomes = rollout.writer, rollout.steering.outcomes
     copy = StatusInNamespace.of(work.session.records, work.session.hub is not None, writer.plan.placement)
@@ -380,6 +384,7 @@ def _recorded(rollout: _Rollout, state: RolloutState, work: _Work, again: bool) 
 
 
 def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, work: _Work) -> PlacementStatus:
+    """The status that these outcomes would give, with what staged runs hold back; nothing is written."""
     document = fleet.recorded[plan.name].document
     generation, previous = document["metadata"]["generation"] if document else 1, plan.placement.status
     status = placement_status(plan, outcomes, previous, generation, work.request.now, held_back(plan))
@@ -388,7 +393,7 @@ def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, work: _Wo
 
 
 def _differs(fleet: FleetPlan, plan: PlacementPlan, status: PlacementStatus) -> bool:
-    """Whether the recorded status says something else than the one found now."""
+    """Whether the recorded status says something else than the one found now, or there is no record."""
     document = fleet.recorded[plan.name].document
     if document is None:
         return True

@@ -15,7 +15,8 @@ from .recorded import RecordedPlacement
 
 def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]:
     """Clusters that have left the fleet since it was planned (``not-a-member``), or are about to (``member-leaving``),
-    each with that problem: what is written there would be lost."""
+    each with that problem: what is written there would be lost. Those that the plan takes as having left are not among
+    them. FleetError of the records."""
     members = records.names("FleetMember")
     leaving = leaving_members(records)
     barred = {}

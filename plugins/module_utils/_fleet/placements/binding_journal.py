@@ -89,7 +89,8 @@ class BindingJournal:
         return True
 
     def _written(self, held: RolloutBinding) -> RolloutBinding:
-        """The binding as it is stored: one write is one generation, whatever was decided on the way to it."""
+        """The binding as it is stored, written only if it differs: one write is one generation, whatever was decided on
+        the way to it. FleetError of the records."""
         self._find_unanswered(held.name)
         old = self._documents.get(held.name)
         spec = {**encode(held.binding.spec), "resourceSnapshotName": held.binding.spec.resource_snapshot_name}
@@ -113,6 +114,7 @@ class BindingJournal:
         return held
 
     def _write(self, name: str, new: Document) -> None:
+        """Replaces or creates the record; one that had no answer is remembered as such. FleetError of the records."""
         write = self._records.replace if name in self._documents else self._records.create
         try:
             self._documents[name] = write(new, self.lease)
@@ -122,6 +124,7 @@ class BindingJournal:
             raise
 
     def _find_unanswered(self, name: str) -> None:
+        """Takes over what an earlier write without an answer has left; nothing if there was none."""
         wanted = self._unanswered.get(name)
         if wanted is not None:
             found = left_by(self._records, wanted, self._documents.get(name))
@@ -131,7 +134,8 @@ class BindingJournal:
 
 
 def _begun_with(plan: PlacementPlan, documents: t.Mapping[str, Document]) -> t.Iterator[RolloutBinding]:
-    """The bindings as the scheduler leaves them. Those of clusters that have left the fleet are there no more."""
+    """The bindings as the scheduler leaves them. Those of clusters that have left the fleet are there no more, nor
+    unscheduled ones without a record."""
     strategy = None if plan.by_run else defaulted(plan.placement.spec.strategy.apply_strategy)
     gone = {each.cluster for each in plan.clusters if each.change == LOST and each.cause == "left-the-fleet"}
     for binding in plan.bindings:
@@ -164,6 +168,7 @@ def taken_up(
 
 
 def _instant(text: str) -> datetime | None:
+    """The instant in a text; None for any other text."""
     try:
         return parse_time(text)
     except ValueError:
@@ -171,6 +176,7 @@ def _instant(text: str) -> datetime | None:
 
 
 def _stamped(binding: ClusterResourceBinding, generation: int) -> ClusterResourceBinding:
+    """The binding at this generation; conditions that counted for its former one count for this one."""
     was = binding.metadata.generation
     if was == generation:
         return binding
@@ -186,6 +192,7 @@ def _stamped(binding: ClusterResourceBinding, generation: int) -> ClusterResourc
 
 
 def _annotations(binding: ClusterResourceBinding) -> dict[str, str]:
+    """The binding's annotations, with a mark if it is being removed."""
     since = binding.metadata.deletion_timestamp
     marks = {REMOVING: write_time(since)} if since else {}
     return {**binding.metadata.annotations, **marks}

@@ -33,7 +33,7 @@ BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa
 
 
 def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingChange]]) -> RolloutState:
-    """The bindings after all ``changes``, by cluster and in their order, in one go over them."""
+    """The bindings after all ``changes``, by cluster and in their order, in one go over them; without those that go."""
     rows: list[RolloutBinding] = []
     for each in held.bindings:
         found: RolloutBinding | None = each
@@ -80,6 +80,7 @@ def after_look(plan: PlacementPlan, each: RolloutBinding, outcome: MemberOutcome
 
 
 def _is_ahead(one: Condition, now: datetime) -> bool:
+    """Whether the condition's transition lies later than clocks may differ."""
     return one.last_transition_time is not None and is_ahead(one.last_transition_time, now)
 
 

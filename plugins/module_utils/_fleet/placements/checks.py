@@ -145,13 +145,15 @@ def check_digest(plan: FleetPlan, request: PlanRequest) -> None:
 
 
 def contents_under(plan: PlacementPlan, request: PlanRequest) -> str:
-    """What is kept beside an approved digest: what is to be now must be the same for the plan to be the rest of it."""
+    """The digest that is kept beside an approved one: what is to be now must be the same for the plan to be the rest of
+    it."""
     return contents_digest(plan, request.prune_kinds, empty_first=request.evacuation.empty_first)
 
 
 def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: Clients) -> None:
-    """An approved plan rests on older facts: each cluster that it picked must still answer before anything is done.
-    FleetError ``became-ineligible`` with all that do not; those that are no ``members`` are not asked."""
+    """An approved plan rests on older facts: each cluster that it picked must still say that it is ready before
+    anything is done. FleetError ``became-ineligible`` with all that do not, or do not answer; those that are no
+    ``members`` are not asked."""
     picked = {each.cluster for one in plan.plans for each in one.clusters if each.change != LOST}
     answers = in_parallel({name: _asks_ready(clients, name) for name in sorted(picked & set(members))})
     problems = [
@@ -169,6 +171,7 @@ def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: C
 
 
 def _asks_ready(clients: Clients, name: str) -> t.Callable[[], bool]:
+    """What asks the member, when called, whether it is ready; it raises FleetError where there is no answer."""
     return lambda: bool(ready(clients.get(name)))
 
 
@@ -183,15 +186,19 @@ def _was_begun(plan: FleetPlan, request: PlanRequest) -> bool:
 
 
 def _is_under(recorded: RecordedPlacement, approved: str) -> bool:
+    """Whether the placement was begun to be carried out under the ``approved`` digest."""
     begun = str(_annotations(recorded).get(APPROVED, ""))
     return bool(begun) and approves(approved, begun)
 
 
 def _annotations(recorded: RecordedPlacement) -> t.Mapping[str, t.Any]:
+    """Those of the placement's record; none without one."""
     return ((recorded.document or {}).get("metadata") or {}).get("annotations") or {}
 
 
 def _is_rest_of(plan: PlacementPlan, recorded: RecordedPlacement, request: PlanRequest) -> bool:
+    """Whether the plan is nothing but the rest of what was begun under the digest: no new snapshot, no other spec, no
+    end, and the same content."""
     if not _is_under(recorded, request.approved) or plan.resource_snapshot_new or plan.respecified or plan.deleting:
         return False
     return bool(_annotations(recorded).get(APPROVED_CONTENTS) == contents_under(plan, request))

@@ -27,15 +27,16 @@ def not_begun(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
 
 
 def unrecorded(name: str, error: FleetError, outcomes: Outcomes) -> Problem:
-    """The problem, with the code of ``error``, that members were written and the records could not follow: they are
-    lost to another run, or out of reach."""
+    """The problem, with the code of ``error``, that members were written (it says which objects) and the records could
+    not follow: they are lost to another run, or out of reach."""
     hint = "run again: it looks at the members and takes up what stands there"
     message = f"the records were not brought up to date: {error.message}. On members this run has written"
     return Problem(error.code, f"{message} {_account(outcomes)}", name, hint)
 
 
 def cut_short(name: str, came: str, outcomes: Outcomes) -> Problem:
-    """The problem ``interrupted``, by what ``came``: what was written, and on which clusters not all is done."""
+    """The problem ``interrupted``, by what ``came``: what was written, and on which clusters work was broken off.
+    Clusters that were not begun are not named."""
     left = sorted(cluster for cluster, each in outcomes.items() if each.error and each.error.code in STOPS)
     rest = f"not done: {', '.join(left)}" if left else "all its clusters are done"
     message = f"{came}; on members this run has written {_account(outcomes)}; {rest}"
@@ -43,6 +44,7 @@ def cut_short(name: str, came: str, outcomes: Outcomes) -> Problem:
 
 
 def _account(outcomes: Outcomes) -> str:
-    """What was written, by cluster."""
+    """What was written, and what may have been, by cluster; clusters without any are left out, ``nothing`` if all
+    are."""
     told = [f"{cluster}: {each.account}" for cluster, each in outcomes.items() if each.wrote or each.doubtful]
     return "; ".join(told) or "nothing"

@@ -53,7 +53,7 @@ class Supposed:
     objects: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The differences as results have them, with the objects that move."""
+        """The differences as results have them, with ``objects`` as texts."""
         return {**self.differences.as_dict(), "objects": list(self.objects)}
 
 
@@ -67,10 +67,10 @@ class Ground:
 
 
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
-    """For each placement one explanation, as results have it, of each cluster asked for, ``*`` being all of them; of
-    what a plan would decide. ``won`` is the contest that gave the placement to the cluster, with its ``lines``; None
-    where ``Contests.of`` knows of none. FleetError ``no-such-placement``, ``unknown-cluster`` for a name that nobody
-    knows, and as of ``ground_of``."""
+    """For each placement, by name, one explanation, as results have it, of each cluster asked for in the order given,
+    ``*`` being all of them by name; of what a plan would decide. ``won`` is the contest that gave the placement to the
+    cluster, with its ``lines``; None where ``Contests.of`` knows of none. FleetError ``no-such-placement``,
+    ``unknown-cluster`` for a name that nobody knows, and as of ``ground_of``."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
@@ -127,7 +127,8 @@ def ground_of(session: Session, question: Question) -> Ground:
 def _placements(
     records: Records, question: Question, held: Holdings | None
 ) -> dict[str, tuple[ClusterResourcePlacement, RecordedState]]:
-    """By name, each with what is known of it: as it is written, or as it is recorded."""
+    """The placements that are asked for by name, sorted, each with what is known of it: as it is written where it is,
+    else as it is recorded or ``held``. A name that nobody knows is left out. FleetError as of ``ground_of``."""
     if question.definition is not None:
         written = [read_placement(question.definition, "definition", strict=False).placement]
     elif question.src:
@@ -149,7 +150,7 @@ def _placements(
 
 
 def _ground(session: Session, question: Question) -> Ground:
-    """The same; FleetError ``no-such-placement`` where nothing is known of what is asked about."""
+    """As ``ground_of``; FleetError ``no-such-placement`` where nothing is known of what is asked about."""
     found = ground_of(session, question)
     if not found.known:
         known = sorted(ground_of(session, replace(question, name="")).known)

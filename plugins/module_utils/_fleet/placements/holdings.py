@@ -25,7 +25,8 @@ NOTHING = RecordedPlacement(
 
 
 def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
-    """What the records hold of all placements, each kind listed once. FleetError as of ``gathered``."""
+    """What the records hold of all placements, by name, each kind listed once; also of one of which only bindings or
+    snapshots are there. FleetError as of ``gathered``."""
     documents = {str(PlacementKey.of_record(each)): each for each in all_placements(records)}
     bindings = _by_parent(records, [each.binding for each in PLACEMENT_KINDS])
     policies = _by_parent(records, [each.policy_snapshot for each in PLACEMENT_KINDS])
@@ -60,6 +61,8 @@ def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
 
 
 def _by_parent(records: Records, kinds: t.Iterable[str]) -> dict[str, list[Document]]:
+    """The records of these kinds by the placement that they are labelled with; those without such a label are left
+    out."""
     found: dict[str, list[Document]] = {}
     for each in (one for kind in kinds for one in records.list(kind)):
         parent = PlacementKey.of_parent(each)
@@ -69,6 +72,8 @@ def _by_parent(records: Records, kinds: t.Iterable[str]) -> dict[str, list[Docum
 
 
 def _held(found: RecordedPlacement) -> HeldPlacement:
+    """What is held of one placement; snapshots in the order of their indices, of their objects the hash and no
+    content."""
     masters = [each for each in found.resource_snapshots if each["metadata"]["name"] in found.known.contents]
     return HeldPlacement(
         document=without_content(found.document) if found.document else None,

@@ -109,11 +109,13 @@ def on_members(
     runners: MemberRunners | None = None,
 ) -> Outcomes:
     """Outcome by cluster, in the plan's order; without ``writing`` nothing is written. A member that cannot be reached
-    hides no other, those that left the fleet have none. ``uid`` is the recorded one, empty for none. ``only`` are the
-    clusters to go to, None for all. ``runners`` are those that placements share.
+    hides no other, those that left the fleet have none, barred ones their problem. ``uid`` is the recorded one, empty
+    for none. ``only`` are the clusters to go to, None for all. ``runners`` are those that placements share; None:
+    threads of its own.
 
     On clusters in ``due`` something is surely to be written: a look passes over them, and they are held before they are
     looked at. A look puts what it saw of the others into ``seen``; ``writing`` takes it out and does not look again.
+    FleetError ``no-workers``.
     """
     how = writing or Writing()
     sights = {} if seen is None else seen
@@ -141,6 +143,7 @@ def on_members(
 
 
 def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOptions) -> MemberTask:
+    """What one cluster of the plan is to hold, as a task that only looks."""
     identity = ApplySet(
         placement=plan.name,
         uid=uid,
@@ -176,13 +179,15 @@ def _task(plan: PlacementPlan, cluster: ClusterPlan, uid: str, ways: ApplyOption
 def _work(
     clients: Clients, task: MemberTask, how: Writing, runners: MemberRunners | None
 ) -> t.Callable[[], MemberOutcome]:
+    """What does the task when called: by itself, or, where ``runners`` say so, in another process."""
     if runners is None or runners.does is None:
         return partial(on_one_member, clients, task)
     return partial(runners.does, task, how.window.number if how.window else NO_WINDOW)
 
 
 def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
-    """What is to be done on the member, and, where the task writes, doing it. FleetError of the whole member."""
+    """What is to be done on the member, and, where the task writes, doing it. FleetError of the whole member, as of
+    ``run_on_member``, and what the task's ``permit`` raises."""
     if task.write:
         task.permit()  # whoever has not begun begins nothing
     holding = partial(clients.holding, task.cluster, f"placement/{task.placement}")
@@ -190,7 +195,8 @@ def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
 
 
 def settled(name: str, answer: MemberOutcome | FleetError, progress: MemberProgress) -> MemberOutcome:
-    """The answer of a member as an outcome: that of a FleetError says what was written there before, for it stands."""
+    """The answer of a member as an outcome: a FleetError becomes one with its first problem, which says what was
+    written there before, for it stands."""
     if isinstance(answer, FleetError):
         error, written = answer.problems[0], tuple(progress.written)
         return MemberOutcome(cluster=name, error=error, written=written, doubtful=progress.underway)

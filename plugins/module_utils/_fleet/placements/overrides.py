@@ -50,8 +50,8 @@ def is_override(document: t.Mapping[str, t.Any]) -> bool:
 
 
 def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrides:
-    """The overrides among manifests of files; FleetError with every problem of every one of them, also
-    ``duplicate-override`` for two of one name that differ."""
+    """The overrides among manifests of files, one of each name; FleetError with every problem of every one of them,
+    also ``duplicate-override`` for two of one name that differ."""
     found: dict[str, Override] = {}
     problems: list[Problem] = []
     findings: list[Problem] = []
@@ -76,8 +76,9 @@ def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrid
 
 
 def overrides_on(hub: KubeClient) -> LoadedOverrides:
-    """The overrides on the hub. One that breaks a rule is ``unreadable``, and stops the placements that it may
-    concern, and no others. FleetError where the hub cannot be asked: nothing may be placed as if there were none."""
+    """The overrides on the hub, without findings. One that breaks a rule is ``unreadable``, and stops the placements
+    that it may concern, and no others. FleetError where the hub cannot be asked: nothing may be placed as if there were
+    none."""
     found: list[Override] = []
     broken: list[Unreadable] = []
     for name in KINDS:
@@ -128,6 +129,7 @@ def concerning(
 def _read(
     document: t.Mapping[str, t.Any], where: str, strict: bool, written: Written = as_read
 ) -> tuple[Override, tuple[Problem, ...]]:
+    """The override, and its repairs and warnings. FleetError with all its problems."""
     reading = read(document, where, strict, written=written)
     if not isinstance(reading.object, CLASSES):
         raise AssertionError("the kinds of overrides are read as such")

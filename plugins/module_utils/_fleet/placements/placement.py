@@ -84,12 +84,9 @@ APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 class PlacementRequest:
     """What a run is asked to do. ``facts`` is a loaded snapshot; without one recorded facts are used that are young
     enough, and all other members are read, with ``read`` all of them, as for a ResourcePlacement: namespaces come and
-    go.
-
-    ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
+    go. ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
     ``render`` is a cluster of which all that it gets is told; ``evacuate`` and what follows is of ``evacuation``.
-    ``absent``: the placements of these ``names`` are to end. ``timeout`` is seconds to connect.
-    """
+    ``absent``: the placements of these ``names`` are to end. ``timeout`` is seconds to connect."""
 
     src: tuple[str, ...] = ()
     definition: t.Mapping[str, t.Any] | None = None
@@ -151,7 +148,8 @@ class Report:
 
     @property
     def short(self) -> tuple[str, list[Problem]]:
-        """In what the plan falls short of what is wanted: ``stopped`` by brakes, else ``unfulfilled``, else nothing."""
+        """In what the plan falls short of what is wanted, with the problems: ``stopped`` by brakes, else
+        ``unfulfilled``, else empty and none."""
         stopped = stopping(self.plan)
         if stopped:
             return STOPPED, stopped
@@ -160,7 +158,8 @@ class Report:
 
     @property
     def resume_at(self) -> str:
-        """When it is worth to go on with a rollout that waits, in RFC 3339; empty where no instant is known."""
+        """When it is worth to go on with a rollout that waits, the earliest in RFC 3339; empty where no instant is
+        known."""
         instants = [each.resume_at for each in self.waits.values() if each.resume_at]
         return write_time(min(instants)) if instants else ""
 
@@ -250,7 +249,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
 def _told(
     report: Report, facts: FactsSnapshot, moves: Evacuation, rendered: t.Sequence[t.Mapping[str, t.Any]]
 ) -> Report:
-    """The report with what is known besides."""
+    """The report with what is known besides, and without the silence of evacuated clusters among its problems."""
     expected = {f"{each.cluster} ({each.placement})" for each in report.left_behind}
     return replace(
         report,
@@ -263,6 +262,7 @@ def _told(
 
 
 def _silent(facts: FactsSnapshot) -> frozenset[str]:
+    """Members that did not answer when their facts were read."""
     return frozenset(name for name, why in facts.failed.items() if why.get("code") in SILENT)
 
 
@@ -292,7 +292,8 @@ def _overrides(session: Session, asked: PlacementRequest, manifests: t.Iterable[
 def _wanted(
     session: Session, asked: PlacementRequest
 ) -> tuple[tuple[LoadedPlacement, ...], tuple[Manifest, ...], tuple[Problem, ...]]:
-    """The same, the manifests that were read for it, and what is to be told of where they were looked for."""
+    """The placements as of ``wanted_placements``, the manifests that were read for them, and what is to be told of
+    where they were looked for."""
     if asked.absent:
         return (), (), ()
     if asked.roll_back is not None:
@@ -365,9 +366,11 @@ def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, parts: tuple[Problem, ...]) -> Report:
+    """What would be done, by a look at the members if ``look`` says so, else by the records alone."""
     found: dict[str, Outcomes] = {}
 
     def looks(each: PlacementPlan, runners: MemberRunners) -> None:
+        """Looks at the clusters of one placement, into ``found``."""
         uid, only = plan.recorded[each.name].uid, clusters_to_look_at(each)
         found[each.name] = on_members(each, uid, clients, ways, only=only, runners=runners)
 
@@ -383,6 +386,7 @@ def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, p
 
 
 def _done(plan: FleetPlan, done: ApplyResult, parts: tuple[Problem, ...]) -> Report:
+    """What was done, as a report. ``parts`` are the facts that could not be read, as problems."""
     return Report(
         plan=plan,
         outcomes=done.outcomes,

@@ -64,8 +64,7 @@ CHANGED = "another run has changed the placement since it was planned"
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Where placements come from: ``name`` marks their origin in the records, ``revision`` is a Git commit or empty,
-    ``folder`` the checkout that can tell whether one commit descends from another.
-    """
+    ``folder`` the checkout that can tell whether one commit descends from another."""
 
     name: str = ""
     revision: str = ""
@@ -74,14 +73,12 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRequest:
-    """``resources`` are those of files; None means that resources are selected on the hub.
-
-    ``absent`` are names of placements that are to end. ``complete`` says that ``placements`` is everything the source
-    holds, so that recorded ones of the same source that are not among them end too. ``members`` are the recorded ones,
-    ``credentials`` the Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out.
-    ``approved`` is the digest that was asked for, empty for none. ``overrides`` are those of files and hub.
-    ``evacuation`` says whose placements are to go elsewhere, beside those of whom that is recorded.
-    """
+    """``resources`` are those of files; None means that resources are selected on the hub. ``absent`` are names of
+    placements that are to end. ``complete`` says that ``placements`` is everything the source holds, so that recorded
+    ones of the same source that are not among them end too. ``members`` are the recorded ones, ``credentials`` the
+    Secrets by which they are reached. ``key`` seals Secrets; without one their content is left out. ``approved`` is the
+    digest that was asked for, empty for none. ``overrides`` are those of files and hub. ``evacuation`` says whose
+    placements are to go elsewhere, beside those of whom that is recorded."""
 
     placements: tuple[LoadedPlacement, ...]
     absent: tuple[str, ...] = ()
@@ -128,7 +125,8 @@ class FleetPlan:
         return plans_digest({each.name: each.digest for each in self.plans})
 
     def rendered_on(self, cluster: str) -> list[dict[str, t.Any]]:
-        """What each placement that the cluster is to hold brings there. FleetError ``unknown-cluster``."""
+        """What each placement that the cluster is to hold brings there, in the order of names. FleetError
+        ``unknown-cluster``."""
         if cluster not in self.facts.index.positions:
             near = ", ".join(self.facts.index.names[:NAMED]) or "none"
             raise FleetError("unknown-cluster", f"{cluster!r:.80} is no cluster of the fleet: {near}", "render")
@@ -147,6 +145,7 @@ class FleetPlan:
 
 
 def _gets(row: ClusterPlan, cluster: str) -> bool:
+    """Whether the row is that of the cluster, and the cluster is to hold the placement."""
     return row.cluster == cluster and row.change != LOST
 
 
@@ -191,12 +190,10 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
 def plan_again(
     session: Session, request: PlanRequest, fleet: FleetPlan, before: PlacementPlan
 ) -> tuple[PlacementPlan, RecordedPlacement]:
-    """One placement's plan on what is recorded of it now, on the facts that the plan of the fleet was made on.
-
-    It is decided again only if its records have moved. FleetError ``records-moved`` if that gives another plan, if a
-    brake stops it now, or if it would be carried out over a spec that is neither the one planned on nor the wanted one;
-    and as of ``make_plans``.
-    """
+    """One placement's plan on what is recorded of it now, on the facts that the plan of the fleet was made on. It is
+    decided again only if its records have moved. FleetError ``records-moved`` if that gives another plan, if a brake
+    stops it now, or if it would be carried out over a spec that is neither the one planned on nor the wanted one; and
+    as of ``make_plans``."""
     record = recorded_placement(session.records, before.name)
     planned_on = fleet.recorded[before.name]
     if record == planned_on:
@@ -220,20 +217,23 @@ def plan_again(
 
 
 def _specs(*placements: ClusterResourcePlacement | None) -> list[PlacementSpec]:
+    """The specs of those placements that are there."""
     return [each.spec for each in placements if each is not None]
 
 
 def _moved(name: str, message: str) -> FleetError:
+    """FleetError ``records-moved``, to be raised."""
     return FleetError("records-moved", message, name, "run again")
 
 
 def _is_from(document: t.Mapping[str, t.Any] | None, source: Source) -> bool:
+    """Whether a placement was recorded from this source; never for a source without a name."""
     annotations = (document or {}).get("metadata", {}).get("annotations") or {}
     return bool(source.name) and annotations.get(SOURCE) == source.name
 
 
 def _documents(records: Records, held: Holdings | None) -> t.Iterator[t.Mapping[str, t.Any]]:
-    """All recorded placements; listed only if they are asked for."""
+    """The documents of all placements, recorded or ``held``; records are listed only if they are asked for."""
     if held is None:
         yield from all_placements(records)
     else:
@@ -243,6 +243,8 @@ def _documents(records: Records, held: Holdings | None) -> t.Iterator[t.Mapping[
 def _source_gone(
     documents: t.Iterable[t.Mapping[str, t.Any]], request: PlanRequest, present: t.Container[str]
 ) -> dict[str, str]:
+    """The placements recorded from the source that are not ``present`` in it, each with ``source-gone``; none unless
+    the request is ``complete`` and the source has a name."""
     if not request.complete or not request.source.name:
         return {}
     names = (str(PlacementKey.of_record(each)) for each in documents if _is_from(each, request.source))
@@ -257,7 +259,8 @@ def _wanted(
     hub: KubeClient | None,
     request: PlanRequest,
 ) -> WantedPlacement | None:
-    """What is wanted of one placement; None if it is to end and does not exist."""
+    """What is wanted of one placement; None if it is to end and does not exist. FleetError with what is wrong with
+    it."""
     if record.placement and record.placement.metadata.deletion_timestamp:
         ending = DELETED
     if ending:
@@ -307,8 +310,8 @@ def _rolled_back(
     hub: KubeClient | None,
     request: PlanRequest,
 ) -> WantedPlacement:
-    """What was selected then is what is placed, but for what the fleet has come to live on since; with the overrides
-    of today."""
+    """What was selected then is what is placed, with the overrides of today. FleetError ``overrides-missing``,
+    ``fleet-credentials`` for what the fleet has come to live on since, and as of ``concerning``."""
     ids = [each.id for each in earlier.objects]
     overrides = concerning(request.overrides, sourced.placement, ids)
     refused = (
@@ -331,11 +334,13 @@ def _rolled_back(
 
 
 def _limits(placement: ClusterResourcePlacement, hub: KubeClient | None, request: PlanRequest) -> tuple[Problem, ...]:
+    """Findings on what of the spec is not carried out here."""
     return limitations(placement, hub is not None, hub is not None and request.resources is None)
 
 
 def _overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
-    """Clusters hold the placement with overrides, and none are given: they would be taken back unasked."""
+    """A problem ``overrides-missing`` where clusters hold the placement with overrides, which would be taken back
+    unasked."""
     specs = [each.spec for each in record.known.bindings]
     if any(each.cluster_resource_override_snapshots or each.resource_override_snapshots for each in specs):
         text = "clusters hold the placement with overrides, and none are given now: a roll back would undo them too"
@@ -343,6 +348,7 @@ def _overrides_lacking(record: RecordedPlacement) -> t.Iterator[Problem]:
 
 
 def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]:
+    """Findings ``selects-nothing``, and ``secrets-left-out`` where Secrets are selected and there is no key."""
     if not selected.objects:
         yield Problem("selects-nothing", "the placement selects no object at all", "spec.resourceSelectors")
     if not request.key and any(map(has_secrets, selected.objects)):
@@ -351,6 +357,7 @@ def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]
 
 
 def _of_source(record: RecordedPlacement, request: PlanRequest) -> t.Iterator[Problem]:
+    """A finding ``revision-unknown`` where the last apply had a revision and this one has none."""
     if _last_revision(record) and request.source.folder and not request.source.revision:
         message = f"it was applied last from revision {_last_revision(record)[:12]}, and which one this is is not known"
         hint = f"{request.source.folder} is no Git checkout, or Git cannot or may not read it"
@@ -358,7 +365,7 @@ def _of_source(record: RecordedPlacement, request: PlanRequest) -> t.Iterator[Pr
 
 
 def _as_recorded(placement: ClusterResourcePlacement, old: ClusterResourcePlacement | None) -> ClusterResourcePlacement:
-    """The placement with the identity that the records gave it; a changed spec is the next generation."""
+    """The placement with uid and status as recorded; a changed spec is the next generation, that of a new one is 1."""
     if old is None:
         return replace(placement, metadata=replace(placement.metadata, generation=1))
     generation = old.metadata.generation + (placement.spec != old.spec)
@@ -367,12 +374,14 @@ def _as_recorded(placement: ClusterResourcePlacement, old: ClusterResourcePlacem
 
 
 def _last_revision(record: RecordedPlacement) -> str:
+    """The Git commit that was applied last; empty if there is none."""
     annotations = (record.document or {}).get("metadata", {}).get("annotations") or {}
     return str(annotations.get(REVISION, ""))
 
 
 def _older(name: str, record: RecordedPlacement, request: PlanRequest) -> Brake | None:
-    """Where it cannot be told whether a revision is an older one, that stops too: an old checkout undoes newer work."""
+    """The brake for an older revision, or for one of which that cannot be told: an old checkout undoes newer work. None
+    where one of the two revisions is not known, or both are the same."""
     last, source = _last_revision(record), request.source
     if not last or not source.revision or last == source.revision:
         return None
@@ -383,7 +392,8 @@ def _older(name: str, record: RecordedPlacement, request: PlanRequest) -> Brake 
 
 
 def _refuse_half_recovered(recorded: t.Mapping[str, RecordedPlacement]) -> None:
-    """From some of its bindings a placement would be planned as if the other clusters held nothing."""
+    """FleetError ``recovery-unfinished`` for each: from some of its bindings a placement would be planned as if the
+    other clusters held nothing."""
     found = [name for name, each in recorded.items() if is_recovering(each.document)]
     if found:
         raise FleetError.of(map(unfinished, found))

@@ -148,7 +148,8 @@ def names_of(placements: t.Iterable[Document]) -> list[str]:
 
 
 def all_bindings(records: Records, name: str = "") -> list[Document]:
-    """The records of the bindings of all placements, those of no namespace first; with a ``name`` of that one only."""
+    """The records of the bindings of all placements, those of no namespace first; with a ``name`` those of that
+    placement only."""
     found = (each for kinds in PLACEMENT_KINDS for each in records.list(kinds.binding))
     return [each for each in found if not name or str(PlacementKey.of_parent(each)) == name]
 
@@ -230,12 +231,15 @@ def gathered(
 
 
 def _standing(document: Document) -> Document:
-    """A binding that somebody, or the end of its namespace, has deleted says what its cluster holds all the same."""
+    """The binding's record as if it were not being deleted: one that somebody, or the end of its namespace, has deleted
+    says what its cluster holds all the same."""
     metadata = {name: each for name, each in document["metadata"].items() if name != "deletionTimestamp"}
     return {**document, "metadata": metadata}
 
 
 def _by_index(documents: t.Sequence[Document], label: str, place: str) -> tuple[Document, ...]:
+    """The snapshots in the order of their indices, then of their names. FleetError ``records-damaged`` for one that is
+    not sound."""
     for each in documents:
         if not _is_sound(each, label):
             text = f"the record {each['kind']}/{each['metadata']['name']} is damaged"
@@ -255,7 +259,7 @@ def _is_sound(document: Document, label: str) -> bool:
 
 
 def _resources_in_snapshot(master: Document, all_parts: t.Iterable[Document]) -> list[Document]:
-    """The objects in all parts of a snapshot."""
+    """The objects in all parts of a snapshot, part by part."""
     index = master["metadata"]["labels"][RESOURCE_INDEX]
     parts = (each for each in all_parts if each["metadata"]["labels"][RESOURCE_INDEX] == index)
     return [manifest for part in parts for manifest in part["spec"]["selectedResources"]]

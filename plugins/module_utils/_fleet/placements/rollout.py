@@ -88,12 +88,10 @@ class _News:
 
 
 class RolloutSteering:
-    """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``.
-
-    ``looked`` is what was seen before the lease was taken: clusters that did not answer are not begun. ``applied_only``
-    lets a cluster count as ready once everything is applied; ``to_the_end`` waits for the last ones too. ``told`` says
-    why this run is to end.
-    """
+    """Steers one rollout for the conductor. All clusters of a wave are worked on at once, in ``wait``. ``looked`` is
+    what was seen before the lease was taken: clusters that did not answer are not begun. ``applied_only`` lets a
+    cluster count as ready once everything is applied; ``to_the_end`` waits for the last ones too. ``told`` says why
+    this run is to end."""
 
     def __init__(
         self,
@@ -126,7 +124,7 @@ class RolloutSteering:
         self._told_of: list[RolloutAct] = []
 
     def lines(self) -> list[str]:
-        """Who waits for whom and what, for people."""
+        """Who waits for whom and what, for people; with ``to_the_end`` else who is not ready."""
         lines = waiting_lines(self.waits, self.outcomes)
         return lines or (late_lines(self.waits, self.outcomes) if self._to_the_end else [])
 
@@ -161,7 +159,7 @@ class RolloutSteering:
         )
 
     def decide(self, state: RolloutState, seen: RolloutSeen, now: datetime) -> Decision[RolloutState, MemberAct]:
-        """The next wave; of a placement that ends, all clusters at once."""
+        """The next wave; of a placement that ends, all clusters in reach at once."""
         self._now = now
         if self._plan.deleting:
             return _ended(state, seen.out_of_reach, now)
@@ -214,7 +212,7 @@ class RolloutSteering:
         """Does nothing: members are let go as soon as they are written."""
 
     def record(self, state: RolloutState, now: datetime) -> t.Iterator[RolloutChange]:
-        """One change for all that clusters have answered since the last call."""
+        """One change for all that clusters have answered since the last call; none without an answer."""
         news, self._news = self._news, []
         changes: dict[str, list[BindingChange]] = {}
         for each in news:
@@ -251,7 +249,8 @@ class RolloutSteering:
             self._looks |= self._awaited_silent(state)
 
     def settled(self, state: RolloutState) -> bool:
-        """Whether every cluster was given what it is to hold, or nothing of a placement that ends is left to try."""
+        """Whether every cluster, but for evacuated ones out of reach, was given what it is to hold, and with
+        ``to_the_end`` is ready; of a placement that ends, whether nothing is left to try."""
         if self._plan.deleting:
             return all(each.cluster in self._out_of_reach for each in state.bindings)
         lost = {each.name for each in state.bindings if self._is_left_behind(each)}
@@ -293,6 +292,7 @@ class RolloutSteering:
         }
 
     def _waits_for_members(self, state: RolloutState) -> bool:
+        """Whether clusters are to be looked at again, as others wait for them, or the end does."""
         held_up = any(each.reason in (MAX_UNAVAILABLE, MAX_SURGE, NEW_HOME) for each in self.waits)
         wanting = {each.cluster for each in self.waits if each.wants}
         missed = self._to_the_end and bool(wanting & self._awaited_silent(state))
@@ -304,6 +304,7 @@ class RolloutSteering:
         return self._to_the_end and any(each.reason in (NOT_READY, FAILED) for each in self.waits)
 
     def _holds_wanted(self, each: RolloutBinding) -> bool:
+        """As of ``holds_wanted``, for this plan."""
         return holds_wanted(self._plan, each)
 
     def _is_left_behind(self, each: RolloutBinding) -> bool:
@@ -316,6 +317,7 @@ class RolloutSteering:
         return self._holds_wanted(each) and seen.error is None and any(not step.drifted for step in seen.changes)
 
     def _failed(self, name: str) -> bool:
+        """Whether not all could be written there when last tried, or nothing is known of it."""
         outcome = self.outcomes.get(name)
         return outcome is None or bool(outcome.error or outcome.failures)
 
@@ -342,6 +344,7 @@ class RolloutSteering:
             self._queue[name] = None
 
     def _kept(self, news: _News) -> None:
+        """Keeps an answer as the cluster's outcome; a look only renews what is available there."""
         outcome, name = news.outcome, news.outcome.cluster
         if news.looked:
             # What was written stands; a look tells what is available of it by now.
@@ -375,6 +378,7 @@ class RolloutSteering:
         return after_write(self._plan, each, outcome, now, anew=act is not None)
 
     def _tell(self, wave: t.Mapping[str, RolloutAct | None]) -> None:
+        """Says which clusters the wave has, once; not the first wave of a rollout in which nobody waits."""
         acts = [each for each in wave.values() if each is not None]
         if not acts or acts == self._told_of or (not self.waits and not self._waves):
             return
@@ -385,7 +389,7 @@ class RolloutSteering:
 
 
 def _ended(state: RolloutState, out_of_reach: t.Container[str], now: datetime) -> Decision[RolloutState, MemberAct]:
-    """Everything is removed at once: no budget holds the end of a placement."""
+    """Everything in reach is removed at once: no budget holds the end of a placement."""
     leaving = [each for each in state.bindings if not each.deleting and each.cluster not in out_of_reach]
     acts = tuple(
         RolloutAct(binding=each.name, cluster=each.cluster, action=REMOVE, generation=each.binding.metadata.generation)

@@ -32,7 +32,7 @@ class Waiting:
     resume_at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it. Clusters that wait for the same are one row."""
+        """As results have it, without ``resume_at``. Clusters that wait for the same are one row."""
         groups: dict[tuple[t.Any, ...], list[str]] = {}
         for each in self.rows:
             what = (each.reason, each.wants, each.blockers, "" if each.blockers else each.message)
@@ -137,7 +137,8 @@ def lacking(name: str, outcome: MemberOutcome | None) -> str:
 
 
 def missing(outcome: MemberOutcome | None) -> str:
-    """What is missing on a cluster by its outcome; empty if nothing is known of that."""
+    """What is missing on a cluster by its outcome: its error, else its first failure, else up to NAMED objects that are
+    not available; empty if nothing is missing or known."""
     if outcome is None:
         return ""
     if outcome.error:

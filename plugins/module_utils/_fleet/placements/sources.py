@@ -94,8 +94,9 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Loaded
 
 
 def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
-    """Placements, and kinds of their API that would change them if they were passed over (runs, budgets). Overrides
-    are read beside them."""
+    """Whether it is a placement, or of a kind of its API, or of any kind of the API that follows it, that would change
+    placements if it were passed over. Overrides, MemberClusters and kinds of our own are not: they are read
+    elsewhere."""
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     successor = group == "kubefleet.dev" or group.endswith(".kubefleet.dev")
     beside = group == FLEET_GROUP or document.get("kind") == "MemberCluster" or is_override(document)
@@ -165,9 +166,10 @@ def selected_from_files(
 def selected_from_hub(
     placement: ClusterResourcePlacement, hub: KubeClient, credentials: frozenset[tuple[str, str]] = frozenset()
 ) -> Selected:
-    """As ``selected_from_files``, among the objects on the hub; each kind is listed once, for a ResourcePlacement in
-    its namespace only. Kinds that the hub does not know, or that are never placed, select nothing. ApiError of the
-    requests."""
+    """As ``selected_from_files``, among the objects on the hub; each selected kind is listed once, for a
+    ResourcePlacement in its namespace only, and every kind in namespaces that are selected with all in them. Kinds that
+    the hub does not know, or that are never placed, select nothing. Objects that act on the hub itself are findings
+    ``acts-on-hub``. ApiError of the requests."""
     objects: dict[str, dict[str, t.Any]] = {}
     scopes: dict[tuple[str, str], bool] = {}
     for api_version, kind in _kinds(placement.spec.resource_selectors):
@@ -234,17 +236,20 @@ def rendered(selected: Selected, sealing: Sealing) -> tuple[Rendered, ...]:
 
 
 def _ours(document: t.Mapping[str, t.Any]) -> bool:
+    """Whether it is of KubeFleet's or our own API groups, and no envelope."""
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     envelope = str(document.get("kind", "")).endswith("Envelope")
     return not envelope and group in (FLEET_GROUP, PLACEMENT_GROUP, CLUSTER_GROUP)
 
 
 def _kinds(selectors: t.Iterable[Selector]) -> list[tuple[str, str]]:
+    """``apiVersion`` and kind of all that is selected, sorted, each once."""
     seen = {(f"{each.group}/{each.version}" if each.group else each.version, each.kind) for each in selectors}
     return sorted(seen)
 
 
 def _resource(hub: KubeClient, api_version: str, kind: str) -> t.Any:
+    """The resource of the kind, None where the hub does not know it. ApiError."""
     try:
         return resource_for(hub, api_version, kind)
     except ApiError as error:
@@ -254,8 +259,8 @@ def _resource(hub: KubeClient, api_version: str, kind: str) -> t.Any:
 
 
 def _whole_namespaces(selectors: t.Sequence[Selector], objects: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
-    """Namespaces whose contents are meant too; which of them are picked is for ``select`` to say. It refuses reserved
-    ones, so that their contents need not even be read."""
+    """Namespaces whose contents are meant too, sorted; which of them are picked is for ``select`` to say. It refuses
+    reserved ones, so that their contents need not even be read."""
     means = [each for each in selectors if (each.group, each.kind) == ("", "Namespace")]
     if not any(each.selection_scope == "NamespaceWithResources" for each in means):
         return []

@@ -68,8 +68,8 @@ class Writer:
     contents: str = ""
 
     def spec(self) -> Document:
-        """Writes the placement itself, with our finalizer: the intent that everything else belongs to. Gives the
-        record."""
+        """Writes the placement itself, with our finalizer and marks: the intent that everything else belongs to. Gives
+        the record, with the status that it had."""
         old = self.recorded.document
         wanted = encode(self.plan.placement)
         metadata: Document = {
@@ -161,6 +161,8 @@ class Writer:
         self.records.replace({**placement, "metadata": metadata}, self.lease)
 
     def _policy_snapshot(self, generation: int) -> None:
+        """Writes the policy snapshot, or into one that is there what was decided; older ones are retired with a new
+        one."""
         snapshot = self.plan.policy_snapshot
         index = snapshot_index(snapshot.name)
         policy = self.plan.placement.spec.policy
@@ -189,6 +191,7 @@ class Writer:
         self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
 
     def _resource_snapshot(self) -> None:
+        """Writes the parts of the new resource snapshot, the master, which is the first part, last."""
         index = snapshot_index(self.plan.resource_snapshot)
         where = f"git:{self.source.revision}" if self.source.revision else self.source.name
         packed = parts(each.sealed or sealed(each.manifest, self.key, where) for each in self.plan.objects)
@@ -220,7 +223,8 @@ class Writer:
         return {name: value for name, value in said.items() if value}
 
     def _unless_there(self, document: Document) -> None:
-        """A run that was killed may have written it already: parts come first, the master last."""
+        """Creates the record, unless a run that was killed has written it already. FleetError ``record-damaged`` for
+        one of another placement."""
         there = self.records.get(document["kind"], record_name(document))
         if there is None:
             self.records.create(document, self.lease)
@@ -228,7 +232,8 @@ class Writer:
             refuse_strange(there, self.plan.key)
 
     def _retired(self, documents: t.Iterable[Document], label: str, newest: int) -> None:
-        """Takes the latest mark off older snapshots and drops what the history limit does not keep."""
+        """Takes the latest mark off snapshots other than the ``newest``, and deletes what the history limit does not
+        keep, but for what bindings name."""
         held = {
             name
             for each in self.recorded.known.bindings
@@ -246,6 +251,7 @@ class Writer:
                 self.records.replace({**each, "metadata": {**each["metadata"], "labels": labels}}, self.lease)
 
     def _changed(self, old: Document, new: Document) -> Document:
+        """The record as it is kept; written only if it differs from the ``old`` one."""
         return old if old == new else self.records.replace(new, self.lease)
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the Pulumi engine: one command after another, told while it goes on, ended if it takes too long."""
+"""Runs commands of the Pulumi engine: what they print, as JSON too, events told while they go on, an end if they take
+too long, what their failure means, who holds a lock."""
 
 from __future__ import annotations
 
@@ -96,6 +97,9 @@ class Commands:
         return story
 
     def _run(self, arguments: t.Sequence[str], folder: Path, given: str, reader: _Reader | None) -> _Done:
+        """Runs the engine in ``folder`` until it has ended; its code is not judged. ``reader`` takes in events
+        meanwhile and after. FleetError ``stack-failed`` if it cannot be started, ``stack-timeout``,
+        ``stack-unreadable`` above 200 MB printed."""
         command = [str(self.pulumi), *arguments, "--non-interactive", "--color", "never", "--cwd", str(folder)]
         output, errors = self.workspace / "output", self.workspace / "errors"
         with output.open("wb") as written, errors.open("wb") as warned:
@@ -122,6 +126,7 @@ class Commands:
         return _Done(output, errors, child.returncode)
 
     def _document(self, arguments: t.Sequence[str], printed: str, empty: t.Any) -> t.Any:
+        """What was printed as JSON; ``empty`` if it is blank. FleetError ``stack-unreadable``."""
         if not printed.strip():
             return empty
         try:
@@ -130,10 +135,13 @@ class Commands:
             raise self._unreadable(f"pulumi {' '.join(arguments)} printed no JSON") from None
 
     def _unreadable(self, text: str) -> FleetError:
+        """FleetError ``stack-unreadable``, to be raised."""
         hint = "is this an engine that the collection was tried with?"
         return FleetError(UNREADABLE, text, f"stack {self.stack}", hint)
 
     def _awaited(self, child: subprocess.Popen[bytes], given: str, reader: _Reader | None) -> None:
+        """Waits until the engine has ended, hands it its input, and ends it at the first resource it was to keep.
+        FleetError ``stack-timeout`` after ``seconds``."""
         end = time.monotonic() + self.seconds
         if given and child.stdin is not None:
             threading.Thread(target=_hand_over, args=(child.stdin, given.encode()), daemon=True).start()
@@ -149,7 +157,8 @@ class Commands:
             time.sleep(_PAUSE)
 
     def _ended(self, child: subprocess.Popen[bytes]) -> None:
-        """Asked once, the engine ends what it began; asked again, it breaks off and writes down what it knows."""
+        """Ends the engine and waits for it: asked once, it ends what it began; asked again, it breaks off and writes
+        down what it knows; each time it has ``grace`` seconds, then it is killed."""
         for _asked in range(2):
             if child.poll() is not None:
                 return
@@ -161,6 +170,9 @@ class Commands:
             child.wait()
 
     def _failure(self, output: str, story: Story) -> FleetError:
+        """The error that the engine's words mean: ``stack-locked``, ``no-such-stack``, ``stack-unreadable``, else
+        ``stack-failed`` with a problem for each error of the story, or with the lines that name one, or the last five.
+        Texts are cut at 4,000 characters."""
         where = f"stack {self.stack}"
         if "currently locked by" in output:
             return _locked(output, where)
@@ -187,22 +199,25 @@ class _Done:
 
     @property
     def printed(self) -> str:
+        """All that the command printed on its standard output."""
         return self.output.read_text(encoding="utf-8", errors="replace")
 
     @property
     def said(self) -> str:
-        """The end of both outputs, for people."""
+        """The end of both outputs, at most 1 MB of each, for people."""
         return f"{_end_of(self.output)}\n{_end_of(self.errors)}"
 
 
 def _end_of(path: Path) -> str:
+    """The last 1 MB of a file as text."""
     with path.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_SAID))
         return file.read(_MOST_SAID).decode(errors="replace")
 
 
 def _hand_over(pipe: t.IO[bytes], given: bytes) -> None:
-    """From a thread of its own: what does not read its input is ended when its time is over."""
+    """Writes the input and closes the pipe, in a thread of its own: a program that does not read it is ended when its
+    time is over. A pipe that breaks is no error."""
     with contextlib.suppress(OSError):  # what did not want it has ended, and says why
         pipe.write(given)
         pipe.close()
@@ -219,11 +234,13 @@ class _Reader:
     position: int = 0
 
     def read(self) -> None:
+        """Takes in all events whose lines are whole by now, and says what people are told of them; nothing without a
+        file."""
         while self.log.exists() and self._some():
             pass
 
     def _some(self) -> bool:
-        """Reads some lines; whether there may be more of them by now."""
+        """Reads up to 50 MB of lines; whether there may be more of them by now."""
         with self.log.open("rb") as file:
             file.seek(self.position)
             found = file.read(_MOST_EVENTS)
@@ -239,12 +256,14 @@ class _Reader:
 
 
 def _locked(output: str, where: str) -> FleetError:
+    """The error ``stack-locked`` with all who hold the lock, ``somebody`` if the engine does not tell."""
     holders = [_holder(*found) for found in _LOCK.findall(output)] or ["somebody"]
     hint = "wait for that run; if it was killed, take the lock away by force_unlock"
     return FleetError("stack-locked", f"the stack is locked by {', and by '.join(holders)}", where, hint)
 
 
 def _holder(user: str, host: str, pid: str, since: str) -> str:
+    """Who holds the lock since when, for people; on this machine also whether that process has ended."""
     told = f"{user} on {host} since {since} (process {pid})"
     if host != socket.gethostname():
         return told

@@ -63,17 +63,19 @@ class Story:
 
     @property
     def changed(self) -> bool:
-        """Whether outputs or resources are, or would be, others than before."""
+        """Whether outputs or resources are, or would be, others than before; of resources it is known from the summary
+        on."""
         return self.outputs_differ or any(op not in IDLE and count for op, count in self.counts.items())
 
     @property
     def deleted(self) -> list[StackStep]:
-        """Resources that go, or are replaced by others; each once."""
+        """Steps of resources that go, or are replaced by others; each resource once, with its last such step."""
         found = {step.urn: step for step in self.steps if step.op in DELETING}
         return list(found.values())
 
     def heard(self, line: str) -> str:
-        """Takes in one event, a line of JSON; what people are told of it at once, empty for nothing."""
+        """Takes in one event, a line of JSON; what people are told of it at once, empty for nothing. One that is not
+        understood is counted in ``unreadable``; nothing is raised."""
         try:
             return self._heard(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -81,6 +83,8 @@ class Story:
             return ""
 
     def _heard(self, event: Event) -> str:
+        """As ``heard``; raises KeyError, TypeError, ValueError or AttributeError for an event of another form. Other
+        kinds of events are passed over."""
         if "diagnosticEvent" in event:
             return self._diagnosed(event["diagnosticEvent"])
         if "summaryEvent" in event:
@@ -93,13 +97,15 @@ class Story:
         return ""
 
     def _begun(self, metadata: Event) -> str:
+        """Notes a step that begins, and gives a line for people; nothing for what is idle or the engine's own."""
         if metadata["op"] in IDLE or metadata["type"].startswith(_OWN):
             return ""
         step = self._noted(metadata)
         return f"{step.op} {step.name} ({step.type})"
 
     def _done(self, metadata: Event) -> None:
-        """The outputs of a stack are those of the resource that it is; a refresh tells what it found only now."""
+        """Notes whether the stack's outputs differ, and updates and deletions that no earlier event told of: a refresh
+        tells what it found only when it is done."""
         old, new = metadata.get("old") or {}, metadata.get("new") or {}
         if metadata["type"] == "pulumi:pulumi:Stack":
             self.outputs_differ = (old.get("outputs") or {}) != (new.get("outputs") or {})
@@ -109,12 +115,15 @@ class Story:
             self._noted(metadata)
 
     def _noted(self, metadata: Event) -> StackStep:
+        """The step of this event, added to ``steps``."""
         step = _step(metadata)
         self.steps.append(step)
         self._urns.add(step.urn)
         return step
 
     def _diagnosed(self, event: Event) -> str:
+        """Keeps what an error or a warning says, without colours; only a warning is told at once, else the text is
+        empty. What is ephemeral or empty is passed over."""
         text = _COLOURS.sub("", str(event.get("message", ""))).strip()
         if event.get("ephemeral") or not text:
             return ""
@@ -127,6 +136,8 @@ class Story:
 
 
 def _step(metadata: Event) -> StackStep:
+    """The step with the inputs that differ, none of a resource that comes or goes. KeyError, TypeError for an event of
+    another form."""
     old, new = metadata.get("old") or {}, metadata.get("new") or {}
     before, after = old.get("inputs") or {}, new.get("inputs") or {}
     both = bool(old) and bool(new)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of a Pulumi stack without running its program: outputs, resources, its last run, what was cut off,
-locks."""
+"""What is known of a Pulumi stack without running its program: outputs, all or one by name, resources, its last run,
+what was cut off, locks."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class StackInfo:
 
 
 def info(options: Options, environ: t.Mapping[str, str], say: Say) -> StackInfo:
-    """All that is known of the stack; reads only. One that is not there, or has no state, is no error. FleetError as of
-    ``place``, ``opened_stack`` and the engine."""
+    """All that is known of the stack; the backend is only read. One that is not there, or has no state, is no error and
+    gives an empty one. FleetError as of ``place``, ``opened_stack`` and the engine."""
     where = place(options)
     try:
         with _reading(where, environ, say) as commands:
@@ -60,7 +60,8 @@ def info(options: Options, environ: t.Mapping[str, str], say: Say) -> StackInfo:
 
 
 def _told(where: StackPlace, state: t.Any, runs: t.Any, outputs: t.Mapping[str, t.Any]) -> StackInfo:
-    """ValueError for what the engine does not tell in this way."""
+    """What the engine's answers tell, with the locks. ValueError for what the engine does not tell in this way;
+    FleetError as of ``project_name``."""
     deployment = mapping({"state": state}, "state")
     deployment = mapping(deployment, "deployment")
     resources, pending = rows(deployment, "resources"), rows(deployment, "pending_operations")
@@ -94,7 +95,8 @@ def output(options: Options, wanted: str, environ: t.Mapping[str, str], say: Say
 
 @contextlib.contextmanager
 def _reading(where: StackPlace, environ: t.Mapping[str, str], say: Say) -> t.Iterator[Commands]:
-    """Commands that read a stack. Nothing is built, and the folder of a state is not made, by who only reads."""
+    """Commands that read a stack. Nothing is built, and the folder of a state is not made, by who only reads:
+    FleetError ``no-such-stack`` where there is none, else as of ``opened_stack``."""
     if where.folder is not None and not where.folder.is_dir():
         raise FleetError(NO_SUCH_STACK, f"there is no state in {where.folder}", f"stack {where.stack}")
     with opened_stack(where, {}, environ, say, build=False) as commands:
@@ -102,7 +104,8 @@ def _reading(where: StackPlace, environ: t.Mapping[str, str], say: Say) -> t.Ite
 
 
 def _locks(where: StackPlace) -> t.Iterator[t.Mapping[str, t.Any]]:
-    """Of a state in files; another backend does not tell."""
+    """Locks of a state in files, by the names of their files, those that cannot be read left out; another backend does
+    not tell. FleetError as of ``project_name``."""
     if where.folder is None:
         return
     folder = where.folder / ".pulumi" / "locks" / "organization" / project_name(where) / where.stack

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which stack of a Pulumi project is meant, where its state, its plugins and its passphrase are, its settings and the
-engine's environment: all said, nothing inherited from the shell of who runs a play."""
+"""Which stack of a Pulumi project is meant, where its state, its plugins and its passphrase are, the project's name, a
+workspace with its settings, and the engine's environment, without the Pulumi variables of who runs a play but for the
+access token."""
 
 from __future__ import annotations
 
@@ -52,14 +53,17 @@ class StackPlace:
 
 def place(options: Options) -> StackPlace:
     """The place that the options ``project_dir``, ``stack`` and ``backend_url`` of a verb, which must be there, and
-    ``home``, ``python`` and ``passphrase_file``, which may be, name. Relative paths begin where the play runs; a state
-    in files gets ``metadata=skip`` unless its URL says something of that.
+    ``home``, ``python`` and ``passphrase_file``, which may be, name: without them ``~/.pulumi``, this Python and None.
+    Relative paths begin where the play runs; a state in files gets ``metadata=skip`` unless its URL says something of
+    that.
 
-    FleetError with all of ``bad-path``, ``no-project``, ``no-passphrase``, ``bad-backend``, ``bad-stack``.
+    FleetError with all that there are of ``bad-path``, ``no-project``, ``no-passphrase``, ``bad-backend``,
+    ``bad-stack``.
     """
     problems: list[Problem] = []
 
     def path(option: str, given: str) -> Path:
+        """The option's absolute path; one that is not to be used is noted as ``bad-path``."""
         found, wrong = _absolute(given)
         if wrong:
             problems.append(Problem("bad-path", wrong, option))
@@ -95,7 +99,8 @@ def place(options: Options) -> StackPlace:
 
 
 def _absolute(text: str) -> tuple[Path, str]:
-    """The path, and what is wrong with it, which then is not to be used."""
+    """The path, absolute and with ``~`` resolved, and what is wrong with it, empty if nothing is; if something is, the
+    path is not to be used."""
     if is_impossible(text):  # asked first: who looks for a home of such a name ends in another error
         return Path(), f"no file can be called {text!r:.200}"
     found = os.path.expanduser(text)
@@ -103,9 +108,9 @@ def _absolute(text: str) -> tuple[Path, str]:
 
 
 def _whole_files(backend: str) -> tuple[str, str]:
-    """Of a state in files: the engine writes a file of attributes beside each file, not in one step. Killed then, it
-    leaves half of it, and the state cannot be read. Nobody needs those files. A relative path begins where the play
-    runs; the engine runs elsewhere. The URL, and what is wrong with it."""
+    """The URL, and what is wrong with it, empty if nothing is. That of a state in files gets an absolute path, since
+    the engine runs elsewhere, and ``metadata=skip`` unless it says something of ``metadata``: the engine else writes a
+    file of attributes beside each file, not in one step, and if killed then leaves a state that cannot be read."""
     if is_impossible(backend):
         return backend, f"no backend can be called {backend!r:.200}"
     try:
@@ -124,7 +129,8 @@ def _whole_files(backend: str) -> tuple[str, str]:
 
 def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str]) -> dict[str, str]:
     """The variables of the engine and of all that it starts: those of ``environ``, of ``PULUMI_*`` none but
-    ``PULUMI_ACCESS_TOKEN``, and ours over them. The passphrase is named by its file, never by itself."""
+    ``PULUMI_ACCESS_TOKEN``, and ours over them; the folders of ``python`` and of the engine stand first in ``PATH``.
+    The passphrase is named by its file, never by itself."""
     kept = {name: value for name, value in environ.items() if not name.startswith("PULUMI_") or name in _KEPT}
     passphrase = str(where.passphrase_file) if where.passphrase_file else ""
     return {
@@ -141,8 +147,9 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
 
 @contextlib.contextmanager
 def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
-    """A folder with the project's file and the stack's settings: those of the project, and over them ``config``. They
-    lie side by side, also where the project has a folder for settings (``stackConfigDir``).
+    """A folder with the project's file and the stack's settings: those of the project, and over them ``config``, whose
+    names get the project's namespace if they have none. They lie side by side, also where the project has a folder for
+    settings (``stackConfigDir``).
 
     The engine writes into it what it would write into the project, which stays as it is; it is gone afterwards.
     FleetError ``bad-config``, ``unreadable-file``, ``no-project``, and those of YAML that cannot be parsed.
@@ -163,7 +170,8 @@ def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
 
 
 def _project(where: StackPlace) -> tuple[bytes, str]:
-    """The project's file without its folder for settings, and that folder; empty for none."""
+    """The project's file without its folder for settings, and that folder; if it has none, the file as it is and an
+    empty text. FleetError ``bad-config``, ``unreadable-file``, and those of YAML."""
     file = where.project / "Pulumi.yaml"
     document = _document(file)
     apart = document.pop("stackConfigDir", None)
@@ -175,8 +183,8 @@ def _project(where: StackPlace) -> tuple[bytes, str]:
 
 
 def as_json(value: t.Any, where: str) -> bytes:
-    """The value as JSON. FleetError ``bad-config`` at ``where`` for what JSON has no form for, such as a date; it tells
-    nothing of the value."""
+    """The value as JSON, NaN and infinity as Python writes them. FleetError ``bad-config`` at ``where`` for anything
+    else that JSON has no form for, such as a date; it tells nothing of the value."""
     try:
         return json.dumps(value).encode()
     except (TypeError, ValueError, RecursionError):
@@ -201,12 +209,14 @@ def ready_folder(where: StackPlace) -> None:
 
 
 def _full(where: StackPlace, name: str) -> str:
-    """A setting without a namespace is one of the project."""
+    """The setting's name with its namespace; one without is a setting of the project. FleetError as of
+    ``project_name``."""
     return name if ":" in name else f"{project_name(where)}:{name}"
 
 
 def _document(path: Path) -> dict[str, t.Any]:
-    """The first of a YAML file; empty without the file."""
+    """The first mapping among the documents of a YAML file; empty without one, and without the file. FleetError
+    ``unreadable-file``, and those of YAML that stand before it."""
     for found in read_yaml(_content(path).decode(errors="replace"), str(path)) if path.exists() else ():
         if isinstance(found, Problem):
             raise FleetError.of([found])
@@ -216,6 +226,7 @@ def _document(path: Path) -> dict[str, t.Any]:
 
 
 def _content(path: Path) -> bytes:
+    """The bytes of the file. FleetError ``unreadable-file``, also above 10 MB."""
     try:
         return read_file(path, _MOST)
     except OSError as error:

@@ -36,8 +36,9 @@ class StackReport:
     warnings: tuple[str, ...]
 
     def diff(self) -> dict[str, t.Any]:
-        """By the names of resources what was, and is or would be, other; of one that comes or goes just that. Where
-        several have one name, their URNs stand for it."""
+        """``before`` and ``after``, each by the names of resources with the inputs that were, and are or would be,
+        other. What is created or imported stands only in ``after``, what is deleted or discarded only in ``before``,
+        with nothing in it. Where several have one name, their URNs stand for it."""
         before: dict[str, dict[str, t.Any]] = {}
         after: dict[str, dict[str, t.Any]] = {}
         whose: dict[str, set[str]] = {}
@@ -53,9 +54,10 @@ class StackReport:
 
 
 def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
-    """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks.
-    FleetError: ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``,
-    ``deletions``, ``no-such-stack``, ``stack-timeout``, and those of ``place`` and ``opened_stack``."""
+    """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
+    though an engine is built and the folder of a state in files made if need be. FleetError: ``stack-failed`` with what
+    the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``,
+    ``stack-timeout``, ``bad-config``, and those of ``place`` and ``opened_stack``."""
     where = place(options)
     with opened_stack(where, options, environ, say) as commands:
         if options.get("force_unlock") and not check and commands.known():
@@ -98,7 +100,9 @@ def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
 
 
 def _present(where: StackPlace, options: Options, commands: Commands, check: bool) -> StackReport:
-    """A stack that is new has nothing that could be deleted, and is not previewed first."""
+    """Makes or updates the stack; with ``check`` a preview, of a new one in a backend of its own. One that is there is
+    previewed first unless deletions are allowed: FleetError ``deletions``; ``stack-moved`` if another run changed it
+    meanwhile. A preview without changes is the report then. Otherwise as of ``stack``."""
     known = commands.known()
     if check and not known:
         with _elsewhere(where, commands) as other:
@@ -122,8 +126,8 @@ def _present(where: StackPlace, options: Options, commands: Commands, check: boo
 
 
 def _state(commands: Commands) -> dict[str, t.Any]:
-    """What the backend has of the stack, but for when it was written; secrets are encrypted. FleetError as of
-    ``Commands.asked``."""
+    """What the backend has of the stack, but for when and by what it was written; secrets are encrypted. FleetError as
+    of ``Commands.asked``, ``stack-unreadable`` where there is no deployment."""
     found = commands.asked("stack", "export", empty={})
     deployment = found.get("deployment") if isinstance(found, dict) else None
     if not isinstance(deployment, dict):
@@ -132,12 +136,15 @@ def _state(commands: Commands) -> dict[str, t.Any]:
 
 
 def _refreshed(options: Options, commands: Commands, check: bool) -> StackReport:
+    """Brings the state in line with what is there; with ``check`` only tells. Outputs are the recorded ones. FleetError
+    as of ``Commands.story`` and ``stack_outputs``."""
     only = ("--preview-only",) if check else ("--yes", "--skip-preview")
     return _report(commands.story("refresh", *only, *_chosen(options)), commands)
 
 
 def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
-    """Its resources, and then the stack itself with its history; with targets only those."""
+    """Removes its resources, and then the stack itself with its history; with targets only those; with ``check`` only
+    tells. No outputs. Unchanged where there is no stack; a whole one is a change even without resources."""
     if not commands.known():
         return StackReport(changed=False, counts={}, steps=(), outputs={}, warnings=())
     only = ("--preview-only",) if check else ("--yes", "--skip-preview")
@@ -149,6 +156,8 @@ def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
 
 
 def _previewed(options: Options, commands: Commands) -> StackReport:
+    """What would be done, without outputs. FleetError ``deletions`` unless they are allowed, and as of
+    ``Commands.story``."""
     found = commands.story("preview", *_chosen(options))
     if not options["allow_delete"]:
         _refuse_deletions(found, commands.stack)
@@ -157,8 +166,8 @@ def _previewed(options: Options, commands: Commands) -> StackReport:
 
 @contextlib.contextmanager
 def _elsewhere(where: StackPlace, commands: Commands) -> t.Iterator[Commands]:
-    """The same stack in a backend of its own, for a look at what would be made. It is a state in files, which needs a
-    passphrase also where a service encrypts for the stack."""
+    """Commands for the same stack in an empty backend of its own, gone afterwards, for a look at what would be made. It
+    is a state in files, which needs a passphrase also where a service encrypts for the stack."""
     lacks = where.passphrase_file is None and where.backend.startswith(("http:", "https:"))
     own = {"PULUMI_CONFIG_PASSPHRASE": secrets.token_hex()} if lacks else {}
     with tempfile.TemporaryDirectory(prefix="gitops-fleet-state-") as folder:
@@ -167,12 +176,15 @@ def _elsewhere(where: StackPlace, commands: Commands) -> t.Iterator[Commands]:
 
 
 def _made(where: StackPlace, options: Options, commands: Commands) -> Commands:
+    """The commands, after the stack was made in their backend and has its secret settings. FleetError as of
+    ``Commands.told`` and ``_settled``."""
     commands.told("stack", "init", "--no-select")
     return _settled(where, options, commands)
 
 
 def _settled(where: StackPlace, options: Options, commands: Commands) -> Commands:
-    """With its secret settings, which the engine encrypts; they go to it by no argument, for those anybody can read."""
+    """The commands, after the stack got its secret settings, which the engine encrypts; they go to it by no argument,
+    for those anybody can read. FleetError ``bad-config``, and as of ``Commands.told`` and ``project_name``."""
     for name, value in (options.get("secret_config") or {}).items():
         full = name if ":" in name else f"{project_name(where)}:{name}"
         text = value if isinstance(value, str) else as_json(value, f"secret_config.{name}").decode()
@@ -183,12 +195,14 @@ def _settled(where: StackPlace, options: Options, commands: Commands) -> Command
 
 
 def _chosen(options: Options) -> list[str]:
+    """Arguments for the targets and for how many at once; none where nothing was said of either."""
     parallel = options.get("parallel")
     targets = [word for urn in options.get("targets") or () for word in ("--target", urn)]
     return [*targets, *(["--parallel", str(parallel)] if parallel else [])]
 
 
 def _refuse_deletions(found: Story, name: str) -> None:
+    """FleetError ``deletions`` if the story deletes or replaces resources; up to 20 are named."""
     gone = found.deleted
     if not gone:
         return
@@ -198,7 +212,7 @@ def _refuse_deletions(found: Story, name: str) -> None:
 
 
 def _report(found: Story, commands: Commands | None) -> StackReport:
-    """``commands`` are for its outputs, where the stack is there."""
+    """The story as a report; without ``commands`` it has no outputs. FleetError as of ``stack_outputs``."""
     outputs = stack_outputs(commands) if commands is not None else {}
     return StackReport(
         changed=found.changed,

@@ -24,8 +24,9 @@ UNITS: t.Mapping[str, Fraction] = {
 
 
 def quantity(value: t.Any, unit: str = "") -> int | float:
-    """The amount in a unit such as m, Mi or G, or in ones; a whole number where it is one, else the nearest float.
-    FleetError ``invalid-quantity``; ``bad-argument`` for another unit."""
+    """The amount, a text or a number, in a unit such as m, Mi or G, or in ones for an empty one; a whole number where
+    it is one, else the nearest float. FleetError ``invalid-quantity``, also for one too large for a float;
+    ``bad-argument`` for another unit."""
     size = UNITS[one_of(unit, tuple(UNITS), "unit")]
     try:
         found = Fraction(read_quantity(value).nanos, NANO) / size

@@ -41,11 +41,14 @@ def explanation(placement: t.Any, facts: t.Any, cluster: str) -> dict[str, t.Any
 
 
 def _row(cluster: str, score: t.Any, rule: str, reason: str, *, picked: bool) -> dict[str, t.Any]:
+    """One row as of ``decisions``; ``affinityScore`` is None where there is no score."""
     affinity = score.affinity_score if score else None
     return {"cluster": cluster, "picked": picked, "affinityScore": affinity, "rule": rule, "reason": reason}
 
 
 def _scheduled(placement: t.Any, facts: t.Any, holes: bool = False) -> Scheduled:
+    """What the scheduler picks for a placement without any bindings yet, at the instant of the snapshot; errors as of
+    ``decisions``."""
     found = read(placement, "the placement", holes=bool(holes)).object
     if not isinstance(found, ClusterResourcePlacement):
         raise FleetError("not-a-placement", f"this is a {found.kind}", "the placement")

@@ -47,12 +47,13 @@ class Budgeted:
 def allowed_disruptions(
     pools: t.Any, nodes: t.Any, reason: str | None = None, node_claims: t.Any = None, now: t.Any = None
 ) -> list[Row]:
-    """A row for each pool and reason: what may be disrupted now, the arithmetic, and the next change within a year.
+    """A row for each pool, in the order given, and reason: what may be disrupted now, the arithmetic, and the next
+    change within a year, None if none comes.
 
     ``nodes`` is a number of nodes that count, or their manifests; then those that are leaving or not Ready are
-    subtracted. Without ``node_claims`` each node with the label of a pool counts as having one. ``reason`` None: all of
-    them. FleetError ``bad-argument``, ``invalid-time``, with all problems of pools, and as of ``read_node`` and
-    ``read_node_claim``.
+    subtracted. Without ``node_claims`` each node with the label of a pool counts as having one; a pool without a name
+    has all nodes. ``reason`` None: all of them. ``now`` as of ``given_instant``. FleetError ``bad-argument``,
+    ``invalid-time``, with all problems of pools, and as of ``read_node`` and ``read_node_claim``.
     """
     at, rows = given_instant(now), []
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
@@ -69,9 +70,10 @@ def allowed_disruptions(
 def disruption_openings(
     pools: t.Any, nodes: t.Any, reason: str | None = None, days: t.Any = 7, now: t.Any = None
 ) -> list[Row]:
-    """A row for each span of the next ``days`` (1 to 3660, from ``now`` on) in which a pool may lose nodes, for the
-    reason or for each. FleetError ``bad-argument``, ``invalid-time``, with all problems of pools, and as of
-    ``read_node``."""
+    """A row for each span of the next ``days`` (1 to 3660, from ``now`` on, as of ``given_instant``) in which a pool
+    may lose nodes, for the reason or (None) for each: by pool, reason and time. A pool without a name has all
+    ``nodes``, else as of ``allowed_disruptions``. FleetError ``bad-argument``, ``invalid-time``, with all problems of
+    pools, and as of ``read_node``."""
     begin, rows = given_instant(now), []
     until = begin + timedelta(days=whole_number(days, "days", 1, 3660))
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
@@ -88,7 +90,8 @@ def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definitio
     ``Lint.as_dict`` has. ``nodes`` is the size of the pool where it is known; ``now`` as of ``given_instant``.
 
     ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has. What is wrong
-    with a pool is a finding; FleetError ``bad-argument`` and ``invalid-time`` are for the arguments.
+    with a pool is a finding; FleetError ``bad-argument``, ``invalid-time`` and ``not-the-definition`` are for the
+    arguments.
     """
     size = None if nodes is None else whole_number(nodes, "nodes")
     at = given_instant(now)
@@ -112,9 +115,10 @@ def is_disruptable(
     """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it: a Node that does not say its
     instance type yet is none to it. ``now`` as of ``given_instant``.
 
-    Pods, PodDisruptionBudgets and NodeClaims are looked at for a Node, ``nodes`` and ``reason`` (None: every one) for a
-    NodePool, which is refused without ``nodes``. Without NodeClaims a Node counts as managed. FleetError
-    ``bad-argument``, and those of documents that cannot be read.
+    Pods and PodDisruptionBudgets are looked at for a Node, ``nodes`` and ``reason`` for a NodePool, which is refused
+    without ``nodes`` and, with ``reason`` None, has to be free for every reason; NodeClaims for both. Without them
+    (None) a Node counts as managed, and is on its way out if it has Karpenter's taint. A Node of no pool is no
+    hindrance. FleetError ``bad-argument``, ``invalid-time``, and those of documents that cannot be read.
     """
     at = given_instant(now)
     document, *more = objects(value, "input") or [{}]
@@ -141,8 +145,8 @@ def is_disruptable(
 
 
 def read_pools(pools: t.Any) -> list[Budgeted]:
-    """Every pool with its budgets, from NodePools or from a list of budgets alone; FleetError with all problems of all
-    of them."""
+    """Every pool with its budgets, in the order given, from NodePools or from a list of budgets alone; FleetError with
+    all problems of all of them, ``bad-argument`` for what is no object."""
     found, problems = [], []
     for document in _pool_documents(pools):
         examined, name = examine(document), _name(document)
@@ -160,24 +164,29 @@ def read_pools(pools: t.Any) -> list[Budgeted]:
 
 
 def _pool_documents(pools: t.Any) -> list[t.Any]:
-    """A list of budgets is one pool; so is a fragment of one."""
+    """The documents of pools: a list that is not empty and has nothing but budgets is one pool; a fragment of a pool is
+    one too. FleetError ``bad-argument`` for what is no object."""
     if isinstance(pools, list) and pools and all(isinstance(each, Mapping) and _is_budget(each) for each in pools):
         return [pools]
     return list(objects(pools, "input"))
 
 
 def _is_budget(row: Mapping[str, t.Any]) -> bool:
+    """Whether the mapping has a field of a budget, and none that only a pool or a fragment of one has."""
     return bool(BUDGET_FIELDS & row.keys()) and not {"kind", "apiVersion", "spec", "budgets"} & row.keys()
 
 
 def _name(document: t.Any) -> str:
+    """``metadata.name``; empty where there is none that is a text."""
     metadata = document.get("metadata") if isinstance(document, Mapping) else None
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     return name if isinstance(name, str) else ""
 
 
 def _census(nodes: t.Any, node_claims: t.Any) -> t.Callable[[str], NodeCensus]:
-    """The nodes of a pool by its name; those without a name have them all."""
+    """Gives the counted nodes of a pool by its name, none for one that no node names; an empty name has them all. A
+    number of nodes stands for every pool. FleetError ``bad-argument``, also above 10^6, and as of ``read_node`` and
+    ``read_node_claim``."""
     if isinstance(nodes, int):
         number = whole_number(nodes, "nodes", most=10**6)
         counted = NodeCensus(tuple(map(str, range(number))))
@@ -191,16 +200,20 @@ def _census(nodes: t.Any, node_claims: t.Any) -> t.Callable[[str], NodeCensus]:
 
 
 def _claimed(node: StateNode) -> CountedNode:
-    """Where NodeClaims are not known: a node of a pool has one, which is deleted with its node."""
+    """The node, where NodeClaims are not known, as if one of a pool had one that is being deleted when its node is; one
+    with Karpenter's taint is marked as leaving."""
     leaving = node.node is not None and node.node.deleting
     return replace(node.counted(), has_node_claim=bool(node.pool), node_claim_deleting=leaving, marked=_tainted(node))
 
 
 def _tainted(node: StateNode) -> bool:
+    """Whether the node has Karpenter's taint for what is being disrupted; not where there is no node."""
     return node.node is not None and any(each.key == "karpenter.sh/disrupted" for each in node.node.taints)
 
 
 def _state(document: Row, pods: t.Any, budgets: t.Any, node_claims: t.Any) -> ClusterState:
+    """The one node with its pods, the NodeClaims that name it and all budgets of pods; pods and claims of other nodes
+    are left out. FleetError ``bad-argument``, and as of the readers."""
     node = read_node(document)
     here = [pod for each in objects(pods, "pods") if (pod := read_pod(each)).node == node.name]
     claims = [read_node_claim(each) for each in objects([] if node_claims is None else node_claims, "node_claims")]

@@ -16,7 +16,8 @@ from ..._core.schema.checking import did_you_mean
 
 def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:
     """The objects in one object, a list of them, a List as of ``is_list`` or the result of ``k8s_info``, in the order
-    given; none in an empty one. FleetError ``bad-argument`` for something else; ``name`` is the argument's."""
+    given, not copied; none in an empty list, while an empty mapping is one object. FleetError ``bad-argument`` for
+    something else; ``name`` is the argument's."""
     if isinstance(value, Mapping) and isinstance(value.get("resources"), list):
         value = value["resources"]
     elif is_list(value):

@@ -29,5 +29,5 @@ def given_instant(value: t.Any = None, name: str = "now") -> datetime:
 
 
 def utc_text(value: datetime) -> str:
-    """The instant in RFC 3339; one without a zone, as YAML reads some, is in UTC."""
+    """The instant in RFC 3339; one without a zone, as YAML reads some, is taken to be in UTC."""
     return write_time(value if value.tzinfo else value.replace(tzinfo=UTC))

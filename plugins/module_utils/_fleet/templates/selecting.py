@@ -27,10 +27,11 @@ TERM_FIELDS = {"labelSelector", "propertySelector", "propertySorter"}
 def selected_by(cluster: t.Any, selector: t.Any) -> bool:
     """Whether an object's labels, or for terms a MemberCluster's labels and properties, are selected.
 
-    ``selector`` is a text as for ``kubectl -l``, a label selector, ``{byLabel: text}`` of an update group, a term of a
-    placement, a list of terms or ``{clusterSelectorTerms: terms}``, of which one is enough. A property that cannot be
-    judged does not match. FleetError ``bad-argument``, ``wrong-type``, ``invalid-label-selector``,
-    ``sorter-in-required``, ``undecodable``, ``malformed-requirement``, and as of the rules for terms.
+    ``selector`` is a text as for ``kubectl -l``, a label selector (an empty one selects all), ``{byLabel: text}`` of an
+    update group, a term of a placement, a list of terms or ``{clusterSelectorTerms: terms}``, of which one is enough;
+    no terms select all. A property that cannot be judged does not match. FleetError ``bad-argument``, also for None,
+    ``wrong-type``, ``invalid-label-selector``, ``sorter-in-required``, ``undecodable``, ``malformed-requirement``, and
+    as of the rules for terms.
     """
     (document, *more) = objects(cluster, "input") or [{}]
     if more:
@@ -52,6 +53,7 @@ def selected_by(cluster: t.Any, selector: t.Any) -> bool:
 
 
 def _by_labels(document: Mapping[str, t.Any], selector: LabelSelector) -> bool:
+    """Whether the selector takes the object's labels. FleetError ``invalid-label-selector``, ``wrong-type``."""
     try:
         return compile_selector(selector)(_labels(document))
     except ValueError as error:
@@ -59,7 +61,8 @@ def _by_labels(document: Mapping[str, t.Any], selector: LabelSelector) -> bool:
 
 
 def _labels(document: Mapping[str, t.Any]) -> dict[str, str]:
-    """Labels of an object, or of a row that has them at the top."""
+    """Labels of an object, or of a row without ``metadata`` that has them at the top, keys and values as texts; none
+    where there are none. FleetError ``wrong-type`` for what is no mapping."""
     holder = document.get("metadata") if "metadata" in document else document
     labels = holder.get("labels") if isinstance(holder, Mapping) else None
     if labels is not None and not isinstance(labels, Mapping):
@@ -68,6 +71,8 @@ def _labels(document: Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def _text(text: t.Any, place: str) -> LabelSelector:
+    """The label selector that a text as for ``kubectl -l`` is. FleetError ``wrong-type``, ``invalid-label-selector`` at
+    ``place``."""
     hint = "write it as for kubectl -l, such as region in (eu,us),tier!=gold"
     if not isinstance(text, str):
         raise FleetError("wrong-type", f"text is wanted, not {written(text, 60)}", place, hint)
@@ -78,6 +83,7 @@ def _text(text: t.Any, place: str) -> LabelSelector:
 
 
 def _label_selector(selector: t.Any) -> LabelSelector:
+    """A label selector as manifests have it, checked; FleetError with all its problems."""
     check = Check()
     clean = check_object(check, ClusterSelectorTerm, {"labelSelector": selector})
     _refuse(check)
@@ -85,6 +91,8 @@ def _label_selector(selector: t.Any) -> LabelSelector:
 
 
 def _by_terms(document: Mapping[str, t.Any], selector: t.Any) -> bool:
+    """Whether one of the terms takes the cluster, or there is none; a row without ``metadata`` is taken for metadata
+    itself. Property sorters are refused. FleetError as of ``selected_by``."""
     check = Check()
     clean = check_object(check, ClusterSelector, selector)
     _refuse(check)
@@ -109,6 +117,7 @@ def _by_terms(document: Mapping[str, t.Any], selector: t.Any) -> bool:
 
 
 def _refuse(check: Check) -> None:
+    """FleetError with all problems that the check found, placed in ``selector``; none: nothing."""
     if check.problems:
         raise FleetError.of(
             Problem(each.code, each.message, f"selector {each.path.removeprefix('labelSelector.')}", each.hint)

@@ -26,17 +26,19 @@ Row = dict[str, t.Any]
 
 
 def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Found, ...]]:
-    """A row for each stage of an UpdateStrategy, an UpdateRun or a service's JSON of one (None: one by one), with the
-    keys that the filter ``update_stages`` documents, and what is worth a word: members that no group takes, groups
-    without members. ``members`` as for ``candidates``. FleetError ``not-a-strategy``, and what is wrong with either."""
+    """A row for each stage of an UpdateStrategy, an UpdateRun or a service's JSON of one (empty or None: one by one),
+    in order, with the keys that the filter ``update_stages`` documents; and what is worth a word: members that no group
+    takes, groups without members. ``members`` as for ``candidates``. FleetError ``not-a-strategy``, and what is wrong
+    with either."""
     resolved = resolve(_strategy(strategy), candidates(members), "")
     return [_row(each) for each in resolved.stages], resolved.warnings
 
 
 def candidates(members: t.Any) -> tuple[Candidate, ...]:
-    """Members by name, each once, in the order given. Rows of ``name``, ``group`` and ``labels``, FleetMembers and
-    MemberClusters of one name are put together: labels of all, for a key the later one, and the last group that is not
-    empty. FleetError with the first problem of each row: ``bad-argument``, ``missing-field``, ``wrong-type``."""
+    """Members by name, each once, in the order in which they first come. Rows of ``name``, ``group`` and ``labels``,
+    FleetMembers and MemberClusters of one name are put together: labels of all, for a key the later one, and the last
+    group that is not empty. FleetError with the first problem of each row: ``bad-argument``, ``missing-field``,
+    ``wrong-type``."""
     found: dict[str, Candidate] = {}
     problems: list[Problem] = []
     for index, row in enumerate(objects(members, "members")):
@@ -55,6 +57,8 @@ def candidates(members: t.Any) -> tuple[Candidate, ...]:
 
 
 def _candidate(row: Mapping[str, t.Any], place: str) -> Candidate:
+    """A row, a FleetMember or a MemberCluster as a candidate, the group empty where there is none, labels as texts.
+    FleetError with the first problem, at ``place``: ``bad-argument``, ``missing-field``, ``wrong-type``."""
     kind = row.get("kind")
     if kind is None and "metadata" not in row:
         name, group, labels = row.get("name"), row.get("group"), row.get("labels")
@@ -73,11 +77,13 @@ def _candidate(row: Mapping[str, t.Any], place: str) -> Candidate:
 
 
 def _mapping(value: t.Any) -> Mapping[str, t.Any]:
+    """The value, or an empty mapping for anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
 def _strategy(document: t.Any) -> UpdateRunStrategy | None:
-    """Of an UpdateStrategy, of an UpdateRun that has its own, or of the JSON of a service; none: one by one."""
+    """The stages of an UpdateStrategy, of an UpdateRun that has its own, or of the JSON of a service; None, which is
+    one by one, for an empty document. FleetError ``not-a-strategy``, and as of ``read`` and ``strategy_from_json``."""
     if not document:
         return None
     if isinstance(document, Mapping) and ("apiVersion" in document or "kind" in document):
@@ -92,6 +98,7 @@ def _strategy(document: t.Any) -> UpdateRunStrategy | None:
 
 
 def _row(stage: StageRow) -> Row:
+    """The stage as the filter ``update_stages`` gives it; ``wait_seconds`` is 0 where it does not wait."""
     names = batches(stage)
     return {
         "stage": stage.name,

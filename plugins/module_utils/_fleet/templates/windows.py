@@ -29,13 +29,14 @@ PLACE = "spec.windows[0].maintenanceWindow"
 
 
 def within_window(at: t.Any, windows: t.Any, governs: str = KUBERNETES) -> bool:
-    """Whether an instant, or ``now``, is in any of the windows.
+    """Whether an instant, or ``now``, is in any of the windows; the end of one is not in it.
 
-    A window has ``schedule`` and ``duration`` as budgets have them, with ``timeZone`` and ``nth`` if wanted; or it is a
-    maintenance window (``schedule.weekly`` and the like, ``startTime``, ``durationHours``), alone or in its named
-    configuration; or a FleetMaintenance, of which those windows count that govern ``kubernetes`` or ``nodeImage``
-    (without one it is any time), and its freezes. FleetError ``bad-argument`` without any window, ``invalid-time``, or
-    with all problems of a window that cannot be read, although the instant is in another.
+    A window has ``schedule`` and ``duration`` as budgets have them, with ``timeZone`` and ``nth`` if wanted (``nodes``
+    and ``reasons`` are passed over); or it is a maintenance window (``schedule.weekly`` and the like, ``startTime``,
+    ``durationHours``), alone or in its named configuration; or a FleetMaintenance, of which those windows count that
+    govern ``kubernetes`` or ``nodeImage`` (without one it is any time), and its freezes. FleetError ``bad-argument``
+    without any window, for another ``governs`` and for another object, ``invalid-time``, or with all problems of the
+    first window that cannot be read, although the instant is in another.
     """
     now = given_instant(at, "input")
     kind = GOVERNED[one_of(governs, tuple(GOVERNED), "governs")]
@@ -47,6 +48,8 @@ def within_window(at: t.Any, windows: t.Any, governs: str = KUBERNETES) -> bool:
 
 
 def _within(now: datetime, window: Mapping[str, t.Any], place: str, kind: str) -> bool:
+    """Whether the instant is in this window; ``kind`` is the update that a FleetMaintenance has to let through.
+    FleetError as of ``within_window``."""
     if "apiVersion" in window or "kind" in window:
         found = _maintenance(window, place, "")
         spans = calendar((found,)).open(
@@ -62,6 +65,8 @@ def _within(now: datetime, window: Mapping[str, t.Any], place: str, kind: str) -
 
 
 def _configured(configuration: Mapping[str, t.Any], now: datetime, place: str, inside: str) -> bool:
+    """Whether the instant is in a maintenance window's configuration, read as that of a FleetMaintenance; ``inside`` is
+    cut off the paths of its problems."""
     document = {
         "apiVersion": FLEET_API,
         "kind": "FleetMaintenance",
@@ -73,11 +78,13 @@ def _configured(configuration: Mapping[str, t.Any], now: datetime, place: str, i
 
 
 def _inside(spans: t.Iterable[tuple[datetime, datetime]], now: datetime) -> bool:
+    """Whether a span has the instant; the end of a span is not in it."""
     return any(begin <= now < end for begin, end in spans)
 
 
 def _maintenance(document: Mapping[str, t.Any], place: str, inside: str) -> FleetMaintenance:
-    """The object; paths of its problems begin after ``inside``."""
+    """The FleetMaintenance; ``inside`` is cut off the paths of its problems, and ``place`` stands before them.
+    FleetError with all of them, ``bad-argument`` for another kind."""
     judged = judge(document)
     if judged.object is None:
         raise FleetError.of(

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The policies (ValidatingAdmissionPolicy) by which a hub vouches for names: who approved, made and started a run; as
-they are shipped, and since when a hub has them."""
+"""The policies (ValidatingAdmissionPolicy) by which a hub vouches for names: who approved, made and started a run, who
+wrote an audit entry; as they are shipped, and since when a hub has them."""
 
 from __future__ import annotations
 
@@ -28,17 +28,19 @@ Policy = dict[str, t.Any]
 
 
 def shipped() -> tuple[Policy, ...]:
-    """Policies and their bindings, as they are on a hub of ours: what a server fills in stands in them."""
+    """Policies and their bindings, as they are on a hub of ours, in the order of their files: what a server fills in
+    stands in them."""
     return tuple(json.loads(text) for text in _texts())
 
 
 @functools.cache
 def _texts() -> tuple[str, ...]:
+    """The shipped files, read once, in the order of their names."""
     return tuple(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.json")))
 
 
 def path_of(policy: Policy) -> str:
-    """The path of the policy on an API server."""
+    """The path of the policy, or binding, on an API server."""
     return object_path(BUILT_IN[policy["apiVersion"], policy["kind"]], policy)
 
 
@@ -49,8 +51,9 @@ def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
 
 
 def vouched_since(hub: KubeClient | None, names: t.Container[str] = OF_UPDATES) -> datetime | None:
-    """From when on the hub has refused what names somebody else; None if it does not, or if that cannot be read.
-    ``names`` are the policies that this hangs on.
+    """From when on the hub has refused what names somebody else: the latest creation of these policies and bindings.
+    None without a hub, if it lacks one of them or has another, or if that cannot be read. ``names`` are the policies
+    that this hangs on.
 
     Objects that were made later bear true names for as long as they live. ApiError if the hub does not answer.
     """

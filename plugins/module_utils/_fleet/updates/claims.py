@@ -25,8 +25,9 @@ _ATTEMPTS = 5
 
 
 def claim(records: Records, member: str, operation: str, holder: str) -> Lease | MemberBlocker:
-    """Takes the lease on the member and marks it as worked on by this operation. The lease; or the obstacle if another
-    one has it, with nothing held. Repeating is harmless."""
+    """Takes the lease on the member and marks it as worked on by this operation. The lease; or, with nothing held, the
+    obstacle: another one has it, it is leaving the fleet, or others keep writing it. Repeating is harmless. FleetErrors
+    of the records."""
     try:
         lease = records.acquire(lease_name(member), holder, LEASE_SECONDS)
     except FleetError as error:
@@ -45,6 +46,7 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
     if there is one and it was not lost.
 
     A mark that others' writing keeps there is stale once the operation is over. An empty ``operation``: only the lease.
+    FleetErrors of the records.
     """
     for _attempt in range(_ATTEMPTS):
         document = records.get("FleetMember", member)
@@ -59,8 +61,8 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
 
 
 def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[str, str]:
-    """The operations in flight on FleetMembers, by name; none for the others. A mark that no run stands for is stale.
-    Each run is read once."""
+    """The operations in flight on FleetMembers, by name; members without one are left out. A mark that no run stands
+    for is stale; a run that cannot be read stands for any. Each run is read once."""
     runs: dict[str, t.Container[str]] = {}
     found = {}
     for document in members:
@@ -80,7 +82,8 @@ def operation_in_flight(records: Records, document: Record) -> str:
 
 
 def _held(records: Records, member: str) -> MemberBlocker:
-    """Said in words that stay the same from look to look, or every look would be news."""
+    """The obstacle for a member whose lease another one has, in words that stay the same from look to look, or every
+    look would be news."""
     document = records.get("FleetMember", member)
     other = operation_in_flight(records, document) if document else ""
     message = f"{other} is in flight" if other else "another run is about to begin something on it"
@@ -88,6 +91,7 @@ def _held(records: Records, member: str) -> MemberBlocker:
 
 
 def _mark(records: Records, member: str, operation: str) -> MemberBlocker | None:
+    """Marks the member with the operation; None once it bears that, else the obstacle."""
     for _attempt in range(_ATTEMPTS):
         document = records.get("FleetMember", member)
         if document is None:
@@ -114,6 +118,7 @@ def mark_of(document: Record) -> str:
 
 
 def _marked(records: Records, document: Record, operation: str) -> bool:
+    """Writes the record with this mark, none if it is empty; False if somebody else has written it since."""
     status = {key: value for key, value in (document.get("status") or {}).items() if key != "operation"}
     if operation:
         status["operation"] = operation
@@ -121,7 +126,8 @@ def _marked(records: Records, document: Record, operation: str) -> bool:
 
 
 def _operations_of(records: Records, name: str) -> t.Container[str]:
-    """The operations of which the run still says that they are in flight. One that cannot be read may say so of any."""
+    """The operations of which the run still says that they are in flight; none of a run that is not there. One that
+    cannot be read may say so of any, so all are in what is given then."""
     document = records.get(KIND, name)
     if document is None:
         return ()

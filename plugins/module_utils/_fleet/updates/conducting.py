@@ -87,9 +87,8 @@ DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
 
 @dataclass(frozen=True, kw_only=True)
 class ConductOptions:
-    """How to conduct. ``drivers`` are their options by name; ``operations`` is a folder, empty for the usual one;
-    ``timeout`` is seconds to connect. ``events`` is a file that gets a line of JSON for what happens, empty for none.
-    ``approved`` and ``src`` stand in the evidence: the digest that was given, and where manifests were read from."""
+    """How to conduct. ``drivers``: options by name; ``operations``: folder, empty for the usual; ``timeout``: seconds
+    to connect; ``events``: file for lines of JSON, or empty; ``approved`` (digest), ``src``: for the evidence."""
 
     drivers: t.Mapping[str, t.Any] = field(default_factory=dict)
     operations: str = ""
@@ -124,11 +123,8 @@ class Rehearsed(Outcome):
 
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
     """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
-    the target.
-
-    FleetError as of ``started``, ``conduct_run``, ``drivers_from``, ``refuse_target``, ``refuse_type``,
-    ``members_to_write`` and ``events_file``.
-    """
+    the target. FleetError of ``started``, ``conduct_run``, ``drivers_from``, ``refuse_target``, ``refuse_type``,
+    ``members_to_write``, ``events_file``."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
@@ -173,11 +169,10 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
 
 
 def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> tuple[Problem, ...]:
-    """FleetError, before the run is recorded, for what could not be carried out: wrong drivers, members that these do
-    not know, files that cannot be written, a version that none of their platforms has, a FleetMaintenance that is not
-    there; codes are those of ``members_to_write``, ``drivers_from``, ``refuse_target``, ``refuse_type``,
-    ``without_cluster``, ``refuse_unwritable`` and ``StartConstraints.problems``. Else remarks on members that will be
-    skipped; UIDs of new members are recorded by then, and the folder for operations is made."""
+    """FleetError, before the run is recorded, for what could not be carried out, as of ``members_to_write``,
+    ``drivers_from``, ``refuse_target``, ``refuse_type``, ``without_cluster``, ``refuse_unwritable``, ``make_folder``
+    and ``StartConstraints.problems``. Else remarks on members that will be skipped; UIDs of new members are recorded by
+    then, and the folder for operations is made, unless the run is over or stopped."""
     members_to_write(session)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -191,9 +186,9 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
 
 
 def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Rehearsed:
-    """The run as ``carry_on`` would begin with it: everything checked, nothing written, members only read, and given
-    as they were seen where it goes by steps. ``notes`` say which members may begin now, and what holds others.
-    FleetError as of ``refuse_unfit``, and of ``started`` for a run that never was."""
+    """The run as ``carry_on`` would begin with it: everything checked, nothing written, members only read, and given as
+    ``seen`` where it goes by steps. ``notes`` say which members may begin now, and what holds others, unless it is over
+    or stopped. FleetError as of ``refuse_unfit``, and of ``started`` for a run that never was."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -214,23 +209,24 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
 
 
 def observed_versions(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
-    """Versions of members by name, as their drivers tell; who does not answer is left out. With ``pools`` the lowest of
-    the control plane's and theirs."""
+    """Versions of members by name, as their drivers tell; who does not answer, or whose pools cannot be read, is left
+    out. With ``pools`` the lowest of the control plane's and theirs, if all of these are versions."""
     work = {name: _observe(driver, name, pools) for name, driver in drivers.items()}
     answers = in_parallel(work, threads=threads)
     return {name: answer for name, answer in answers.items() if isinstance(answer, str)}
 
 
 def _judge(run: UpdateRun, permits: StartConstraints, clients: Clients) -> Judge:
+    """What says what a member has to do: with its control plane, or step by step."""
     if not by_steps(run):
         return ControlPlaneJudge(run.target, bool(run.spec.auto_upgrade_profile_id))
     return WholeJudge(target=target_of(run), known=permits.releases, member=clients.members.get)
 
 
 def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None) -> dict[str, str]:
-    """Members that count as being at the target and answer with a lower version, of their nodes too where ``pools`` are
-    upgraded. A record is no witness: whoever may write the run's status can write such a word there. Members that do
-    not answer now are believed."""
+    """Versions, by name, of members that count as being at the target and answer with a lower one, of their nodes too
+    with ``pools``; none unless the run is settled. A record is no witness: whoever may write its status can write such
+    a word there. Those that this conductor saw there, or that do not answer now, are believed."""
     if ending.why != "settled" or not ending.run.target:
         return {}
     rows = ending.state.members
@@ -242,12 +238,13 @@ def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int, po
 
 
 def _there(row: MemberRow) -> bool:
-    """Whether the record says that the member is at the target."""
+    """Whether the record says that the member is at the target: Completed, or Skipped by no user and not ``_lost``."""
     left_out = row.skipped_by == USER or _lost(row.state, row.skipped_by, row.reason)
     return row.state == COMPLETED or (row.state == SKIPPED and not left_out)
 
 
 def _reached(version: str, target: str) -> bool:
+    """Whether the version is that of the target or above; False for what is no version."""
     try:
         return versions.reached(version, target)
     except ValueError:
@@ -255,8 +252,8 @@ def _reached(version: str, target: str) -> bool:
 
 
 def verdict(ending: RunEnding) -> RunVerdict:
-    """Done only if every member is where it should be; a run that waits is no failure, one that lost members is
-    partial. Codes: ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``, ``interrupted``,
+    """Done only if every member is where it should be, or was left out by people; a run that waits is no failure, one
+    that lost members is partial. Codes: ``run-failed``, ``gate-refused``; ``stopped``, ``time-limit``, ``interrupted``,
     ``awaiting-approval``, ``waiting``; ``not-at-target``, ``not-all-members``; none if it is done."""
     status = derive(ending.state)
     rows = ending.state.members
@@ -298,12 +295,12 @@ def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
 
 
 def _lost(state: str, skipped_by: str, reason: str) -> bool:
+    """Whether the run itself skipped a member off its target: it did not answer, left, or never has the version."""
     return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE, VERSION_NOT_AVAILABLE)
 
 
 def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:
-    """FleetError ``no-such-cluster`` for members of a run that was not started. One of a run that goes on fails when
-    its turn comes, and holds up no others."""
+    """FleetError as of ``without_cluster``, unless the run was started: then such a member fails at its turn."""
     problems = without_cluster(drivers) if run.status.phase == NEW else ()
     if problems:
         raise FleetError.of(problems)
@@ -312,6 +309,7 @@ def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:
 def _refuse_without_windows(
     session: Session, run: UpdateRun, given: UpdateManifests, members: t.Container[str]
 ) -> None:
+    """FleetError with ``StartConstraints.problems`` of these members."""
     found = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in members]
     problems = _permits(session.records, run, given).problems(found, session.clock())
     if problems:
@@ -319,7 +317,7 @@ def _refuse_without_windows(
 
 
 def _beginning(session: Session, run: UpdateRun, given: UpdateManifests) -> tuple[Problem, ...]:
-    """Which members may begin now by windows, freezes and releases as they are given, and what holds the others."""
+    """Remarks: which unfinished members may begin now (``may-begin``), and what holds the others (``held-now``)."""
     names, now = run_of(run).unfinished, session.clock()
     documents = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in names]
     why: dict[str, list[str]] = {}
@@ -333,17 +331,20 @@ def _beginning(session: Session, run: UpdateRun, given: UpdateManifests) -> tupl
 
 
 def _permits(records: Records, run: UpdateRun, given: UpdateManifests | None = None) -> StartConstraints:
+    """When members of the run may begin; what is ``given`` stands for what is recorded."""
     upgrade = run.spec.managed_cluster_update.upgrade
     return StartConstraints(records, upgrade.type, run.target, given or UpdateManifests())
 
 
 def _refused(run: UpdateRun, wish: ConductOptions, clients: Clients) -> dict[str, str]:
+    """Why platforms of the run's members never have its target, by name of the member."""
     members = (clients.members[row.name] for row in run_of(run).members if row.name in clients.members)
     return not_offered(wish.drivers, members, run.target)
 
 
 def _target_notes(run: UpdateRun, wish: ConductOptions, clients: Clients) -> tuple[Problem, ...]:
-    """FleetError ``target-not-offered`` if the platform of no member of a run that goes on has the target."""
+    """Remarks on members whose platform never has the target; none for a run that is over or stopped. FleetError
+    ``target-not-offered`` if that is all of them."""
     if _settled(run_of(run)):
         return ()
     names = [row.name for row in run_of(run).members]
@@ -352,6 +353,7 @@ def _target_notes(run: UpdateRun, wish: ConductOptions, clients: Clients) -> tup
 
 
 def _settled(state: RunState) -> bool:
+    """Whether the run has ended, or was stopped."""
     return derive(state).state in (*TERMINAL, STOPPED)
 
 
@@ -359,7 +361,8 @@ def _settled(state: RunState) -> bool:
 def _drivers(
     session: Session, run: UpdateRun, wish: ConductOptions, strict: bool = False
 ) -> t.Iterator[tuple[dict[str, Driver], Clients]]:
-    """Those of the run's members, while entered; with ``strict`` they are to be upgraded."""
+    """Drivers of the run's members by name, and connections, while entered. With ``strict`` members are to be upgraded,
+    and where pools are, all of the fleet can be reached. FleetError as of ``drivers_from``, and ``record-damaged``."""
     members, timeout = _members_of(session.records, run), Timeouts.connecting(wish.timeout)
     operations = operations_folder(wish.operations, session.environ)
     # Budgets of node pools may be over members that are not in the run.
@@ -372,13 +375,16 @@ def _drivers(
 
 
 def _members_of(records: Records, run: UpdateRun) -> dict[str, FleetMember]:
-    """Those of the run that are in the fleet."""
+    """FleetMembers of the run by name, without those that have left. FleetError ``record-damaged``."""
     names = {row.name for row in run_of(run).members}
     return {name: member.fleet for name, member in recorded_members(records).items() if name in names}
 
 
 def _observe(driver: Driver, name: str, pools: Pooling | None) -> t.Callable[[], str]:
+    """What looks at a member for ``observed_versions``."""
+
     def look() -> str:
+        """The version now; FleetError of the driver, or of ``pools``."""
         seen = driver.observe(name)
         kubelets = [each.version for each in pools(name, seen) if each.version] if pools else []
         try:
@@ -390,4 +396,5 @@ def _observe(driver: Driver, name: str, pools: Pooling | None) -> t.Callable[[],
 
 
 def _journal(session: Session, run: str) -> t.Callable[[str, str, str], None]:
+    """What adds a line about the run (type, reason, message) to the journal."""
     return lambda kind, reason, message: session.journal(KIND, run, reason, message, kind)

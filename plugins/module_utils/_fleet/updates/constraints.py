@@ -41,15 +41,15 @@ class StartConstraints:
     given: UpdateManifests = UpdateManifests()
 
     def views(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberView]:
-        """One view for each FleetMember, with its windows, and what keeps it from beginning whatever it is at. Where it
-        is not known when it may begin, it has windows of which none opens."""
+        """One view for each FleetMember, by name, with its windows, and what keeps it from beginning whatever it is at.
+        Where it is not known when it may begin, it has windows of which none opens. FleetError as of the class."""
         times, known = self._read()
         labels = self._labels() if times.windows or times.freezes else {}
         return {each["metadata"]["name"]: self._view(each, _known(each, labels), times, known, now) for each in members}
 
     def times(self, members: t.Sequence[Record], now: datetime) -> dict[str, MemberTimes]:
         """As ``views``, each with whose windows the FleetMember is held by, when all of them are open, and its freezes
-        by name: those of the fleet alone where it cannot be read."""
+        by name: those of the fleet alone where it cannot be read. FleetError as of the class."""
         windows, known = self._read()
         labels = self._labels() if windows.windows or windows.freezes else {}
         found = {}
@@ -69,14 +69,14 @@ class StartConstraints:
 
     def freezes(self, members: t.Sequence[Record]) -> dict[str, tuple[tuple[str, Span], ...]]:
         """The freezes of each FleetMember, by its name: what they are called, and when they hold. Those of the fleet
-        alone where it cannot be read."""
+        alone where it cannot be read. FleetError as of the class."""
         times, _known = self._read()
         labels = self._labels() if times.freezes else {}
         return {each["metadata"]["name"]: _freezes(times, each, labels) for each in members}
 
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
         """What is wrong with members of which it is not known when they may begin: ``no-such-maintenance``, or a
-        FleetMember that cannot be read."""
+        FleetMember that cannot be read (``record-damaged``). FleetError as of the class."""
         times, _known = self._read()
         found: list[Problem] = []
         for each in members:
@@ -92,17 +92,20 @@ class StartConstraints:
         return self._read()[1]
 
     def _read(self) -> tuple[Calendar, Releases]:
+        """Maintenance and releases, given and recorded. FleetError as of the class."""
         others = {*self.given.maintenance, *self.given.gone}
         maintenance = {**self._recorded(FleetMaintenance, others), **self.given.maintenance}
         catalogues = {**self._recorded(ReleaseCatalog), **self.given.catalogues}
         return calendar(maintenance.values()), releases(catalogues.values())
 
     def _recorded(self, cls: type[T], besides: t.Container[str] = ()) -> dict[str, T]:
-        """One that cannot be read may hold a freeze of all: FleetError ``record-damaged``."""
+        """The recorded objects of a class by name, without ``besides``. One that cannot be read may hold a freeze of
+        all: FleetError ``record-damaged``."""
         found = {each["metadata"]["name"]: each for each in self.records.list(cls.__name__)}
         return {name: recorded(cls, each) for name, each in found.items() if name not in besides}
 
     def _labels(self) -> dict[str, t.Mapping[str, str]]:
+        """Labels of recorded MemberClusters, by name."""
         found = self.records.list("MemberCluster")
         return {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in found}
 
@@ -114,6 +117,7 @@ class StartConstraints:
         known: Releases,
         now: datetime,
     ) -> MemberView:
+        """One view, as of ``views``; ``site`` is why it cannot be read, if it cannot."""
         spec = member["spec"]
         obstacles: list[MemberBlocker | None] = []
         if self.target:
@@ -144,6 +148,8 @@ def _known(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> Maint
 
 
 def _site(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> MaintainedMember:
+    """The member as maintenance looks at it, with its labels out of ``labels``. FleetError ``record-damaged`` if it has
+    windows of its own and cannot be read."""
     name = member["metadata"]["name"]
     own = (member.get("status") or {}).get("maintenance")
     return MaintainedMember(
@@ -157,7 +163,8 @@ def _site(member: Record, labels: t.Mapping[str, t.Mapping[str, str]]) -> Mainta
 def _freezes(
     times: Calendar, member: Record, labels: t.Mapping[str, t.Mapping[str, str]]
 ) -> tuple[tuple[str, Span], ...]:
-    """Those of the fleet alone where the member cannot be read: its view says that it may not begin."""
+    """The freezes of one member: names, and when they hold. Those of the fleet alone where the member cannot be read:
+    its view says that it may not begin."""
     try:
         return times.freezes_of(_site(member, labels))
     except FleetError:
@@ -165,6 +172,7 @@ def _freezes(
 
 
 def _span(now: datetime) -> tuple[datetime, datetime]:
-    """From yesterday on, so that an open window is seen whole; the same all day, so that it is worked out once."""
+    """From the beginning of yesterday on, so that an open window is seen whole, for ``AHEAD``; the same all day, so
+    that it is worked out once."""
     start = datetime.combine(now.date(), time(), now.tzinfo) - timedelta(days=1)
     return start, start + AHEAD

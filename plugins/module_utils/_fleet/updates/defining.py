@@ -58,11 +58,12 @@ def define_run(
     fixed; with ``write`` it is recorded, and the given strategies too. One that was started stands as it is.
 
     ``approved`` is the digest that it must have, if not empty. ``who`` is recorded as its maker if its spec is new or
-    another. Images that are the same for all members are chosen ``now``, and stand in the digest.
+    another. Images that are the same for all members are chosen ``now`` (None: the present), and stand in the digest.
 
     FleetError: ``no-such-run``, ``no-such-strategy``, ``run-started`` (its definition has changed since),
     ``digest-mismatch``, ``upgrade-type-not-supported``, ``record-damaged``, ``duplicate-location``, those of
-    ``proven``, and of ``resolve``.
+    ``proven``, and of ``resolve``; with ``write`` those of ``read``, and ``conflict`` or ``already-exists`` if others
+    write.
     """
     defined, stored = given.runs.get(name), records.get(KIND, name)
     if defined is None and stored is None:
@@ -100,7 +101,8 @@ def define_run(
 
 
 def _not_evaluated(given: UpdateManifests) -> t.Iterator[Problem]:
-    """Profiles that lie beside the run: whoever put them there may wait for what they would make."""
+    """A remark ``profile-beside`` for each profile that lies beside the run: whoever put it there may wait for what it
+    would make."""
     hint = "ansible-playbook gitops.fleet.tick, or state evaluated of gitops.fleet.auto_upgrade_profile"
     for name in given.profiles:
         words = f"AutoUpgradeProfile {name} is not evaluated by this verb, and makes no run here"
@@ -161,7 +163,7 @@ def run_strategy(records: Records, name: str, where: str, given: UpdateManifests
 def _prepared(
     wanted: UpdateRun, before: UpdateRun | None, strategy: UpdateRunStrategy | None, resolved: Resolved
 ) -> UpdateRun:
-    """The run with its tree, not started."""
+    """The run with its tree, digest and annotations, not started."""
     run = replace(wanted, metadata=before.metadata if before else wanted.metadata)
     state = RunState(
         name=run.name,
@@ -186,7 +188,7 @@ def _prepared(
 
 
 def _same(before: UpdateRun, run: UpdateRun) -> bool:
-    """Whether the recorded run says the same, and its tree was made already, by us."""
+    """Whether the recorded run says the same, and its tree was made already, by us, and not altered."""
     made = before.status.observed_generation == before.metadata.generation and before.status.stages
     digests = [[each.metadata.annotations.get(key) for key in (DIGEST, STRATEGY)] for each in (before, run)]
     same = encode(before.spec) == encode(run.spec) and digests[0] == digests[1]
@@ -201,8 +203,9 @@ def _kept(
     given: UpdateManifests,
     who: str,
 ) -> UpdateRun:
-    """Writes strategies, the run with its digest, and its tree, which needs the run's uid. FleetError, and nothing is
-    written, for a run that no manifest could have: nobody could read it afterwards."""
+    """Writes strategies, the run with its digest, and its tree, which needs the run's uid; the run as recorded.
+    FleetError, and nothing is written, for a run that no manifest could have: nobody could read it afterwards;
+    ``conflict`` or ``already-exists`` if others write."""
     read({"apiVersion": FLEET_API, "kind": KIND, "metadata": {"name": run.name}, "spec": encode(run.spec)}, KIND)
     keep(records, given.strategies.values(), write=True)
     body = {"apiVersion": FLEET_API, "kind": KIND, "spec": encode(run.spec)}
@@ -225,5 +228,6 @@ def _kept(
 
 
 def _check_digest(run: UpdateRun, approved: str) -> None:
+    """FleetError ``digest-mismatch`` if a digest is given and does not approve that of the run."""
     hint = "members or the definition have changed; look at it again and have the new digest approved"
     refuse_another(approved, run.status.digest, "the run now is", run.name, hint)

@@ -18,9 +18,11 @@ Emit = t.Callable[[t.Mapping[str, t.Any]], None]
 
 @contextlib.contextmanager
 def events_file(path: str, say: t.Callable[[str], None]) -> t.Iterator[Emit]:
-    """Gives what appends an event to the file, which is made; without a path nothing is kept.
+    """Gives, while entered, what appends an event to the file, which is made with its folder; without a path nothing is
+    kept.
 
-    FleetError ``unwritable-file`` before anything is done; what fails later on, a full disk above all, ends no upgrade.
+    FleetError ``unwritable-file`` before anything is done; what fails later on, a full disk above all, is said once and
+    ends no upgrade, and no more events are kept.
     """
     if not path:
         yield lambda _event: None
@@ -34,6 +36,7 @@ def events_file(path: str, say: t.Callable[[str], None]) -> t.Iterator[Emit]:
     failed: list[str] = []
 
     def emit(event: t.Mapping[str, t.Any]) -> None:
+        """Appends the event as a line of JSON; nothing after the first that failed."""
         if failed:
             return
         try:

@@ -45,8 +45,8 @@ class Outlook:
     read: datetime | None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The forecast as results have it, and what it stands on: ``durations`` in seconds, ``members_read`` as text or
-        None."""
+        """The forecast as results have it, and what it stands on: ``durations`` (``p50`` and ``p90`` in seconds,
+        ``runs`` learned from), ``members_read`` in RFC 3339 or None."""
         usual = self.durations.others
         return self.forecast.as_dict() | {
             "durations": {"p50": _seconds(usual.p50), "p90": _seconds(usual.p90), "runs": self.runs_before},
@@ -82,12 +82,13 @@ class FleetSight:
         )
 
     def of_run(self, state: RunState) -> tuple[Record, ...]:
-        """The FleetMembers, as they are recorded, of those members of the run that are in the fleet."""
+        """The FleetMembers, as they are recorded, of those members of the run that are in the fleet, in the run's
+        order."""
         return tuple(self.documents[row.name] for row in state.members if row.name in self.documents)
 
     def views(self, run: UpdateRun, state: RunState, now: datetime) -> dict[str, MemberView]:
-        """The run's members by their records alone: windows, what holds them, at which version they were.
-        FleetError ``record-damaged``, ``duplicate-location``."""
+        """Those of the run's members that are in the fleet, by name and by their records alone: windows, what holds
+        them, at which version they were. FleetError ``record-damaged``, ``duplicate-location``."""
         permits = self.permits(run)
         documents = self.of_run(state)
         views = permits.views(documents, now)
@@ -153,7 +154,8 @@ def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outl
 
 
 def _seen(view: MemberView, version: str, other: str, state: RunState, run: UpdateRun) -> MemberView:
-    """A member as its record tells: at which version it was, and the operation that it bears."""
+    """A member as its record tells: at which version it was, and busy if it bears another operation (``other``) than
+    this run's."""
     if version and run.target:
         chain = run.spec.managed_cluster_update.upgrade.chain
         view = view_at_version(view, version, run.target, bool(run.spec.auto_upgrade_profile_id), chain)
@@ -161,7 +163,8 @@ def _seen(view: MemberView, version: str, other: str, state: RunState, run: Upda
 
 
 def busy(view: MemberView, operation: str) -> MemberView:
-    """The view of a member on which another operation is in flight, if one is: nothing begins there meanwhile."""
+    """The view, with an obstacle if another ``operation`` is in flight on the member: nothing begins there
+    meanwhile."""
     if not operation:
         return view
     blocker = MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{operation} is in flight")
@@ -169,9 +172,11 @@ def busy(view: MemberView, operation: str) -> MemberView:
 
 
 def _oldest(read: t.Sequence[datetime | None]) -> datetime | None:
+    """The oldest instant; None without any, or if one is not known."""
     known = [each for each in read if each is not None]
     return min(known) if known and len(known) == len(read) else None
 
 
 def _seconds(length: timedelta) -> int:
+    """Its length in whole seconds, rounded."""
     return round(length.total_seconds())

@@ -78,7 +78,8 @@ class Completed:
 
 
 def approver(session: Session) -> Approver:
-    """Who we are as one who approves, and since when the hub vouches for names. ApiError if the hub does not answer."""
+    """Who we are as one who approves, and since when the hub vouches for names. FleetError as of ``user``, ApiError if
+    the hub does not answer."""
     return Approver(name=user(session), since=vouched_since(session.hub))
 
 
@@ -103,8 +104,8 @@ def complete(
 ) -> Completed:
     """Completes the gate for this very run: an approval counts only while the run's digest is the approved one.
 
-    One that was completed before, or skipped with what it guards, is left as it is. An empty ``digest`` fits any run;
-    without ``write`` nothing is recorded.
+    One that was completed before, or skipped with what it guards, is left as it is. ``digest`` is the one that the run
+    must have; an empty one fits any run. Without ``write`` nothing is recorded.
 
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
     ``self-approval``, ``record-damaged``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or
@@ -135,7 +136,7 @@ def complete(
 
 def refuse(session: Session, run: str, which: Which, who: Approver, digest: str, reason: str, write: bool) -> Completed:
     """Refuses to open the gate: whoever conducts the run stops it there. A refusal stands until the gate is approved;
-    one that was refused before is left as it is.
+    one that was refused before is left as it is. Without ``write`` nothing is recorded.
 
     FleetError: those of ``complete`` but ``self-approval``; ``no-reason``, ``gate-passed``.
     """
@@ -163,6 +164,8 @@ def refuse(session: Session, run: str, which: Which, who: Approver, digest: str,
 
 
 def _meant(records: Records, run: str, which: Which, digest: str) -> tuple[UpdateRun, PlacedGate]:
+    """The recorded run, and the gate of it that is meant. FleetError as of ``read_run`` and ``_find``,
+    ``digest-mismatch``."""
     found = read_run(records, run)
     hint = "look at the run again: what it will do is not what was approved"
     refuse_another(digest, found.status.digest, "the run has", run, hint)
@@ -170,11 +173,14 @@ def _meant(records: Records, run: str, which: Which, digest: str) -> tuple[Updat
 
 
 def _passed(placed: PlacedGate, state: str, run: str) -> FleetError:
+    """The FleetError ``gate-passed``, given back."""
     hint = f"ansible-playbook gitops.fleet.stop -e {shlex.quote(f'run={run}')} lets nothing new begin"
     return FleetError("gate-passed", f"gate {placed.position} is {state} already", f"{RUN}/{run}", hint)
 
 
 def _opened(records: Records, run: UpdateRun, placed: PlacedGate) -> tuple[Gate, Record]:
+    """The Gate of an open gate, and its record. FleetError ``gate-not-open`` where there is none, ``gate-unproven`` for
+    that of another place or digest, ``record-damaged``."""
     hint = "conduct the run once more, it makes the gate known"
     document = records.get(KIND, placed.gate.id)
     if document is None:
@@ -187,6 +193,7 @@ def _opened(records: Records, run: UpdateRun, placed: PlacedGate) -> tuple[Gate,
 
 
 def _find(run: RunState, which: Which) -> PlacedGate:
+    """The one gate that is meant; of several the only open one. FleetError ``no-such-gate``, ``ambiguous-gate``."""
     gates = list(gates_of(run))
     found = [each for each in gates if _matches(each, which)]
     open_ones = [each for each in found if each.gate.state == PENDING]
@@ -200,6 +207,7 @@ def _find(run: RunState, which: Which) -> PlacedGate:
 
 
 def _matches(placed: PlacedGate, which: Which) -> bool:
+    """Whether the gate has all that is asked for; what is empty asks for nothing."""
     asked = (
         (which.id, placed.gate.id),
         (which.stage, placed.stage),
@@ -211,10 +219,12 @@ def _matches(placed: PlacedGate, which: Which) -> bool:
 
 
 def _named(gates: t.Sequence[PlacedGate]) -> str:
+    """The gates with place, name, id and state, for messages; ``none`` without any."""
     return "; ".join(f"{each.position} {each.gate.name} {each.gate.id} ({each.gate.state})" for each in gates) or "none"
 
 
 def _refuse_unopened(placed: PlacedGate, run: str) -> None:
+    """FleetError ``gate-not-open`` for a gate that the run has not come to."""
     if placed.gate.state == NOT_STARTED:
         hint = "a gate opens when the run comes to it, and can be approved from then on"
         raise FleetError("gate-not-open", f"gate {placed.position} is not reached yet", run, hint)
@@ -223,11 +233,13 @@ def _refuse_unopened(placed: PlacedGate, run: str) -> None:
 def _written(
     records: Records, document: Record, who: str, verified: bool, digest: str, reason: str, now: datetime
 ) -> bool:
+    """Writes the approval to the Gate; False if somebody else has written that since."""
     approval = _signed(who, verified, digest, reason, now)
     status = {**(document.get("status") or {}), "state": COMPLETED, "approval": approval}
     return replaced(records, {**document, "status": status}) is not None
 
 
 def _signed(who: str, verified: bool, digest: str, reason: str, now: datetime) -> Record:
+    """An approval or refusal as a Gate's status has it; an empty ``reason`` is left out."""
     given: Record = {"by": who, "verified": verified, "at": write_time(now), "digest": digest}
     return {**given, "reason": reason} if reason else given

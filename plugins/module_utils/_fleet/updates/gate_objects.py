@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Gate objects of a run while it is conducted: shown for each gate that opened, approvals and refusals on them judged,
-passed gates proven."""
+passed gates proven; the run as people see it, with answers that nobody has taken up yet."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class PlacedGate:
 
     @property
     def position(self) -> str:
-        """Such as ``before canary/eu``."""
+        """Such as ``before canary/eu``; ``after canary`` for one of the stage's own."""
         return f"{self.timing.lower()} {self.stage}{'/' + self.group if self.group else ''}"
 
 
 def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
-    """Every gate of the run, stage by stage, in the order of ``placed_gates``."""
+    """Every gate of the run, with its place, stage by stage, in the order of ``placed_gates``."""
     for stage in run.stages:
         for group, timing, gates in placed_gates(stage):
             yield from (PlacedGate(stage.name, group, timing, each) for each in gates)
@@ -80,7 +80,8 @@ class GateKeeper:
     _vouched: tuple[datetime, datetime | None] | None = None
 
     def prove(self, run: UpdateRun, state: RunState, now: datetime) -> None:
-        """FleetError ``gate-unproven`` if a gate counts as passed that nobody, or nobody who counts, has completed."""
+        """FleetError ``gate-unproven`` if a gate counts as passed that nobody, or nobody who counts, has completed. One
+        that was proven is not looked at again."""
         for placed in gates_of(state):
             gate = placed.gate
             if gate.state != COMPLETED or (gate.id, gate.by) in self._proven:
@@ -128,8 +129,9 @@ class GateKeeper:
             self._shown[gate.id] = gate.state
 
     def _counting(self, run: UpdateRun, placed: PlacedGate, now: datetime) -> tuple[Gate | None, Approval | None]:
-        """The object of an open gate and its approval that counts. One that does not count is deleted as it was judged:
-        what has come to it since is looked at again. FleetError ``conflict`` if that goes on."""
+        """The object of an open gate and its approval that counts; None for what there is not. One that does not count
+        is deleted as it was judged, which is told: what has come to it since is looked at again. FleetError
+        ``conflict`` if that goes on."""
         for left in reversed(range(_ATTEMPTS)):
             document = self.records.get(KIND, placed.gate.id)
             if document is None:
@@ -168,20 +170,24 @@ class GateKeeper:
         return f"the approval of {by} does not count: {given.why}"
 
     def _court(self, run: UpdateRun) -> Court:
+        """What approvals are judged by; the hub is asked since when it vouches."""
         return Court(run=run, terms=self.terms, since=self.since())
 
     def _shown_court(self, run: UpdateRun, now: datetime) -> Court:
-        """For what decides nothing: who refused is shown as of some seconds ago, and asked for every second."""
+        """As ``_court``, for what decides nothing: since when the hub vouches is asked every 30 s only."""
         if self._vouched is None or is_over(self._vouched[0], _VOUCHED_FOR, now):
             self._vouched = (now, self.since())
         return Court(run=run, terms=self.terms, since=self._vouched[1])
 
     def _object(self, name: str) -> Gate | None:
+        """The Gate of this name, None if there is none. FleetError ``record-damaged``."""
         document = self.records.get(KIND, name)
         return recorded(Gate, document) if document is not None else None
 
 
 def _publish(records: Records, run: UpdateRun, placed: PlacedGate, lease: Lease) -> None:
+    """Makes the Gate of an open gate, or writes the state of the run's into the one that is there, but not over an
+    approval. Nothing if somebody else writes it at this moment."""
     stored = records.get(KIND, placed.gate.id)
     if stored is None:
         if placed.gate.state == PENDING:  # one that was skipped before it opened has nothing to show
@@ -196,7 +202,7 @@ def _publish(records: Records, run: UpdateRun, placed: PlacedGate, lease: Lease)
 
 def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
     """A problem ``gate-refused`` for each open gate that somebody refused to pass, and nobody has approved since.
-    FleetError ``record-damaged``."""
+    FleetError ``record-damaged``, as it is iterated over."""
     for placed in gates_of(run_of(run)):
         document = records.get(KIND, placed.gate.id) if placed.gate.state == PENDING else None
         words = refusal_words(recorded(Gate, document)) if document is not None else ""
@@ -233,6 +239,7 @@ def gate_target(run: str, placed: PlacedGate) -> UpdateRunGateTarget:
 
 
 def _document(run: UpdateRun, placed: PlacedGate) -> Record:
+    """The Gate that is to be made for an open gate."""
     gate = placed.gate
     spec: Record = {
         "displayName": gate.name,

@@ -48,7 +48,8 @@ FINAL = ("forbidden", *WRONG)
 
 
 def obstacle(error: FleetError) -> MemberBlocker:
-    """Why a member cannot be looked at, or held; with the way out, if nobody but people can help."""
+    """Why a member cannot be looked at, or held: PreconditionFailed, with the way out, if nobody but people can help;
+    else Unreachable."""
     if error.code in FINAL:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{error.message} ({error.hint})")
     return MemberBlocker(reason=UNREACHABLE, message=error.message)
@@ -100,8 +101,8 @@ class UpgradeLeases:
         return None
 
     def renew(self, members: t.Iterable[str], now: datetime) -> None:
-        """For members in flight: renews what is due, and takes what could not be had before, in at most ``DEADLINE``
-        seconds. What fails is said or tried again, and never raised."""
+        """For members in flight: renews what is due, and takes what could not be had before, each at most once in a
+        minute, in ``DEADLINE`` seconds in all. What fails is said or tried again, and never raised."""
         recent = {name for name, tried in self._tried.items() if not is_over(tried, AGAIN, now)}
         due = [name for name in members if name not in recent and self._is_due(name)]
         self._tried |= dict.fromkeys(due, now)
@@ -138,24 +139,32 @@ class UpgradeLeases:
             self._kept.pop(member, None)
 
     def clear(self, member: str) -> None:
-        """Gives up what an earlier conductor of the run left there."""
+        """Gives up what an earlier conductor of the run left there, if it can be had now."""
         self._inherited.add(member)
         self.release(member)
 
     def _take(self, member: str) -> KeptLease:
+        """The lease on the member, just taken. FleetError of its connection, and as of ``MemberLeases.take``."""
         if self.clients.leases is None:
             raise AssertionError("only conductors hold members")
         return self.clients.leases.take(self.clients.get(member), self.task, self.seconds)
 
     def _does_without(self, member: str, code: str) -> bool:
+        """Whether the member is upgraded without a lease after an error with this code: see ``unseen`` and ``revived``;
+        never if it is another cluster."""
         return code not in WRONG and (member in self.unseen or (member in self.revived and code in AWAY))
 
     def _is_due(self, member: str) -> bool:
+        """Whether a third of its lease's time is over, or it has none and could have one."""
         kept = self._kept.get(member)
         return member not in self.unseen if kept is None else kept.due
 
     def _renewal(self, member: str) -> t.Callable[[], None]:
+        """What takes the member's lease, or renews it."""
+
         def work() -> None:
+            """Says who else has the member, and that a lease is lost, which is kept no more; other FleetErrors are
+            passed over."""
             found = self.claim(member, again=True)
             if found is not None and found.reason != UNREACHABLE:
                 self.say(f"{member}: in flight, but {found.message}")
@@ -180,12 +189,12 @@ class LeasedDriver:
     leases: UpgradeLeases
 
     def observe(self, member: str) -> Observation:
-        """What the driver sees; no lease is asked for."""
+        """What the driver sees, and its FleetErrors; no lease is asked for."""
         return self.driver.observe(member)
 
     def begin(self, work: Work) -> str:
-        """Begins as the driver does, once the member is held. FleetError ``busy`` while it cannot be, and where others
-        have brought it to the target just before; else those of the driver."""
+        """Begins as the driver does, once the member is held or goes without a lease. FleetError ``busy`` while it
+        cannot be, and where others have brought it to the target just before; else those of the driver."""
         found = self.leases.claim(work.member)
         if found is not None:
             raise FleetError("busy", found.message, work.member, "it is tried again")
@@ -195,22 +204,23 @@ class LeasedDriver:
         return self.driver.begin(work)
 
     def _is_there(self, work: Work) -> bool:
-        """Whether whoever held the member until now has brought it to the target: it was looked at before."""
+        """Whether whoever held the member until now has brought it to the target: it was looked at before. False if it
+        does not answer, or with no version."""
         try:
             return reached(self.driver.observe(work.member).version, work.target)
         except (FleetError, ValueError):
             return False
 
     def poll(self, work: Work) -> OperationProgress:
-        """What the driver tells; no lease is asked for."""
+        """What the driver tells, and its FleetErrors; no lease is asked for."""
         return self.driver.poll(work)
 
 
 def upgrade_leases(
     clients: Clients, drivers: t.Mapping[str, Driver], task: str, say: t.Callable[[str], None], lost_after: float
 ) -> UpgradeLeases:
-    """The leases of a run on members with these drivers, none taken yet. ``lost_after``: seconds for which an operation
-    out of sight is waited for."""
+    """The leases of a run on members with these drivers, none taken yet, each for ``lost_after`` seconds, for which an
+    operation out of sight is waited for, and at least ``UPGRADE_SECONDS``."""
     return UpgradeLeases(
         clients,
         task,

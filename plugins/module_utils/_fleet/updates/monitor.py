@@ -61,6 +61,8 @@ class ControlPlaneJudge:
     automatic: bool = False
 
     def __call__(self, view: MemberView, version: str, pools: Pools, _now: datetime, /) -> MemberView:
+        """The view with what speaks against its control plane at this ``version``: nothing to do, too far from the
+        target, or kubelets too old for it."""
         view = view_at_version(view, version, self.target, self.automatic)
         if view.skip or view.fail:
             return view
@@ -76,6 +78,8 @@ class OfferJudge:
     refused: t.Mapping[str, str]
 
     def __call__(self, view: MemberView, version: str, pools: Pools, now: datetime, /) -> MemberView:
+        """The view as of ``judge``; skipped, and not failed, if its platform never has the target and it is not skipped
+        anyway."""
         found = self.judge(view, version, pools, now)
         words = self.refused.get(view.name)
         if words is None or found.skip:
@@ -115,8 +119,8 @@ class MemberMonitor:
 
     def refresh(self, now: datetime) -> None:
         """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
-        again are forgotten. FleetError ``record-damaged``, ``duplicate-location``. Called once in each turn of the
-        conductor."""
+        again are forgotten. FleetError ``record-damaged``, ``duplicate-location``. Begins a turn of the conductor, in
+        which members have ``LOOKING`` seconds to answer."""
         self._until = time.monotonic() + LOOKING
         if self._listed is None or is_over(self._listed, LIST_AFTER, now):
             self._list(now)
@@ -127,6 +131,8 @@ class MemberMonitor:
                 self.views[name] = self._plain[name]
 
     def _list(self, now: datetime) -> None:
+        """Lists FleetMembers anew: who has left loses its view, and who is new or may begin at other times gets one.
+        The first time it keeps what earlier conductors left."""
         listed = self.records.list("FleetMember")
         here = {each["metadata"]["name"]: mark_of(each) for each in listed}
         if self._listed is None:
@@ -140,6 +146,7 @@ class MemberMonitor:
         self._plain, self._listed = plain, now
 
     def _with_obstacle(self, view: MemberView) -> MemberView:
+        """The view with the obstacle that was found at the last look, if there is one."""
         found = self._found.get(view.name)
         return replace(view, obstacles=(*view.obstacles, found)) if found else view
 
@@ -149,7 +156,7 @@ class MemberMonitor:
 
     def claim_or_look(self, begins: t.Sequence[Begin], now: datetime) -> bool:
         """Whether all of them are claimed already. If not, the others are looked at, and those that may begin are
-        claimed; decide anew then, by ``views``."""
+        claimed; decide anew then, by ``views``. FleetErrors of the records."""
         unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
         looked = self._look(unclear, now)
         for each in unclear:
@@ -157,7 +164,8 @@ class MemberMonitor:
         return not unclear
 
     def renew(self, now: datetime) -> None:
-        """Keeps the leases of claimed members. A lost one does no harm: the mark on the member stands."""
+        """Keeps the leases of claimed members, here and on them. A lost one does no harm: the mark on the member
+        stands. Other FleetErrors of the records are raised."""
         for member, (operation, lease) in list(self._claims.items()):
             if is_over(lease.renewed, RENEW_AFTER, now):
                 try:
@@ -174,7 +182,8 @@ class MemberMonitor:
         return document is not None and mark_of(document) == operation
 
     def take_up(self, member: str, operation: str) -> None:
-        """Claims a member whose operation was in flight when this conductor came, unless another one has it."""
+        """Claims a member whose operation was in flight when this conductor came, and its lease on it; nothing if
+        another one has it."""
         found = claim(self.records, member, operation, self.holder)
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)
@@ -182,8 +191,8 @@ class MemberMonitor:
                 self.leases.inherit(member)
 
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
-        """Gives up every claim but those of operations in flight, by member. ``ours`` begins the name of each operation
-        of the run: what its earlier conductors did not live to give up goes too."""
+        """Gives up every claim but those of operations in flight (``in_flight``: operation by member). ``ours`` begins
+        the name of each operation of the run: what its earlier conductors did not live to give up goes too."""
         for member, (operation, lease) in list(self._claims.items()):
             if in_flight.get(member) != operation:
                 if self.leases and member in self.views:
@@ -202,12 +211,14 @@ class MemberMonitor:
             del self._left[member]
 
     def _left_by_others(self, marks: t.Mapping[str, str]) -> dict[str, tuple[str, Lease | None]]:
-        """Marks on members, and leases that earlier conductors of this run have on them."""
+        """By member of the run the mark that it bears, whose ever that is, and the lease on it that this run's
+        ``holder`` has; members without both are left out."""
         leases = {each.name: each for each in self.records.leases() if each.holder == self.holder}
         found = {name: (marks.get(name, ""), leases.get(lease_name(name))) for name in self.members}
         return {name: (mark, lease) for name, (mark, lease) in found.items() if mark or lease}
 
     def _look(self, begins: t.Sequence[Begin], now: datetime) -> dict[str, Observation | FleetError]:
+        """What members answer, by name: those that have a driver and were not seen within ``FRESH``."""
         due = [
             each.member
             for each in begins
@@ -216,8 +227,8 @@ class MemberMonitor:
         return self._answered(due)
 
     def _answered(self, due: t.Collection[str]) -> dict[str, Observation | FleetError]:
-        """What members answer in the time that this turn has left. One that is still at it is not asked once more; its
-        answer is taken when it is looked at again."""
+        """What each of them answers in the time that this turn has left; FleetError ``timeout`` for one that is still
+        at it. Such a one is not asked once more; its answer is taken when it is looked at again."""
         new = [each for each in due if self._answer(each) is None and each not in self._under_way]
         left = max(0.1, self._until - time.monotonic())
         found = in_parallel({member: self._observe(member) for member in new}, threads=len(new), deadline=left)
@@ -229,13 +240,16 @@ class MemberMonitor:
         return found
 
     def _answer(self, member: str) -> Observation | FleetError | None:
+        """What a member has answered within the last ``LATE`` seconds and was not taken yet; None without."""
         at, answer = self._answers.get(member, (0.0, None))
         return answer if time.monotonic() < at + LATE else None
 
     def _observe(self, member: str) -> t.Callable[[], Observation]:
+        """What looks at the member by its driver, and at its pools."""
         driver = self.drivers[member]
 
         def look() -> Observation:
+            """What is true of it now, kept as an answer, as is the FleetError if it has none."""
             self._under_way.add(member)
             try:
                 seen = driver.observe(member)
@@ -251,6 +265,8 @@ class MemberMonitor:
         return look
 
     def _judge(self, begin: Begin, found: Observation | FleetError | None, now: datetime) -> None:
+        """Brings the member's view up to date by what it answered, None if it was not asked again; claims it if it may
+        begin, else it has an obstacle, or is to be skipped or fail."""
         view = self._plain[begin.member]
         if begin.member not in self.drivers:
             self.views[begin.member] = replace(view, fail=GONE)
@@ -289,20 +305,22 @@ class MemberMonitor:
         self._stopped(view, held, now)
 
     def _stopped(self, view: MemberView, found: MemberBlocker, now: datetime) -> None:
-        """For ever, or until it is looked at again."""
+        """The member is to fail, if a precondition failed; otherwise it is looked at again."""
         if found.reason == PRECONDITION_FAILED:
             self.views[view.name] = replace(view, fail=found)
         else:
             self._blocked(view, found, now)
 
     def _blocked(self, view: MemberView, obstacle: MemberBlocker, now: datetime) -> None:
+        """The member waits for this obstacle, and is looked at again after ``LOOK_AGAIN``."""
         self._found[view.name] = obstacle
         self.views[view.name] = self._with_obstacle(view)
         self._again[view.name] = now + LOOK_AGAIN
 
 
 def _clock_skew(ahead: timedelta) -> MemberBlocker | None:
-    """By a clock that is further off nothing can be said of windows, freezes and waits."""
+    """The obstacle for all if our clock is more than 5 minutes off, else None: by such a clock nothing can be said of
+    windows, freezes and waits. ``ahead`` is how far theirs are ahead of ours."""
     if abs(ahead) <= MOST_SKEW:
         return None
     where = "ahead of" if ahead < timedelta(0) else "behind"

@@ -43,7 +43,8 @@ def refuse_type(records: Records, run: UpdateRun, drivers: t.Mapping[str, Driver
     """Pools are upgraded by drivers that know how: not by a role, whose word is for the control plane, nor by commands
     without ``begin_pool``, which is known once there are ``drivers``.
 
-    FleetError ``upgrade-type-not-supported``, with the members that have pools, or of which that is not known.
+    FleetError ``upgrade-type-not-supported``, with the unfinished members that have pools, or of which that is not
+    known; nothing for a run that upgrades no pools. ``record-damaged``.
     """
     kind = run.spec.managed_cluster_update.upgrade.type
     if kind == CONTROL_PLANE_ONLY:
@@ -74,6 +75,7 @@ def by_steps(run: UpdateRun) -> bool:
 
 
 def _does_pools(member: FleetMember, driver: Driver | None) -> bool:
+    """Whether pools of the member are upgraded by its driver, as far as that is known without one."""
     if isinstance(driver, CommandDriver):
         return bool(driver.pool_argv)
     return member.spec.driver != ROLE
@@ -90,6 +92,8 @@ class WholeJudge:
     def __call__(
         self, view: MemberView, version: str, pools: tuple[NodePoolStatus, ...], now: datetime, /
     ) -> MemberView:
+        """The view with what is to do by ``upgrade_work``: skip, fail, obstacles. As it is for who is no
+        FleetMember."""
         member = self.member(view.name)
         if member is None:
             return view
@@ -108,6 +112,7 @@ def images_of(records: Records, run: UpdateRun, known: Releases, now: datetime) 
 
 
 def _clusters_of(records: Records, run: UpdateRun) -> list[Cluster]:
+    """The run's members that are in the fleet, as they are recorded. FleetError ``record-damaged``."""
     names = {row.name for row in run_of(run).members}
     return [cluster_of(each.fleet) for name, each in recorded_members(records).items() if name in names]
 
@@ -176,7 +181,8 @@ def skew_problems(records: Records, run: UpdateRun, known: Releases, now: dateti
 
 
 def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime) -> MemberBlocker | None:
-    """A whole upgrade brings pools up before its control plane goes too far from them, if that is enough."""
+    """Why kubelets of the member, as recorded, hold its control plane back; None if they do not. A whole upgrade brings
+    pools up before its control plane goes too far from them, if that is enough."""
     kubelets = {each.name: each.version for each in member.status.node_pools}
     refused = skewed(kubelets, run.target)
     if refused is None or run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY:
@@ -195,10 +201,12 @@ def pools_seen(
     for a driver that upgrades no pools; otherwise, if it is ``whole``, the function raises FleetError."""
 
     def recorded_ones(name: str) -> tuple[NodePoolStatus, ...]:
+        """The pools as they were read last; none of who is no member."""
         member = clients.members.get(name)
         return member.status.node_pools if member else ()
 
     def ask(name: str, seen: Observation) -> tuple[NodePoolStatus, ...]:
+        """The pools of a member that was just observed."""
         driver = drivers.get(name)
         if seen.pools is not None:
             return seen.pools

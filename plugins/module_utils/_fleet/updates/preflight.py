@@ -67,11 +67,11 @@ class PreflightReport:
 
 
 def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> PreflightReport:
-    """Everything that speaks against upgrading the members that have not ended, or would be tried again by a start.
-    Each driver is asked to look at its member, by the options in ``wish``; one that would need options and has none is
-    a remark, and so is a member that has left.
+    """Everything that speaks against upgrading the members that have not ended, or would be tried again by a start:
+    first those that have left, then member by member. Each driver is asked to look at its member, by the options in
+    ``wish``; one that would need options and has none is a remark.
 
-    FleetError ``record-damaged``, ``duplicate-location``, ``bad-option``.
+    FleetError ``record-damaged``, ``duplicate-location``, and for the options of drivers as of ``drivers_from``.
     """
     state, now = run_of(run), session.clock()
     names = (start(state, now) if derive(state).state in STARTABLE else state).unfinished
@@ -100,7 +100,7 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
 
 
 def _held_by_pods(run: UpdateRun) -> bool:
-    """Whether nodes are replaced, and by no deadline that pods do not outlast."""
+    """Whether the run upgrades nodes, and waits for their pods without a deadline."""
     wanted = run.spec.node_pools
     return whole_run(run) and not (wanted and wanted.pace.grace_period)
 
@@ -112,7 +112,8 @@ def _look(
     place: OptionPlace,
     held: t.Callable[[KubeClient], tuple[ProtectedNode, ...]] | None,
 ) -> MemberLook:
-    """FleetError if not even its version can be read."""
+    """What a member has to say: its version, nodes and pools, what blocks evictions, APIs that go; ``unread`` says, by
+    part, what could not be read. FleetError if not even its version can be."""
     client, unread = clients.get(member.name), dict[str, str]()
     nodes = _part("nodes", unread, lambda: nodes_of(client))
     seen, found = _by_driver(clients, member, wish, place)
@@ -134,7 +135,8 @@ def _look(
 def _by_driver(
     clients: Clients, member: FleetMember, wish: ConductOptions, place: OptionPlace
 ) -> tuple[Observation | None, tuple[Found, ...]]:
-    """What its driver sees there, None if it was not asked, and what keeps the driver from it."""
+    """What its driver sees there, None if it was not asked or failed; and what keeps the driver from it: code, message,
+    and whether that blocks."""
     try:
         driver = drivers_from(wish.drivers, {member.name: member}, clients, place)[member.name]
         unknown = without_cluster({member.name: driver})
@@ -147,11 +149,13 @@ def _by_driver(
 
 
 def _keeps(problem: Problem) -> Found:
+    """The problem as what blocks: code, message with its hint, True."""
     hint = f" ({problem.hint})" if problem.hint else ""
     return problem.code, f"{problem.message}{hint}", True
 
 
 def _part(name: str, unread: dict[str, str], read: t.Callable[[], T]) -> T | None:
+    """What ``read`` gives; None where it raises FleetError, the message of which is kept in ``unread``."""
     try:
         return read()
     except FleetError as error:
@@ -160,13 +164,15 @@ def _part(name: str, unread: dict[str, str], read: t.Callable[[], T]) -> T | Non
 
 
 def _blocking(client: KubeClient) -> tuple[str, ...]:
-    """Budgets over pods that are there, and of which none may be evicted now."""
+    """``namespace/name``, sorted, of budgets over pods that are there, and of which none may be evicted now. ApiError
+    as of ``read_each``."""
     found = read_each(client, BUDGETS, _held_by, "PodDisruptionBudget", MOST_BUDGETS).items
     return tuple(sorted(each for each in found if each))
 
 
 def _held_by(budget: t.Mapping[str, t.Any]) -> str:
-    """Its name if it allows nothing; ValueError if it is none."""
+    """``namespace/name`` of a budget over pods that allows no eviction, empty for any other; ValueError if it is
+    none."""
     status, metadata = mapping(budget, "status"), mapping(budget, "metadata")
     if not status.get("expectedPods") or status.get("disruptionsAllowed"):
         return ""
@@ -174,7 +180,8 @@ def _held_by(budget: t.Mapping[str, t.Any]) -> str:
 
 
 def _protected(client: KubeClient, now: datetime) -> tuple[ProtectedNode, ...]:
-    """Nodes that do-not-disrupt keeps from being replaced, by themselves or by their pods, by pool and name."""
+    """Nodes that do-not-disrupt keeps from being replaced, by themselves or by their pods, by pool and name; a row for
+    each pod. ApiError as of ``read_each``."""
     nodes = read_each(client, NODES, _node, "Node", MOST_PODS).items
     pools = {node.node: node.pool for node, _own in nodes}
     found = [node for node, own in nodes if own]
@@ -193,7 +200,8 @@ def _node(document: Mapping[str, t.Any]) -> tuple[ProtectedNode, bool]:
 
 
 def _shielding(document: Mapping[str, t.Any], now: datetime) -> ProtectedNode | None:
-    """The node that the pod holds; None if it holds none. ValueError if it is no pod."""
+    """The node that the pod holds by do-not-disrupt at ``now``, without its pool; None if it holds none. ValueError if
+    it is no pod."""
     if DO_NOT_DISRUPT not in mapping(mapping(document, "metadata"), "annotations"):
         return None
     try:
@@ -205,10 +213,11 @@ def _shielding(document: Mapping[str, t.Any], now: datetime) -> ProtectedNode | 
 
 
 def _removed(client: KubeClient) -> tuple[tuple[str, str], ...]:
+    """As of ``deprecated_apis``, what was asked of the server; ApiError as of a request."""
     return deprecated_apis(client.send("GET", "/metrics").data.decode("utf-8", "replace"))
 
 
 def finding_lines(found: t.Sequence[PreflightFinding]) -> list[str]:
-    """Each finding as a line for people, what blocks first."""
+    """Each finding as a line for people, what blocks first, else in their order."""
     ordered = sorted(found, key=lambda each: not each.blocks)
     return [f"{'blocks' if each.blocks else 'note'}: {each.member}: {each.message} [{each.code}]" for each in ordered]

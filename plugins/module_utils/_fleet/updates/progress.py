@@ -64,8 +64,8 @@ class RunProgress:
         self._event(now, "conducting", state=self._status.state, message=f"{goal}; {counted(state)}")
 
     def stored(self, state: RunState, now: datetime) -> None:
-        """Tells what is new of members, gates, stages and the run since the last time: to people, as events, and the
-        journal."""
+        """Tells what is new of members, gates, stages and the run since the last time: to people, as events, and, but
+        for gates, the journal. Nothing before ``begin``."""
         before, told = self._told, self._status
         if before is None or state is before:
             return
@@ -94,7 +94,8 @@ class RunProgress:
         self.journal("Warning", "ApprovalRefused", text)
 
     def said(self, operation: str, message: str) -> None:
-        """Tells people a word from an upgrade in flight, by its member; the same one is not repeated."""
+        """Tells people a word from an upgrade in flight, by its member; one that is empty, or the same as its last, is
+        passed over."""
         if message and self._words.get(operation) != message:
             self._words[operation] = message
             rows = self._told.members if self._told else ()
@@ -110,13 +111,14 @@ class RunProgress:
             self.say(f"  still waiting{till}: {self._status.message or self._status.state}; {counted(run)}")
 
     def end(self, state: RunState, why: str, now: datetime) -> None:
-        """Tells how it stands; ``why`` as in ``conductor.loop.Ending``."""
+        """Tells people, and as an event, how it stands; ``why`` as in ``conductor.loop.Ending``."""
         status = derive(state)
         self.say(f"run {self.run.name} {status.state}: {counted(state)}" + ("" if why == "settled" else f" ({why})"))
         self._event(now, "ended", state=status.state, message=why)
 
     def _gates(self, state: RunState, before: RunState, now: datetime) -> None:
-        """People are told of gates that opened when these can be approved, and here of those that closed."""
+        """An event for each gate whose state is another. People are told of gates that opened when these can be
+        approved, and here of those that closed."""
         for placed, past in zip(gates_of(state), gates_of(before), strict=True):
             gate = placed.gate
             if gate.state == past.gate.state:
@@ -142,6 +144,8 @@ class RunProgress:
             )
 
     def _members(self, state: RunState, number: int, stage: StageRow, old: StageRow, now: datetime) -> None:
+        """Tells people, and as events, of members of the stage with another state, attempt or reason; the journal of
+        those that began or ended."""
         heading = f"stage {number + 1}/{len(state.stages)} {stage.name}"
         for group, last in zip(stage.groups, old.groups, strict=True):
             for row, past in zip(group.members, last.members, strict=True):
@@ -165,6 +169,7 @@ class RunProgress:
                     self.journal(kind, f"Member{row.state}", f"{stage.name}/{group.name}: {self._member(row)}")
 
     def _member(self, row: MemberRow) -> str:
+        """A member and its state in a line, with its versions while it is upgraded, then how long it took or why."""
         words = f"{row.name} {row.state}"
         if row.state == RUNNING:
             again = f", attempt {row.attempt}" if row.attempt > 1 else ""
@@ -179,7 +184,8 @@ class RunProgress:
     def _level(
         self, level: str, name: str, state: str, message: str, members: t.Sequence[MemberRow], now: datetime
     ) -> None:
-        """People were told why a member failed; of what it is part of they are told who did."""
+        """Tells people, as an event, and the journal of a stage or the run (``level``). People were told why a member
+        failed; of what it is part of they are told who did."""
         failed = [row.name for row in members if row.state == FAILED] if state == FAILED else []
         words = named_failures(failed) or message
         self.say(f"  {level} {name} {state}" + (f": {words}" if words else ""))
@@ -187,6 +193,7 @@ class RunProgress:
         self.journal("Warning" if state == FAILED else "Normal", f"{level.capitalize()}{state}", message or name)
 
     def _event(self, now: datetime, type: str, **fields: t.Any) -> None:
+        """Emits an event with the instant, the run and its type; fields that are empty are left out."""
         self.emit({"at": write_time(now), "run": self.run.name, "type": type, **{k: v for k, v in fields.items() if v}})
 
 
@@ -202,7 +209,7 @@ def counted(run: RunState) -> str:
 
 
 def _done(stage: StageRow) -> str:
-    """As ``counted``, without those that are not over."""
+    """How far a stage is, such as ``3 of 7 done, 1 failed``: as ``counted``, without those that are not over."""
     states = [row.state for group in stage.groups for row in group.members]
     over = [f"{states.count(state)} {word}" for state, word in OVER if states.count(state)]
     return ", ".join([f"{states.count(COMPLETED)} of {len(states)} done", *over])

@@ -38,7 +38,8 @@ class RunBook:
         return run_of(self.run)
 
     def written(self, document: Record, state: RunState, epoch: int) -> Record:
-        """The document with this state, its status ``trimmed`` where it is too large. It counts once it is ``kept``."""
+        """The document with this state and epoch, its status ``trimmed`` where it is too large. It counts once it is
+        ``kept``."""
         status, encoded = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=epoch))
         self._written = replace(self.run, status=status)
         return {**document, "status": encoded}
@@ -52,7 +53,7 @@ class RunBook:
         return self.run.status.epoch
 
     def gone(self) -> FleetError:
-        """``run-deleted``, to be raised."""
+        """The FleetError ``run-deleted``, given back."""
         message = "the run was deleted while it was conducted; upgrades in flight go on unobserved"
         return FleetError("run-deleted", message, self.name)
 

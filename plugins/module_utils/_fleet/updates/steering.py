@@ -66,7 +66,8 @@ class ExecutorLike(t.Protocol):
     """What is wanted of an executor; see ``conductor.executor.Executor``."""
 
     def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None:
-        """Begins it, or takes it up; returns at once."""
+        """Begins it, or takes it up, as of ``Executor.begin``; returns at once. What comes of it is told by
+        ``events``."""
 
     def events(self) -> tuple[Event, ...]:
         """What happened since the last call, oldest first."""
@@ -104,7 +105,7 @@ class RunEnding:
 
     @property
     def resumes(self) -> str:
-        """``resume_at`` in RFC 3339, empty if there is none."""
+        """``resume_at`` in RFC 3339, UTC; empty if there is none."""
         return write_time(self.resume_at) if self.resume_at else ""
 
 
@@ -119,9 +120,9 @@ def conduct_run(
     rules: ApprovalRules = ApprovalRules(),
     telling: Telling[RunState] | None = None,
 ) -> RunEnding:
-    """Conducts the run as ``conduct`` does, and ends also when all that is in flight waits for later by itself.
-    ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be. ``telling``
-    is what tells of it, where that is more than ``progress``.
+    """Conducts the run as ``conduct`` does, and ends also (``waiting``) when all that is in flight waits for later by
+    itself. ``here`` says where operations are begun, as in ``drivers.host``; it is asked when one is about to be.
+    ``telling`` is what tells of it, where that is more than ``progress``. ``behind`` of the ending is empty.
 
     FleetError ``run-deleted``, also where another than that of ``progress`` has its name by now, and those of
     ``conduct``.
@@ -170,15 +171,16 @@ class UpdateSteering:
         self._wake: datetime | None = None
 
     def see(self, state: RunState, now: datetime) -> UpdateSeen:
-        """Members, gates and approvals as they are now. FleetError ``gate-unproven``, ``record-damaged``,
-        ``duplicate-location``, ``conflict``, and of ``ApprovalRules.since``."""
+        """Members, gates and approvals as they are now; Gates with an approval that does not count are deleted.
+        FleetError ``gate-unproven``, ``record-damaged``, ``duplicate-location``, ``conflict``, and of
+        ``ApprovalRules.since``."""
         self._sight.refresh(now)
         self._gates.prove(self.book.run, state, now)
         approvals, shown = self._gates.seen(self.book.run, state, now)
         return UpdateSeen(members=dict(self._sight.views), approvals=approvals, gates=shown)
 
     def decide(self, state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
-        """As ``_core.updates.decide``; keeps when something may begin next."""
+        """As ``_core.updates.decide``; keeps when something may begin next, for ``resumes``."""
         found = machine.decide(state, seen, now)
         self._wake = found.wake_at
         return found
@@ -188,12 +190,14 @@ class UpdateSteering:
         return machine.acts_in_flight(state)
 
     def clear(self, decision: Decision[RunState, UpdateAct], seen: UpdateSeen, now: datetime) -> UpdateSeen | None:
-        """Looks at members that are about to begin, and claims them; None once all are claimed."""
+        """Looks at members that are about to begin, and claims those that may. None if all were claimed before; else
+        what is seen by now, to decide anew."""
         begins = [each for each in decision.acts if isinstance(each, Begin)]
         return None if self._sight.claim_or_look(begins, now) else replace(seen, members=dict(self._sight.views))
 
     def before_store(self, decision: Decision[RunState, UpdateAct]) -> RunState:
-        """The state with what each member was at before its upgrade, and where that is about to be begun."""
+        """The state with what each member was at before its upgrade, as far as that is known, and where that is about
+        to be begun. FleetError of ``here``."""
         run = decision.state
         for each in decision.acts:
             if isinstance(each, Begin):
@@ -205,7 +209,9 @@ class UpdateSteering:
         self._gates.publish(self.book.run, state, lease)
 
     def carry_out(self, act: UpdateAct, state: RunState, resumed: bool) -> RunChange | None:
-        """Begins an upgrade, unless somebody else wrote its intent; tells of a gate, which is shown by now."""
+        """Begins an upgrade, or takes it up if it is ``resumed``; one whose intent somebody else wrote is only
+        followed. Tells of a gate, which is shown by now. For an upgrade that was resumed a change: it takes the
+        reference off one that is not ours, and what holds it up off any other. None otherwise."""
         if isinstance(act, OpenGate):
             self._progress.gate_opened(act)
             return None
@@ -217,13 +223,15 @@ class UpdateSteering:
         return _held_up(work.operation, "") if resumed else None
 
     def release(self, state: RunState) -> None:
-        """Gives up the claims of members that are in flight no more."""
+        """Gives up the claims of members that are in flight no more; keeps whether all that is in flight waits for
+        later."""
         flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
         self._resting = self._turns.is_whole(flying.values())
         self._sight.keep_only(flying, operations_of(state))
 
     def record(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
-        """A change for each event of the executor since the last call; what is only said changes nothing."""
+        """A change for each operation that ``keep`` has begun again, and for each event of the executor since the last
+        call; what is only said is told, and its change does nothing."""
         for operation in self._taken_on:
             yield _held_up(operation, "")
         self._taken_on = []
@@ -244,7 +252,7 @@ class UpdateSteering:
                 yield change_of(event, now)
 
     def keep(self, state: RunState, now: datetime) -> None:
-        """Renews leases, and begins again what was blocked or has paused, once it is time."""
+        """Renews leases of members in flight, and begins again what was blocked or has paused, once it is time."""
         self._sight.renew(now)
         flying = {each.operation: each for each in machine.acts_in_flight(state)}
         due = [one for one, at in self._retries.items() if is_over(at - TRY_AGAIN, TRY_AGAIN, now)]
@@ -256,12 +264,12 @@ class UpdateSteering:
                 self._taken_on.append(operation)
 
     def rests(self) -> str:
-        """``waiting`` if all that is in flight stands still until later, and nothing else has begun."""
+        """``waiting`` if all that was in flight at the last ``release`` stands still until later; else empty."""
         return "waiting" if self._resting else ""
 
     @property
     def resumes(self) -> datetime | None:
-        """When the first of what stands still goes on, or something may begin, where that is known."""
+        """When the first of what stands still goes on, or something may begin; None where that is not known."""
         return min((each for each in (*self._turns.instants, self._wake) if each), default=None)
 
     def settled(self, state: RunState) -> bool:
@@ -285,15 +293,18 @@ class UpdateSteering:
         return frozenset(row.name for row in state.members if row.operation in self._completed)
 
     def _taken_up(self, work: Work) -> bool:
-        """Whether the intent may be carried out. It may not if the member does not bear its mark, which is there before
-        the intent is: then somebody else wrote it, and it is recorded as one that nobody may carry out any more."""
+        """Whether the intent may be carried out; the member is claimed then. It may not if nothing but the intent is
+        recorded and the member does not bear its mark, which is there before the intent is: then somebody else wrote
+        it."""
         if self._sight.bears(work.member, work.operation) or not is_intent(work.reference):
             self._sight.take_up(work.member, work.operation)
             return True
         return False
 
     def _blocked(self, event: Blocked, state: RunState, now: datetime) -> RunChange:
-        """The member stopped answering between the look and the beginning: tried again, but not for ever."""
+        """What comes of an upgrade that was blocked between the look and the beginning: no change while it is tried
+        again, which is told; once that has lasted for the run's ``unreachable_timeout`` it has failed, as lost if it
+        does not answer."""
         since = self._blocked_since.setdefault(event.operation, now)
         if now < since + state.unreachable_timeout:
             self._retries[event.operation] = now + TRY_AGAIN
@@ -304,6 +315,7 @@ class UpdateSteering:
         return change_of(ended, now)
 
     def _work(self, act: Begin, state: RunState) -> Work:
+        """The upgrade of one member as work for its driver, with the reference that is recorded."""
         run = self.book.run
         return Work(
             operation=act.operation,
@@ -317,10 +329,12 @@ class UpdateSteering:
 
 
 def _nothing(run: RunState) -> RunState:
+    """The change that changes nothing."""
     return run
 
 
 def _held_up(operation: str, message: str) -> RunChange:
+    """The change that says what an operation waits for; an empty ``message``: that it goes on."""
     return lambda run: held_up(run, operation, message)
 
 

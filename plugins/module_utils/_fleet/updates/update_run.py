@@ -50,7 +50,8 @@ DELETION_SECONDS = 60
 
 
 def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], write: bool, who: str = "") -> Outcome:
-    """The run started, or started again. Nothing changes if it is on its way. ``who`` is recorded at the first start.
+    """The run started, or started again, with evidence. Nothing changes if it is on its way. ``who`` is recorded at the
+    first start, and the images that are the same for all members are fixed.
 
     ``versions`` are those of members as far as they are known: one that would have to skip a minor refuses the start,
     unless a profile made the run, which leaves it out, or the run goes minor by minor. FleetError ``minor-skipped``,
@@ -76,7 +77,8 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
 
 
 def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> Outcome:
-    """As ``started``, for a run that goes on; one that never was started is left as it is, to who conducts it."""
+    """As ``started``, for a run that goes on, with no versions known; one that never was started is left as it is, to
+    who conducts it."""
     if run.status.phase == NEW:
         return Outcome(run=run, changed=False)
     return started(session, run, {}, write, who)
@@ -104,7 +106,7 @@ def skipped(
 
 def targets_of(texts: t.Sequence[str], wanted: bool) -> tuple[commands.SkipTarget, ...]:
     """``Type:name`` as targets of a skip, in their order. FleetError ``bad-target`` with every wrong one,
-    ``nothing-asked`` where some are ``wanted`` and there are none."""
+    ``nothing-asked`` where some are ``wanted`` and there are none. Whether a run has them is not asked."""
     if wanted and not texts:
         hint = "such as Member:c-1, Group:eu, Stage:prod or AfterStageWait:canary"
         raise FleetError("nothing-asked", "state skipped needs targets", "targets", hint)
@@ -136,7 +138,8 @@ def as_data(outcome: Outcome) -> dict[str, t.Any]:
 
 
 def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[UpdateRun, ...], tuple[Problem, ...]]:
-    """The named runs, in that order, or all of them in the order of their names; what is wrong with those left out.
+    """The named runs, in that order, or all of them in the order of their names; and what is wrong with those left out,
+    as no named one is.
 
     FleetError ``no-such-run``, and those of a named run.
     """
@@ -202,8 +205,8 @@ def absent(session: Session, name: str, force: bool, write: bool) -> bool:
     flight goes on unobserved, and nodes that are cordoned stay so, which ``force`` has to say is meant; so has it of a
     run that cannot be read, or is being conducted.
 
-    The run itself goes last. FleetError ``run-in-flight``, ``record-damaged``, ``lease-held``. Without ``write``
-    nothing is deleted.
+    The run itself goes last. FleetError ``run-in-flight``, ``record-damaged``, ``lease-held``, ``lease-lost``. Without
+    ``write`` nothing is deleted.
     """
     records = session.records
     there = _deletable(records, name, force) is not None
@@ -223,6 +226,8 @@ def absent(session: Session, name: str, force: bool, write: bool) -> bool:
 
 
 def _delete(records: Records, name: str, state: RunState, lease: Lease | None) -> None:
+    """Deletes the run's gates, the rotations with names of its operations, and last the run, under the lease if there
+    is one."""
     for gate in records.list(GATE, {RUN_LABEL: name}):
         records.delete(GATE, gate["metadata"]["name"], lease=lease)
     for rotation in records.names(ROTATION):
@@ -232,7 +237,8 @@ def _delete(records: Records, name: str, state: RunState, lease: Lease | None) -
 
 
 def _deletable(records: Records, name: str, force: bool) -> RunState | None:
-    """The run's state, None where there is no run."""
+    """The run's state, None where there is no run. FleetError ``run-in-flight`` and ``record-damaged``, unless
+    ``force``, which makes an empty state of a run that cannot be read."""
     document = records.get(KIND, name)
     if document is None:
         return None
@@ -258,8 +264,9 @@ def _commanded(
     who: str = "",
     images: NodeImageSelectionStatus | None = None,
 ) -> Outcome:
-    """The run after a command; ``who`` and ``images`` are for its first start.
-    It takes no lease: the conductor, if there is one, meets the change and goes on."""
+    """The run after a command, recorded with ``write``; ``who`` and ``images`` are for its first start. It takes no
+    lease: the conductor, if there is one, meets the change and goes on. FleetError of the command, as of ``read_run``,
+    and ``conflict`` if others write it at every attempt."""
     for _attempt in range(_ATTEMPTS):
         state = run_of(run)
         after = change(state)
@@ -278,7 +285,8 @@ def _commanded(
 
 
 def _versioned(records: Records, run: UpdateRun, status: t.Any) -> Record:
-    """The status, to be written only over what it was made from."""
+    """Status and metadata for the record, to be written only over what the status was made from. FleetError
+    ``no-such-run``."""
     document = run_document(records, run.name)
     return {
         "status": encode(status),
@@ -287,6 +295,7 @@ def _versioned(records: Records, run: UpdateRun, status: t.Any) -> Record:
 
 
 def _too_far(run: UpdateRun, state: RunState, versions: t.Mapping[str, str]) -> list[Problem]:
+    """A problem ``minor-skipped`` for each unfinished member whose version is known and too far from the target."""
     chain, found = run.spec.managed_cluster_update.upgrade.chain, []
     for row in state.members:
         if row.state in TERMINAL or row.name not in versions:
@@ -299,7 +308,7 @@ def _too_far(run: UpdateRun, state: RunState, versions: t.Mapping[str, str]) -> 
 
 
 def _held(records: Records, run: UpdateRun, state: RunState) -> list[Problem]:
-    """Members that another run works on, if the run is to be refused for them."""
+    """A problem ``member-busy`` for each member that another run works on, if the run is to be refused for them."""
     if run.spec.on_conflict != REFUSE_ON_CONFLICT:
         return []
     names = {row.name for row in state.members}

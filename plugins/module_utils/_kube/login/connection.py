@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How one API server is reached, and as whom: values, checked for what cannot be sent and for addresses that no server
-of a cluster has. Values only: nothing here opens a connection."""
+"""How one API server is reached, and as whom: connection, credentials, a bearer token also out of a file; checked for
+what cannot be sent and for addresses that no server of a cluster has. Nothing here opens a connection."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ class CredentialSource(t.Protocol):
     """Where credentials come from. Both functions may be called from many threads."""
 
     def get(self) -> Credential:
-        """Credentials believed to be good now."""
+        """Credentials believed to be good now. FleetError where there are none."""
 
     def renew(self, refused: Credential) -> Credential | None:
-        """Others than those just refused by the server; None where there are none to be had."""
+        """Others than those just refused by the server; None where there are none to be had. FleetError as of
+        ``get``."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class TokenFile:
     path: Path
 
     def get(self) -> Credential:
-        """The token that is in the file now."""
+        """The token that is in the file now; no header for an empty file. FleetError ``credentials-missing`` if it
+        cannot be read, is no text or has more than ``MAX_TOKEN`` bytes; ``credentials-invalid`` as of ``bearer``."""
         try:
             token = read_file(self.path, MAX_TOKEN).decode().strip()
         except (OSError, UnicodeDecodeError) as error:
@@ -70,14 +72,14 @@ class TokenFile:
         return Credential(authorization=bearer(token, str(self.path)))
 
     def renew(self, refused: Credential) -> Credential | None:
-        """The token that is in the file now; None if it is the refused one."""
+        """The token that is in the file now; None if it is the refused one. FleetError as of ``get``."""
         fresh = self.get()
         return None if fresh == refused else fresh
 
 
 def bearer(token: str, where: str = "") -> str:
-    """The Authorization header, empty for an empty token. FleetError ``credentials-invalid`` for text that is no token;
-    HTTP libraries would show it in their own error."""
+    """The Authorization header, empty for an empty token. FleetError ``credentials-invalid`` for text that is no token
+    (printable ASCII); HTTP libraries would show it in their own error."""
     if not _is_header(token):
         raise FleetError(
             "credentials-invalid",
@@ -89,6 +91,7 @@ def bearer(token: str, where: str = "") -> str:
 
 
 def _is_header(text: str) -> bool:
+    """Whether the text can be sent as a header's value: printable ASCII, or empty."""
     return text.isascii() and text.isprintable()
 
 
@@ -117,11 +120,13 @@ class Connection:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        """FleetError with all that cannot be sent, as of the class."""
         found = tuple(self._problems())
         if found:
             raise FleetError.of(found)
 
     def _problems(self) -> t.Iterator[Problem]:
+        """What cannot be sent: server, proxy, token, headers of impersonation, in this order."""
         for what, url, problem, form in (
             ("server", self.server, _server_problem(self.server), "https://host:port"),
             ("proxy-url", self.proxy, _proxy_problem(self.proxy), "http://host:port or socks5://host:port"),
@@ -156,7 +161,8 @@ def is_loopback(server: str) -> bool:
 
 
 def foreign_problem(url: str, schemes: t.Container[str]) -> str:
-    """Why a URL that came from others must not be connected to; empty if it may be. ValueError if it is no URL.
+    """Why a URL that came from others must not be connected to, as the rest of a sentence; empty if it may be. A host
+    name is not looked up. ValueError if it is no URL.
 
     Services that give away secrets of a machine to whoever asks on it (metadata of clouds) have link-local addresses,
     and none of them speaks TLS.
@@ -171,7 +177,8 @@ def foreign_problem(url: str, schemes: t.Container[str]) -> str:
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a host is, in any of the forms that the system's resolver takes (``0xa9fea9fe``)."""
+    """The address that a host is, in any of the forms that the system's resolver takes (``0xa9fea9fe``), IPv4 in IPv6
+    as IPv4; None for a name."""
     host = host.partition("%")[0].rstrip(".")
     try:
         found = ipaddress.ip_address(host)
@@ -184,6 +191,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _proxy_problem(proxy: str) -> str:
+    """Why that is no proxy we can use, as the rest of a sentence; empty if it is one, or none is given."""
     if not proxy:
         return ""
     try:
@@ -196,6 +204,7 @@ def _proxy_problem(proxy: str) -> str:
 
 
 def _server_problem(server: str) -> str:
+    """Why that is no server we can use, as the rest of a sentence; empty if it is one."""
     try:
         url = urlsplit(server)
         url.port  # noqa: B018  # raises for a port that is none

@@ -31,13 +31,14 @@ class Uses:
                 self._notes.setdefault(connection.where, {}).update(dict.fromkeys(found))
 
     def take(self) -> dict[str, list[str]]:
-        """The notes by the clusters' names, in their order; they are forgotten here."""
+        """The notes by the clusters' names, in the order of these; those of a cluster in the order in which they were
+        noted. They are forgotten here."""
         with self._lock:
             found, self._notes = self._notes, {}
         return {name: list(notes) for name, notes in sorted(found.items())}
 
     def add_taken(self, notes: t.Mapping[str, t.Iterable[str]]) -> None:
-        """Adds the notes that were taken in another process."""
+        """Adds the notes that were taken in another process, each once."""
         with self._lock:
             for name, texts in notes.items():
                 self._notes.setdefault(name, {}).update(dict.fromkeys(texts))

@@ -1,10 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a context of a kubeconfig, or from inside a pod, to a Connection; which proxy leads to a server.
+"""From a context of a kubeconfig, in a file or a Secret, or from inside a pod, to a Connection; the names of contexts;
+which proxy leads to a server.
 
 Certificates, tokens and passwords are read here. Users with a plugin or an auth provider are handed to
-``external_credentials``, which needs the ``kubernetes`` package.
+``external_credentials``, which needs the ``kubernetes`` package for the latter.
 """
 
 from __future__ import annotations
@@ -117,9 +118,11 @@ class _EntryReader:
     problems: list[Problem]
 
     def wrong(self, name: str, message: str, hint: str = "") -> None:
+        """Notes a problem with what has this name in the entry."""
         self.problems.append(Problem("kubeconfig-invalid", message, f"{self.place} {name}", hint))
 
     def text(self, name: str) -> str:
+        """The text of this name; empty where there is none, or something else, which is noted."""
         value = self.entry.value.get(name)
         if value is not None and not isinstance(value, str):
             self.wrong(name, "is not a text")
@@ -127,12 +130,14 @@ class _EntryReader:
         return value or ""
 
     def flag(self, name: str) -> bool:
+        """Whether the value of this name is true; what is neither true nor false is noted."""
         value = self.entry.value.get(name)
         if value is not None and not isinstance(value, bool):
             self.wrong(name, "is neither true nor false")
         return value is True
 
     def file(self, name: str) -> Path | None:
+        """The path that is named there; None where there is none, or it must not be named, which is noted."""
         value = self.text(name)
         if not value:
             return None
@@ -142,7 +147,8 @@ class _EntryReader:
         return self.entry.base / with_home(value, os.environ)
 
     def content(self, name: str, most: int) -> bytes:
-        """What the file holds that is named there."""
+        """What the file holds that is named there; empty without one, or if it cannot be read or has more than ``most``
+        bytes, which is noted."""
         path = self.file(name)
         try:
             return read_file(path, most) if path else b""
@@ -151,7 +157,8 @@ class _EntryReader:
             return b""
 
     def pem(self, name: str) -> bytes:
-        """``<name>-data`` (base64) or the content of the file ``<name>``, as in kubectl the former first."""
+        """``<name>-data`` (base64) or the content of the file ``<name>``, as in kubectl the former first; empty without
+        either, and for what is noted as wrong."""
         data = self.text(f"{name}-data")
         if data:
             try:
@@ -162,6 +169,8 @@ class _EntryReader:
         return self.content(name, MAX_PEM)
 
     def command(self, name: str) -> t.Mapping[str, t.Any] | None:
+        """The section of this name (``exec``, ``auth-provider``); None where there is none, or it is wrong or must not
+        be there, which is noted."""
         value = self.entry.value.get(name)
         if value is None:
             return None
@@ -176,6 +185,8 @@ class _EntryReader:
 
 
 def _connection(config: Kubeconfig, context: str, trusted: bool) -> Connection:
+    """The connection of the context, or of ``current-context``. FleetError ``context-missing``, and all that is wrong
+    with it; those of ``connection_from_kubeconfig``."""
     name = context or config.current
     found = config.contexts.get(name)
     if found is None:
@@ -194,7 +205,8 @@ def _connection(config: Kubeconfig, context: str, trusted: bool) -> Connection:
 def _part(
     config: Kubeconfig, table: t.Mapping[str, Entry], context: str, kind: str, trusted: bool, problems: list[Problem]
 ) -> _EntryReader | None:
-    """The cluster or the user of a context; a context without a user is anonymous."""
+    """The cluster or the user (``kind``) of a context, to be read; a context without a user is anonymous. None, and a
+    problem, where it is not there."""
     name = config.contexts[context].value.get(kind)
     place = f"{config.where} context {context!r}"
     if kind == "user" and not name:
@@ -207,6 +219,7 @@ def _part(
 
 
 def _build(cluster: _EntryReader, user: _EntryReader, context: str) -> Connection | None:
+    """The connection; None if anything was noted as wrong. FleetError of a Connection, and ``missing-library``."""
     server = cluster.text("server")
     if not server:
         cluster.wrong("server", "the cluster has no server", "write it as https://host:port")
@@ -236,7 +249,8 @@ def _build(cluster: _EntryReader, user: _EntryReader, context: str) -> Connectio
 
 
 def _check_foreign(cluster: _EntryReader, server: str, proxy: str) -> None:
-    """A kubeconfig in a Secret must not send us to services of this machine or its network that are no API servers."""
+    """Notes a server or proxy that a kubeconfig in a Secret must not send us to: services of this machine or its
+    network that are no API servers. What is no URL is left to the connection."""
     for name, url, schemes in (("server", server, ("https",)), ("proxy-url", proxy, PROXY_SCHEMES)):
         try:
             problem = foreign_problem(url, schemes) if url else ""
@@ -248,6 +262,8 @@ def _check_foreign(cluster: _EntryReader, server: str, proxy: str) -> None:
 
 
 def _notes(server: str, insecure: bool, foreign_name: str) -> t.Iterator[str]:
+    """What people are to be told of a connection: that it is not encrypted (unless it stays on this machine), or else
+    not checked; and ``foreign_name``, if it is checked for that."""
     if server.startswith("http://") and not is_loopback(server):
         yield "the connection is not encrypted: whoever is on the way reads and changes everything (server is http://)"
     elif insecure:
@@ -257,8 +273,9 @@ def _notes(server: str, insecure: bool, foreign_name: str) -> t.Iterator[str]:
 
 
 def _identity(user: _EntryReader, cluster: _EntryReader) -> tuple[str, CredentialSource | None]:
-    """Token, or where credentials come from; in kubectl's order: token file, token, plugin, auth provider, password.
-    Other clients have other orders, so that a login by commands is judged also where it stands behind a token."""
+    """Token, or where credentials come from (both empty: neither); in kubectl's order: token file, token, plugin, auth
+    provider, password. Other clients have other orders, so that a login by commands is judged also where it stands
+    behind a token."""
     file, token = user.file("tokenFile"), user.text("token")
     plugin, provider = user.command("exec"), user.command("auth-provider")
     if file:
@@ -275,6 +292,7 @@ def _identity(user: _EntryReader, cluster: _EntryReader) -> tuple[str, Credentia
 
 
 def _plugin(config: t.Mapping[str, t.Any], user: _EntryReader, cluster: _EntryReader) -> ExecPlugin | None:
+    """The plugin of an ``exec`` section; None if anything was noted as wrong, here or before."""
     command, version = config.get("command"), config.get("apiVersion")
     args, env = config.get("args") or [], config.get("env") or []
     if not isinstance(command, str) or not command:
@@ -289,7 +307,8 @@ def _plugin(config: t.Mapping[str, t.Any], user: _EntryReader, cluster: _EntryRe
 
 
 def _impersonation(user: _EntryReader) -> tuple[tuple[str, str], ...]:
-    """``as``, ``as-uid``, ``as-groups`` and ``as-user-extra`` as the headers that the API server reads."""
+    """``as``, ``as-uid``, ``as-groups`` and ``as-user-extra`` as the headers that the API server reads, empty values
+    left out; none at all if groups or extra have another form. What is wrong is noted."""
     pairs = [("Impersonate-User", user.text("as")), ("Impersonate-Uid", user.text("as-uid"))]
     groups, extra = user.entry.value.get("as-groups") or [], user.entry.value.get("as-user-extra") or {}
     if not _is_texts(groups) or not isinstance(extra, dict) or not all(map(_is_texts, (list(extra), *extra.values()))):
@@ -301,10 +320,12 @@ def _impersonation(user: _EntryReader) -> tuple[tuple[str, str], ...]:
 
 
 def _are_texts(row: t.Mapping[t.Any, t.Any], *names: str) -> bool:
+    """Whether all of these names have texts in the row."""
     return all(isinstance(row.get(name), str) for name in names)
 
 
 def _is_texts(value: t.Any) -> bool:
+    """Whether that is a list of texts; an empty one is."""
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
@@ -314,8 +335,9 @@ def _header_key(key: str) -> str:
 
 
 def proxy_for(server: str, environ: t.Mapping[str, str]) -> str:
-    """URL of the proxy by HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in capitals or not; ``http://`` stands before one
-    without a scheme. Empty for none, always for the local host, and for a server that is no URL."""
+    """URL of the proxy by HTTPS_PROXY, or HTTP_PROXY for a server without TLS, and NO_PROXY, in capitals or not;
+    ``http://`` stands before one without a scheme. Empty for none, always for the local host, and for a server that is
+    no URL."""
     try:
         url = urlsplit(server)
         host, port = url.hostname or "", url.port
@@ -332,6 +354,7 @@ def proxy_for(server: str, environ: t.Mapping[str, str]) -> str:
 
 
 def _proxies(environ: t.Mapping[str, str]) -> dict[str, str]:
+    """By scheme in lower case, and ``no``, what the environment has as ``<scheme>_proxy``, in capitals or not."""
     if environ is os.environ:
         return getproxies_environment()
     return {k.lower().removesuffix("_proxy"): v for k, v in environ.items() if k.lower().endswith("_proxy")}

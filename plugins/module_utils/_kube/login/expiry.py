@@ -15,7 +15,8 @@ from datetime import UTC, datetime, timedelta
 
 
 def certificate_ends(pem: bytes) -> datetime | None:
-    """``notAfter`` of the first certificate; None if it cannot be read."""
+    """``notAfter`` of the first certificate (PEM), in UTC; None if there is none, or it cannot be read, as without the
+    package ``cryptography``."""
     if not pem:
         return None
     try:
@@ -30,7 +31,8 @@ def certificate_ends(pem: bytes) -> datetime | None:
 
 
 def token_ends(authorization: str) -> datetime | None:
-    """``exp`` of a JSON Web Token (RFC 7519) in an Authorization header; None for any other token."""
+    """``exp`` of a JSON Web Token (RFC 7519) in an Authorization header, in UTC, unverified; None for any other token,
+    and one that does not say."""
     return _claimed(authorization, "exp")
 
 
@@ -42,6 +44,8 @@ def token_life(authorization: str) -> timedelta | None:
 
 
 def _claimed(authorization: str, claim: str) -> datetime | None:
+    """The instant under a claim of a JSON Web Token in an Authorization header, in UTC; None for any other token, and
+    one that does not have it."""
     parts = authorization.removeprefix("Bearer ").split(".")
     if len(parts) != 3:
         return None

@@ -53,19 +53,21 @@ _slots_lock = threading.Lock()
 
 
 def _slot(key: str) -> _Slot:
+    """The slot of that key in this process, made when it is first asked for."""
     with _slots_lock:
         return _slots.setdefault(key, _Slot())
 
 
 def _good(credential: Credential | None) -> bool:
+    """Whether there is one that does not expire within a minute."""
     if credential is None:
         return False
     return credential.expires is None or datetime.now(UTC) + _EARLY < credential.expires
 
 
 def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
-    """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. A failure is
-    that of all who ask soon after it."""
+    """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. A FleetError of
+    ``make`` is that of all who ask within ``FAILED_SECONDS`` after it, for their own ``place``."""
     slot = _slot(key)
     held = slot.credential
     if held is not None and held != refused and _good(held):
@@ -108,7 +110,8 @@ class ExecPlugin:
 
     def get(self) -> Credential:
         """What the plugin printed last, while that is good; else it is run, for at most ``PLUGIN_SECONDS``. FleetError
-        ``credentials-plugin``, ``credentials-invalid`` for a token that is none."""
+        ``credentials-plugin``, also for ``FAILED_SECONDS`` after it failed; ``credentials-invalid`` for a token that is
+        none."""
         return _from_slot(self._key, self.place, self._run)
 
     def renew(self, refused: Credential) -> Credential | None:
@@ -119,9 +122,12 @@ class ExecPlugin:
 
     @property
     def _key(self) -> str:
+        """What its credentials are kept under."""
         return f"{self.config}\n{self.cluster}\n{self.folder}"
 
     def _run(self) -> Credential:
+        """Runs the plugin; the credential that it printed, good until the instant that it, its certificate or its token
+        tells. FleetError as of ``get``."""
         status = self._status()
         token, cert = status.get("token"), status.get("clientCertificateData")
         if not isinstance(token or "", str) or not isinstance(cert or "", str) or not (token or cert):
@@ -135,6 +141,8 @@ class ExecPlugin:
         return Credential(authorization, pem, key, ends)
 
     def _status(self) -> t.Mapping[str, t.Any]:
+        """Runs the plugin, with at most seven others at a time; ``status`` of the ExecCredential that it printed.
+        FleetError ``credentials-plugin`` for anything else."""
         config = json.loads(self.config)
         if config.get("interactiveMode") == "Always":
             raise self.failed("wants a terminal (interactiveMode: Always), and there is none here")
@@ -167,15 +175,16 @@ class ExecPlugin:
 
 
 def _started(config: t.Mapping[str, t.Any], folder: Path) -> dict[str, t.Any]:
-    """What of the section counts. As in kubectl, a command with a slash in it is relative to the kubeconfig, any other
-    is looked up in PATH."""
+    """What of the section counts, with its command. As in kubectl, a command with a slash in it is relative to the
+    kubeconfig, any other is looked up in PATH."""
     command = str(config["command"])
     used = {name: as_json(config[name]) for name in _USED if config.get(name)}
     return {**used, "command": str(folder / command) if "/" in command else command}
 
 
 def _told(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
-    """KUBERNETES_EXEC_INFO. The cluster's extension for plugins is what they know as ``config``."""
+    """KUBERNETES_EXEC_INFO, as JSON, with the cluster unless that is empty. The cluster's extension for plugins is what
+    they know as ``config``."""
     spec: dict[str, t.Any] = {"interactive": False}
     if cluster:
         rows = cluster.get("extensions")
@@ -186,6 +195,7 @@ def _told(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
 
 
 def _moment(text: t.Any) -> datetime | None:
+    """The instant, aware, in UTC; None for what is none."""
     try:
         return parse_time(str(text))
     except ValueError:
@@ -219,6 +229,8 @@ class AuthProvider:
         return None if fresh == refused else fresh
 
     def _load(self) -> Credential:
+        """Asks the package for a token, which may log in to the issuer. FleetError as of ``get``,
+        ``credentials-plugin`` also for a provider that would run a command."""
         if _command_of(self.user["auth-provider"]):
             text = "the auth provider names a command, and such commands are not run"
             raise FleetError("credentials-plugin", text, self.place, "kubectl runs none since 1.26; use an exec plugin")
@@ -247,12 +259,14 @@ class AuthProvider:
 
 
 def _command_of(provider: t.Mapping[str, t.Any]) -> t.Any:
+    """The command that the auth provider would run; None or empty if there is none."""
     config = provider.get("config")
     return config.get("cmd-path") if isinstance(config, dict) else None
 
 
 def _with_authorities(provider: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Without an authority of its own the package would speak to the issuer unverified; the system's are given then."""
+    """The provider itself, changed: without an authority of its own the package would speak to the issuer unverified,
+    so the system's are named in it then."""
     config = provider.get("config")
     if isinstance(config, dict) and not {"idp-certificate-authority", "idp-certificate-authority-data"} & config.keys():
         import ssl
@@ -262,12 +276,13 @@ def _with_authorities(provider: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _no_kubernetes(place: str) -> FleetError:
+    """The FleetError ``missing-library``, given back."""
     text = "a credential plugin of the older form auth-provider needs the Python library kubernetes"
     return FleetError("missing-library", text, place, f"{sys.executable} -m pip install kubernetes")
 
 
 def _kubernetes(place: str) -> tuple[t.Any, t.Any]:
-    """The package's kubeconfig module and a configuration of our own."""
+    """The package's kubeconfig module and a new configuration of our own. FleetError ``missing-library``."""
     try:
         client = importlib.import_module("kubernetes.client")
         kube_config = importlib.import_module("kubernetes.config.kube_config")

@@ -59,7 +59,8 @@ class KnownSecrets:
             return frozenset(self._forms)
 
     def told_to(self, hears: t.Callable[[frozenset[SecretForm]], None]) -> None:
-        """From now on ``hears`` is told of what is added before ``add`` ends: before it is shown to any server."""
+        """From now on ``hears``, and nobody else, is told of what is new in an ``add`` before that ends: before it is
+        shown to any server."""
         self._hears = hears
 
     def learn(self, found: t.AbstractSet[SecretForm]) -> frozenset[SecretForm]:
@@ -75,7 +76,8 @@ class KnownSecrets:
         return fresh
 
     def taken_out(self, text: str) -> str:
-        """The text with ``HIDDEN`` in the place of each of them."""
+        """The text with ``HIDDEN`` in the place of each of them; of those with fewer than 8 characters only where they
+        stand alone. Base64 around a secret goes with it, up to four characters on each side."""
         present = [form for form in self._candidates(text) if form.text in text]
         return _without(present, text) if present else text
 
@@ -84,14 +86,15 @@ class KnownSecrets:
         return any(form.text in text for form in self._candidates(text))
 
     def within(self, document: str) -> t.Callable[[str], str]:
-        """``taken_out`` for the texts of this document (JSON with ``ensure_ascii=False``), faster by far: most secrets
-        are in none of them."""
+        """What does as ``taken_out`` for the texts of this document (JSON with ``ensure_ascii=False``), faster by far:
+        most secrets are in none of them."""
         candidates = {*self._candidates(document), *self._escaped}
         present = [form for form in candidates if _as_json(form.text) in document]
         return (lambda text: _without(present, text)) if present else str
 
     def _candidates(self, text: str) -> set[SecretForm]:
-        """All that can be in the text as they are."""
+        """All that can be in the text as they are, and more: the short ones, and those of which a piece stands in
+        it."""
         found = set(self._short)
         pieces = [text[place : place + _PIECE] for place in range(0, len(text) - _PIECE + 1, _PIECE)]
         for piece in self._by_piece.keys() & pieces:
@@ -116,17 +119,19 @@ class SecretForm(t.NamedTuple):
 
 
 def _last_pieces(text: str) -> t.Iterator[str]:
-    """The last ``_PIECE`` pieces: the end of a token is its own, many begin alike. None of a short text."""
+    """The last ``_PIECE`` pieces of a text, none of one with less than ``_INDEXED`` characters: the end of a token is
+    its own, many begin alike."""
     for place in range(len(text) - _INDEXED, len(text) - _PIECE + 1) if len(text) >= _INDEXED else ():
         yield text[place : place + _PIECE]
 
 
 def _as_json(text: str) -> str:
+    """The text as it stands between the quotes of JSON with ``ensure_ascii=False``."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _without(forms: t.Iterable[SecretForm], text: str) -> str:
-    """The longest form first, so that no tail of one is left behind."""
+    """The text with ``HIDDEN`` for each of the forms, the longest first, so that no tail of one is left behind."""
     for form in sorted(forms, key=lambda form: len(form.text), reverse=True):
         text = re.sub(form.pattern, HIDDEN, text)
     return text
@@ -137,12 +142,14 @@ SHOWN = KnownSecrets()
 
 
 def secrets_of(credential: Credential, connection: Connection) -> tuple[str, ...]:
-    """Token or password that goes to the server or to a proxy with this credential."""
+    """Tokens and passwords that go to the server or to a proxy with this credential, in each form in which they are
+    known here; some of the texts may be empty."""
     return (*_authorization(credential.authorization), connection.token, *_userinfo(connection.proxy))
 
 
 def private_to(connection: Connection, credential: Credential) -> tuple[str, ...]:
-    """What else only we and this one server have to know: keys, and in whose name we ask."""
+    """What else only we and this one server have to know: the lines of keys (PEM) that are secret, and in whose name we
+    ask, or what else is in headers of impersonation."""
     keys = [key for key in (credential.client_key, connection.client_key) if isinstance(key, bytes)]
     lines = [line for key in keys for line in key.decode("ascii", "replace").split("\n")]
     named = (value for _header, value in connection.impersonate)
@@ -150,6 +157,8 @@ def private_to(connection: Connection, credential: Credential) -> tuple[str, ...
 
 
 def _authorization(header: str) -> tuple[str, ...]:
+    """What is secret in an Authorization header, which may be empty: all behind the scheme; of Basic also user and
+    password together, and the password."""
     scheme, _space, value = header.partition(" ")
     if scheme != "Basic":
         return (value,)
@@ -161,6 +170,8 @@ def _authorization(header: str) -> tuple[str, ...]:
 
 
 def _userinfo(url: str) -> tuple[str, ...]:
+    """The password in the URL, as it is and percent-decoded; empty texts where there is none, nothing for what is no
+    URL."""
     try:
         password = urlsplit(url).password or ""
     except ValueError:
@@ -169,6 +180,8 @@ def _userinfo(url: str) -> tuple[str, ...]:
 
 
 def _forms(secret: str) -> t.Iterator[SecretForm]:
+    """Each form in which a server may give the secret back, some of them more than once; in base64 from 8 bytes on, and
+    within more base64 from 12 on."""
     quoted = _as_json(secret)
     for form in (secret, quote(secret, safe=""), quote_plus(secret), quoted, json.dumps(secret)[1:-1]):
         yield SecretForm(form)

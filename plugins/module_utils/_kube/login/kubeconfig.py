@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading kubeconfig files as kubectl reads them, and where they are: several may be given, and the first that has a
-name wins."""
+"""Reading kubeconfig files as kubectl reads them, and their YAML as JSON; where they are: several may be given, and the
+first that has a name wins."""
 
 from __future__ import annotations
 
@@ -62,10 +62,11 @@ class Kubeconfig:
 
 def local_path(text: str, environ: t.Mapping[str, str]) -> str:
     """The path with its ``~`` expanded, and the variables that say where things are (``HOME``, ``GITHUB_WORKSPACE`` and
-    the like). All others stay as they are written: who may write paths does not read the runner's secrets out of
-    them."""
+    the like), if they are set. All others stay as they are written: who may write paths does not read the runner's
+    secrets out of them."""
 
     def value(found: re.Match[str]) -> str:
+        """What the variable stands for, or as it is written."""
         name = found[1] or found[2]
         return environ.get(name, found[0]) if name in _PLACES else found[0]
 
@@ -73,8 +74,8 @@ def local_path(text: str, environ: t.Mapping[str, str]) -> str:
 
 
 def usual_path(given: str, environ: t.Mapping[str, str]) -> str:
-    """What kubectl reads: the given path, else KUBECONFIG (one file, or several joined by ``:``), else
-    ``~/.kube/config``."""
+    """What kubectl reads, with each ``~`` expanded: the given path, else KUBECONFIG (one file, or several joined by
+    ``:``), else ``~/.kube/config``."""
     found = given or environ.get("KUBECONFIG") or "~/.kube/config"
     return os.pathsep.join(with_home(each, environ) for each in found.split(os.pathsep))
 
@@ -96,7 +97,8 @@ def read_kubeconfig(path: str | Path) -> Kubeconfig:
 
 
 def _is_there(path: str) -> bool:
-    """False only where it is known that there is no such file: not what cannot be looked at."""
+    """False only where it is known that there is no such file. FleetError ``kubeconfig-missing`` for what cannot be
+    looked at."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -109,6 +111,7 @@ def _is_there(path: str) -> bool:
 
 
 def _unreadable(path: str, why: str) -> FleetError:
+    """The FleetError ``kubeconfig-missing``, given back."""
     return FleetError("kubeconfig-missing", f"the kubeconfig cannot be read: {why}", path)
 
 
@@ -146,7 +149,8 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
 
 
 def as_json(value: t.Any) -> t.Any:
-    """A value of such a document as JSON has it: keys are texts, and so are days; sets and tuples are lists."""
+    """A value of such a document as JSON has it: keys are texts, and so is what JSON does not have (days, bytes); sets
+    and tuples are lists. Numbers that are infinite or none stay."""
     if isinstance(value, dict):
         return {str(key): as_json(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set)):
@@ -155,12 +159,14 @@ def as_json(value: t.Any) -> t.Any:
 
 
 def _loader() -> t.Any:
+    """A class of YAML loaders that make plain values only, and count what ``<<`` merges."""
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return type("_Loader", (base,), {"flatten_mapping": _flatten_mapping, "merged": 0})
 
 
 def _flatten_mapping(self: t.Any, node: t.Any) -> None:
-    """Counts what is merged, level by level, before PyYAML writes it out."""
+    """Counts what is merged, level by level, before PyYAML writes it out; ValueError if it is more than ``_MAX_MERGED``
+    keys."""
     for key, value in node.value:
         if key.tag == _MERGE:
             for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
@@ -173,7 +179,8 @@ def _flatten_mapping(self: t.Any, node: t.Any) -> None:
 
 
 def _unfolded(value: t.Any, known: dict[int, int]) -> int:
-    """Characters of the value when each alias is written out; beyond all limits for one that is within itself."""
+    """Characters of the value when each alias is written out; beyond all limits for one that is within itself.
+    ``known`` has what was counted, by ``id``, and is added to."""
     if isinstance(value, (str, bytes)):
         return len(value) + 1
     if not isinstance(value, (dict, list, tuple, set)):
@@ -186,6 +193,8 @@ def _unfolded(value: t.Any, known: dict[int, int]) -> int:
 
 
 def _file(path: str) -> Kubeconfig:
+    """The kubeconfig in the file, parsed again only when the file has changed. FleetError ``kubeconfig-missing`` if it
+    cannot be read, and as of ``parse_yaml`` and ``kubeconfig_from_document``."""
     try:
         state = os.stat(path)
         with _PARSING:
@@ -201,15 +210,19 @@ _PARSING = threading.Lock()
 
 @functools.lru_cache(maxsize=64)
 def _parsed(path: str, _mtime_ns: int, _size: int, _inode: int) -> Kubeconfig:
+    """The kubeconfig in the file, kept as long as the file has this time, size and inode. OSError of ``read_file``,
+    FleetError as of ``_file``."""
     document = parse_yaml(read_file(path, MAX_BYTES), path)
     return kubeconfig_from_document(document, path, Path(path).absolute().parent)
 
 
 def _merged(where: str, parts: t.Sequence[Kubeconfig]) -> Kubeconfig:
+    """One kubeconfig of several: the first that has a name wins, and the first current-context."""
     if len(parts) == 1:
         return parts[0]
 
     def first(tables: t.Iterable[t.Mapping[str, Entry]]) -> dict[str, Entry]:
+        """The tables as one; of a name that is in several, the entry of the first."""
         merged: dict[str, Entry] = {}
         for table in tables:
             merged = {**table, **merged}
@@ -228,6 +241,8 @@ def _merged(where: str, parts: t.Sequence[Kubeconfig]) -> Kubeconfig:
 def _table(
     document: t.Mapping[str, t.Any], name: str, where: str, base: Path, problems: list[Problem]
 ) -> dict[str, Entry]:
+    """The entries of one list (``clusters``, ``users``, ``contexts``) by name; what is wrong is left out and added to
+    ``problems``."""
     rows, inner = document.get(name) or [], _LISTS[name]
     if not isinstance(rows, list):
         problems.append(Problem("kubeconfig-invalid", f"{name} is not a list", f"{where} {name}"))

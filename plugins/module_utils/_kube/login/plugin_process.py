@@ -4,9 +4,9 @@
 """Supervises one exec plugin of a kubeconfig, and ends all that it started; run by its path, with the standard library.
 
 ``plugin_process.py PARENT COMMAND ARGUMENT...``: environment, folder and standard output are the plugin's, and so is
-the exit code. When the plugin ends, when SIGTERM comes, or when the thread of the process PARENT that started this ends
-in any way, whatever the plugin started ends too. On Linux that is true of what made itself a daemon: its new parent is
-this process. Elsewhere its process group ends.
+the exit code. When the plugin ends, when SIGTERM comes, or, on Linux, when the thread of the process PARENT that
+started this ends in any way, whatever the plugin started ends too. On Linux that is true of what made itself a daemon:
+its new parent is this process. Elsewhere its process group ends.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ _AWAITED = (*_TO_END, signal.SIGCHLD)
 
 
 def main(parent: int, command: list[str]) -> int:
-    """Runs the command until it or ``parent`` (a process ID) ends, then ends what it started.
+    """Runs the command until it ends, a signal says so, or (on Linux) ``parent``, a process ID, ends; then ends what it
+    started.
 
-    Returns its exit status; 126 if it cannot be started, 143 if it was told to end or the parent is gone.
+    Returns its exit status, 128 and the number for a signal that ended it; 126 if it cannot be started, 143 if this was
+    told to end or the parent is gone.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
@@ -59,7 +61,8 @@ def _adopt() -> None:
 
 
 def _end_all(child: int) -> None:
-    """SIGTERM, and SIGKILL for what is there a second later. What belongs to another user by then cannot be ended."""
+    """SIGTERM, and SIGKILL for what is there a second later, for ten seconds at most; then SIGKILL for the group of
+    ``child``. What belongs to another user by then cannot be ended."""
     begun = time.monotonic()
     number = signal.SIGTERM
     while (left := _descendants()) and time.monotonic() < begun + _LONGEST:
@@ -75,7 +78,7 @@ def _end_all(child: int) -> None:
 
 def _descendants() -> list[int]:
     """Processes below this one that have not ended, or are children still to be reaped, which the next call does: what
-    is left unreaped stays for ever where process 1 takes no orphans, as in many containers."""
+    is left unreaped stays for ever where process 1 takes no orphans, as in many containers. Empty without /proc."""
     own = os.getpid()
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -97,6 +100,7 @@ def _descendants() -> list[int]:
 
 
 def _exit_code(ended: int, status: int) -> int | None:
+    """The exit status by what ``waitpid`` gave, 128 and its number for a signal; None if nothing has ended."""
     code = os.waitstatus_to_exitcode(status)
     return None if not ended else code if code >= 0 else 128 - code
 

@@ -28,8 +28,9 @@ class PluginFailed(Exception):
 
 
 def run_plugin(command: t.Sequence[str], environ: t.Mapping[str, str], folder: Path, seconds: float) -> bytes:
-    """Runs the plugin; what it printed, at most 1 MB. PluginFailed unless it ends with 0 within ``seconds``. Whatever
-    it started ends with it, with us, or when the time is over."""
+    """Runs the plugin, for at most ``seconds``; what it printed. PluginFailed if it is not installed, cannot be
+    started, prints more than 1 MB, takes longer, or ends with another code than 0. Whatever it started ends with it,
+    with us, or when the time is over, as far as ``plugin_process`` can."""
     program = shutil.which(command[0], path=environ.get("PATH", os.defpath))
     if program is None:
         raise PluginFailed("cannot be executed" if os.path.exists(command[0]) else "is not installed")
@@ -59,7 +60,8 @@ def run_plugin(command: t.Sequence[str], environ: t.Mapping[str, str], folder: P
 
 
 def _answer(process: subprocess.Popen[bytes], end: float) -> bytes | None:
-    """All that is printed until the process ends, or a byte more than is allowed; None if it takes too long."""
+    """All that is printed until the process ends, or more than is allowed; None if it takes until after ``end``
+    (monotonic)."""
     if process.stdout is None:
         raise AssertionError("started with a pipe")
     handle, found = process.stdout.fileno(), bytearray()
@@ -80,6 +82,7 @@ def _answer(process: subprocess.Popen[bytes], end: float) -> bytes | None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends the process if it is still there, by SIGTERM and, 15 s later, SIGKILL; it is gone then."""
     if process.stdout is not None:
         process.stdout.close()
     try:

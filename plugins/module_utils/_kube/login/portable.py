@@ -22,7 +22,8 @@ Document = dict[str, t.Any]
 
 
 def portable_kubeconfig(config: Kubeconfig, context: str = "") -> Document:
-    """A kubeconfig with that context (else ``current-context``), its cluster and its user, and nothing else.
+    """A kubeconfig with that context (else ``current-context``), its cluster and its user, and nothing else. A cluster
+    or user that is not there is an empty one.
 
     A token is the one that is in its file now. A login by a plugin stays what it is: its program has to be where the
     document is used. FleetError ``context-missing``, or ``kubeconfig-missing`` for a file that cannot be read.
@@ -46,11 +47,14 @@ def portable_kubeconfig(config: Kubeconfig, context: str = "") -> Document:
 
 
 def _name(context: Entry, kind: str) -> str:
+    """The name that the context has for its cluster or user; empty where it has none, or no text."""
     name = context.value.get(kind)
     return name if isinstance(name, str) else ""
 
 
 def _inlined(entry: Entry | None) -> Document:
+    """The entry with what its files hold in their place, certificates and keys as base64; data that is given stands
+    above a file. Empty for no entry. FleetError ``kubeconfig-missing`` for a file that cannot be read."""
     if entry is None:
         return {}
     value: Document = as_json(entry.value)
@@ -65,6 +69,8 @@ def _inlined(entry: Entry | None) -> Document:
 
 
 def _content(base: Path, path: t.Any, most: int) -> bytes:
+    """The bytes of a file that a kubeconfig in the folder ``base`` names; FleetError ``kubeconfig-missing`` if it
+    cannot be read, or has more than ``most``."""
     place = base / with_home(str(path), os.environ)
     try:
         return read_file(place, most)

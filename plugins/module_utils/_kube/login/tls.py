@@ -37,6 +37,7 @@ def tls_context(connection: Connection, cert: bytes = b"", key: bytes = b"") -> 
 
 
 def _trust(context: ssl.SSLContext, ca: bytes, where: str) -> None:
+    """Has the context trust these authorities (PEM); FleetError ``kubeconfig-invalid`` for what is none."""
     try:
         context.load_verify_locations(cadata=ca.decode("ascii"))
     except (ssl.SSLError, UnicodeDecodeError, ValueError):
@@ -49,6 +50,8 @@ def _trust(context: ssl.SSLContext, ca: bytes, where: str) -> None:
 
 
 def _show(context: ssl.SSLContext, cert: bytes, key: bytes, where: str) -> None:
+    """Has the context show this certificate; FleetError ``kubeconfig-invalid`` if it or its key cannot be loaded, is
+    protected by a password, or they do not belong together."""
     # The empty password keeps OpenSSL from asking for one at the terminal.
     try:
         with _nameless(cert) as cert_path, _nameless(key or cert) as key_path:
@@ -68,8 +71,8 @@ def _show(context: ssl.SSLContext, cert: bytes, key: bytes, where: str) -> None:
 
 @contextlib.contextmanager
 def _nameless(pem: bytes) -> t.Iterator[str]:
-    """A path for OpenSSL, which takes keys from files only; the file is in no folder, so that nothing of it is left
-    on this machine, however this process ends."""
+    """A path for OpenSSL, which takes keys from files only, good while entered; the file is in no folder, so that
+    nothing of it is left on this machine, however this process ends."""
     with _file_without_name() as file:
         file.write(pem)
         file.seek(0)
@@ -77,6 +80,7 @@ def _nameless(pem: bytes) -> t.Iterator[str]:
 
 
 def _file_without_name() -> t.BinaryIO:
+    """An open file in memory; a temporary one without a name where the system has no such files."""
     try:
         return os.fdopen(os.memfd_create("gitops-fleet"), "w+b")
     except (AttributeError, OSError):  # not on Linux, or forbidden there

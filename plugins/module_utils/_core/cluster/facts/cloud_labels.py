@@ -47,6 +47,8 @@ def cloud_labels(nodes: t.Iterable[Manifest]) -> dict[str, str]:
 
 
 def _of_node(node: Manifest) -> dict[str, str]:
+    """What one node tells, by label key: region and zone by its labels, else by its provider ID, account and the rest
+    by that ID; empty where its form is not known. ValueError for parts of other types than an API server's."""
     given, labels = text(mapping(node, "spec"), "providerID"), texts(mapping(node, "metadata"), "labels")
     if match := _AWS.fullmatch(given):
         found = {PROVIDER: "aws"}
@@ -60,6 +62,8 @@ def _of_node(node: Manifest) -> dict[str, str]:
 
 
 def _of_azure(subscription: str, group: str, labels: t.Mapping[str, str]) -> dict[str, str]:
+    """Region, zone, location, resource group and subscription by label key; empty texts for what is not told. The group
+    is the one that the AKS cluster is in, not that of its machines."""
     region, zone = labels.get(REGION, ""), labels.get(ZONE, "")
     of_aks = _OF_AKS.fullmatch(group)
     if of_aks:

@@ -82,7 +82,8 @@ class Holdings:
 
 
 def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
-    """What the fleet holds as two parts of a facts snapshot (``held``, ``credentials``), in a fixed order."""
+    """What the fleet holds as two parts of a facts snapshot (``held``, ``credentials``): placements and credentials in
+    order of their names, bindings and contents in the order given."""
     return {
         "held": {name: _placement(each) for name, each in sorted(holdings.placements.items())},
         "credentials": [{"namespace": namespace, "name": name} for namespace, name in sorted(holdings.credentials)],
@@ -90,8 +91,8 @@ def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
 
 
 def read_holdings(document: Row) -> Holdings:
-    """What the fleet holds by a facts snapshot; ValueError where they are not of the form that ``write_holdings`` gives
-    them."""
+    """What the fleet holds by a facts snapshot, bindings by name and contents by index; ValueError where it is not of
+    the form that ``write_holdings`` gives it, or has more or longer entries than are taken."""
     placements = _within(document.get("held"), "held", MOST_PLACEMENTS)
     credentials = (_map(each, "credentials") for each in _list(document.get("credentials") or [], "credentials"))
     return Holdings(
@@ -101,8 +102,8 @@ def read_holdings(document: Row) -> Holdings:
 
 
 def without_content(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """A recorded placement (a document) cut down to what plans read of it: identity, our annotations, and its spec,
-    which is shared. KeyError without metadata, name or spec."""
+    """A recorded placement (a document) cut down to what plans read of it: kind, those of ``METADATA`` and
+    ``ANNOTATIONS`` that are not empty, and its spec, which is shared. KeyError without metadata, name or spec."""
     metadata = document["metadata"]
     kept = {key: metadata[key] for key in METADATA if metadata.get(key)}
     written = metadata.get("annotations") or {}
@@ -116,6 +117,8 @@ def without_content(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _placement(held: HeldPlacement) -> dict[str, t.Any]:
+    """The row of a placement; ``metadata`` and ``spec`` are left out where there is no document, ``policy`` where there
+    is none."""
     row: dict[str, t.Any] = {"bindings": [_binding(each) for each in held.bindings]}
     if held.document is not None:
         row |= {key: held.document[key] for key in ("metadata", "spec")}
@@ -129,10 +132,12 @@ def _placement(held: HeldPlacement) -> dict[str, t.Any]:
 
 
 def _object(held: HeldObject) -> list[str]:
+    """API version, kind, namespace, name and hash, empty texts included."""
     return [held.id.api_version, held.id.kind, held.id.namespace, held.id.name, held.hash]
 
 
 def _binding(binding: ClusterResourceBinding) -> dict[str, t.Any]:
+    """The row of a binding without what is empty; ``reason`` only where it holds no snapshot, instants in RFC 3339."""
     spec, metadata = binding.spec, binding.metadata
     scores = spec.cluster_decision.cluster_score
     row = {
@@ -154,6 +159,8 @@ def _binding(binding: ClusterResourceBinding) -> dict[str, t.Any]:
 
 
 def _read_placement(name: str, row: t.Any) -> HeldPlacement:
+    """The placement of a row that ``_placement`` wrote, bindings by name and contents by index. ValueError for another
+    form, more entries than are taken, and a name that stands twice."""
     row = _map(row, name)
     policy = _map(row["policy"], f"{name} policy") if row.get("policy") else None
     bindings = tuple(
@@ -174,6 +181,8 @@ def _read_placement(name: str, row: t.Any) -> HeldPlacement:
 
 
 def _read_document(name: str, row: Row) -> dict[str, t.Any]:
+    """The placement of a row as ``without_content`` has it; ValueError if its metadata are not those of ``name``, or
+    its spec is not one or too deep."""
     metadata = _map(row.get("metadata"), f"{name} metadata")
     key = PlacementKey.of(name)
     if key.metadata(key.name).items() != _named(metadata) or not _is_whole(metadata.get("generation", 1)):
@@ -187,16 +196,18 @@ def _read_document(name: str, row: Row) -> dict[str, t.Any]:
 
 
 def _is_within(value: t.Any, depth: int) -> bool:
-    """Whether maps and lists are no more than ``depth`` in each other."""
+    """Whether maps and lists are no more than ``depth`` in each other, the outermost counted."""
     below = value.values() if isinstance(value, t.Mapping) else value if isinstance(value, list) else None
     return below is None or (depth > 0 and all(_is_within(each, depth - 1) for each in below))
 
 
 def _named(metadata: Row) -> t.ItemsView[str, t.Any]:
+    """Name and namespace of the metadata, as far as they are not empty."""
     return {each: metadata[each] for each in ("name", "namespace") if metadata.get(each)}.items()
 
 
 def _read_policy(row: Row) -> ClusterSchedulingPolicySnapshot:
+    """The policy snapshot of a row with its name, its hash and generation 1; ValueError for another form."""
     return decode(
         ClusterSchedulingPolicySnapshot,
         {"metadata": {"name": _numbered(row.get("name")), "generation": 1}, "spec": {"policyHash": _text(row, "hash")}},
@@ -204,6 +215,7 @@ def _read_policy(row: Row) -> ClusterSchedulingPolicySnapshot:
 
 
 def _read_contents(row: Row) -> HeldContents:
+    """The contents of a row that ``_placement`` wrote, objects in their order; ValueError for another form."""
     index = row.get("index")
     if not _is_whole(index) or index < 0:
         raise ValueError(f"{index!r:.80} is no index of resources")
@@ -217,6 +229,7 @@ def _read_contents(row: Row) -> HeldContents:
 
 
 def _read_object(row: t.Any) -> HeldObject:
+    """The object of a row of five texts, of which namespace and hash may be empty; ValueError for another form."""
     if not isinstance(row, list) or len(row) != 5 or not all(isinstance(each, str) for each in row):
         raise ValueError(f"{row!r:.80} names no object")
     api_version, kind, namespace, name, digest = (_short(each) for each in row)
@@ -226,6 +239,8 @@ def _read_object(row: t.Any) -> HeldObject:
 
 
 def _read_binding(row: Row) -> ClusterResourceBinding:
+    """The binding of a row that ``_binding`` wrote; ValueError for another form. Name, cluster and state have to be
+    there, other texts that are missing are empty."""
     state, before, holds, scores = _text(row, "state"), _text(row, "before"), _text(row, "holds"), row.get("scores")
     if state not in (SCHEDULED, BOUND, UNSCHEDULED) or before not in ("", SCHEDULED, BOUND):
         raise ValueError(f"{state or before!r:.80} is no state of a binding")
@@ -264,11 +279,12 @@ def _read_binding(row: Row) -> ClusterResourceBinding:
 
 
 def _left_out(row: Row) -> list[ObjectId]:
+    """The objects under ``leftOut``, without a version; ValueError for another form."""
     return [ObjectId(group, "", kind, namespace, name) for group, kind, namespace, name in _rows(row, "leftOut", 4)]
 
 
 def _rows(row: Row, key: str, width: int) -> list[list[str]]:
-    """Lists of so many texts."""
+    """The lists of ``width`` texts under a key, empty where it is absent or empty; ValueError for another form."""
     rows = _list(row.get(key) or [], key, MOST_OBJECTS)
     if not all(isinstance(each, list) and len(each) == width for each in rows):
         raise ValueError(f"{key}: lists of {width} texts are wanted")
@@ -276,32 +292,38 @@ def _rows(row: Row, key: str, width: int) -> list[list[str]]:
 
 
 def _a_text(value: t.Any) -> str:
+    """The value itself; ValueError if it is no text."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is no text")
     return value
 
 
 def _is_score(value: t.Any) -> bool:
+    """Whether it is None, or a whole number whose size is below 2^31."""
     return value is None or (_is_whole(value) and abs(value) < 2**31)
 
 
 def _is_whole(value: t.Any) -> t.TypeGuard[int]:
+    """Whether it is a whole number, which a truth value is not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _map(value: t.Any, what: str) -> Row:
+    """The value itself; ValueError, which names ``what``, if it is no mapping."""
     if not isinstance(value, t.Mapping):
         raise ValueError(f"{what:.80}: an object is wanted")
     return value
 
 
 def _within(value: t.Any, what: str, most: int) -> Row:
+    """The value itself; ValueError, which names ``what``, if it is no mapping or has more than ``most`` entries."""
     if len(_map(value, what)) > most:
         raise ValueError(f"{what:.80}: more than {most} entries")
     return t.cast(Row, value)
 
 
 def _list(value: t.Any, what: str, most: int = MOST_BINDINGS) -> list[t.Any]:
+    """The value itself; ValueError, which names ``what``, if it is no list or has more than ``most`` entries."""
     if not isinstance(value, list):
         raise ValueError(f"{what:.80}: a list is wanted")
     if len(value) > most:
@@ -310,12 +332,14 @@ def _list(value: t.Any, what: str, most: int = MOST_BINDINGS) -> list[t.Any]:
 
 
 def _short(value: str) -> str:
+    """The text itself; ValueError if it has more than ``LONGEST`` characters."""
     if len(value) > LONGEST:
         raise ValueError(f"{value[:40]!r}... has more than {LONGEST} characters")
     return value
 
 
 def _text(row: Row, key: str) -> str:
+    """The text under a key, empty where it is absent; ValueError if it is null, no text or longer than ``LONGEST``."""
     value = row.get(key, "")
     if not isinstance(value, str):
         raise ValueError(f"{key}: {value!r:.80} is no text")
@@ -323,6 +347,7 @@ def _text(row: Row, key: str) -> str:
 
 
 def _name(value: t.Any) -> str:
+    """The value itself; ValueError if it cannot be the name of an object."""
     wrong = "a name is missing" if not isinstance(value, str) else name_problem(value[:LONGEST])
     if wrong:
         raise ValueError(wrong)
@@ -330,7 +355,7 @@ def _name(value: t.Any) -> str:
 
 
 def _key(value: t.Any) -> str:
-    """A placement, as ``PlacementKey`` writes it."""
+    """A placement's key as ``PlacementKey`` writes it; ValueError if its name or namespace cannot be one."""
     key = PlacementKey.of(value if isinstance(value, str) else "")
     if key.namespace:
         _name(key.namespace)
@@ -339,7 +364,8 @@ def _key(value: t.Any) -> str:
 
 
 def _numbered(value: t.Any) -> str:
-    """The name of a snapshot, which has its number in it."""
+    """The name of a snapshot, which has its number (up to nine digits) at its end or before ``-snapshot``; ValueError
+    for others."""
     name = _name(value)
     number = name.removesuffix("-snapshot").rpartition("-")[2]
     if not (number.isascii() and number.isdigit() and len(number) < 10):

@@ -27,7 +27,7 @@ def cluster_maintenance(text: str, source: str, member: str) -> ClusterMaintenan
     """The windows and freezes in a JSON ``text``: as in the spec of a FleetMaintenance, or as Azure prints its
     maintenance configurations (an empty list is none). ``source`` says in words where it was found.
 
-    FleetError ``invalid-maintenance``, and those of a FleetMaintenance with the same fields.
+    FleetError ``invalid-maintenance`` for another document, and those of a FleetMaintenance with the same fields.
     """
     where = f"member {member}, {source}"
     try:
@@ -50,6 +50,7 @@ def kept_maintenance(document: t.Any, where: str) -> ClusterMaintenance:
 
 
 def _judged(spec: Mapping[str, t.Any], source: str, where: str) -> ClusterMaintenance:
+    """The windows and freezes of the spec, checked as those of a FleetMaintenance; FleetError with its problems."""
     metadata = {"name": "own"}
     found = read({"apiVersion": FLEET_API, "kind": MAINTENANCE, "metadata": metadata, "spec": spec}, where).object
     given = t.cast(FleetMaintenance, found).spec
@@ -57,6 +58,8 @@ def _judged(spec: Mapping[str, t.Any], source: str, where: str) -> ClusterMainte
 
 
 def _spec(document: t.Any) -> dict[str, t.Any] | None:
+    """The spec that a document stands for, its fields not judged; empty for an empty list, None where it is neither a
+    mapping nor what Azure prints of maintenance alone."""
     made = manifests_of(document)
     if made:
         fits = all(each["kind"] == MAINTENANCE for each in made)

@@ -63,8 +63,8 @@ class MemberReading:
 
 def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
     """The member's status after a read. What could not be read stays as it was, with the time of its last read. Costs
-    are told only if every node has a price, available amounts only if pods were read; of more than 200 namespaces the
-    first by name are kept."""
+    are left out unless every node has a price, available amounts unless pods were read; of more than 200 namespaces the
+    first by name are kept. Health follows ``ready``."""
     values = {VERSION: reading.version, ENTRYPOINT: reading.server}
     if reading.nodes is not None:
         values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}
@@ -81,7 +81,8 @@ def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClu
 
 
 def _namespaces(previous: MemberClusterStatus, reading: MemberReading) -> dict[str, t.Any]:
-    """The names of the member's namespaces, where they were read, and the condition that says so."""
+    """The fields ``namespaces`` (by name, the first 200) and ``conditions`` with the one that tells whether there may
+    be more; no fields where namespaces were not read."""
     if reading.namespaces is None:
         return {}
     row = ("True", "NamespaceCollectionSucceeded", "the namespaces are known")
@@ -136,7 +137,8 @@ def pools_of(nodes: t.Iterable[NodeFacts]) -> tuple[NodePoolStatus, ...]:
 
 
 def _oldest(versions: t.Iterable[str]) -> str:
-    """The oldest of those that are versions at all; a node that has not reported yet has none."""
+    """The text of the oldest of those that are versions at all; empty if none is, for a node that has not reported yet
+    has none."""
     readable = {}
     for text in versions:
         with suppress(ValueError):
@@ -147,13 +149,16 @@ def _oldest(versions: t.Iterable[str]) -> str:
 def _properties(
     previous: t.Mapping[str, PropertyValue], values: t.Mapping[str, str], reading: MemberReading
 ) -> dict[str, PropertyValue]:
-    """Ours replaced, those of others kept, and those of nodes where nodes could not be read."""
+    """Ours replaced by ``values`` or left out, those of others kept, and those of nodes (their number, costs) where
+    nodes could not be read."""
     ours = {VERSION, ENTRYPOINT} if reading.nodes is None else {NODE_COUNT, VERSION, ENTRYPOINT, CPU_COST, MEMORY_COST}
     kept = {name: value for name, value in previous.items() if name not in ours}
     return {**kept, **{name: PropertyValue(value=value, observation_time=reading.at) for name, value in values.items()}}
 
 
 def _usage(reading: MemberReading) -> ResourceUsage:
+    """What the nodes have and leave, summed; ``available`` is empty where pods were not read. ValueError for an amount
+    that is no quantity."""
     nodes = reading.nodes or ()
     allocatable = _summed(node.allocatable for node in nodes)
     return ResourceUsage(
@@ -167,6 +172,8 @@ def _usage(reading: MemberReading) -> ResourceUsage:
 def _agent(
     previous: MemberClusterStatus, at: datetime, health: tuple[str, str, str], heartbeat: datetime
 ) -> tuple[AgentStatus, ...]:
+    """The member agent's status, first, with ``Joined`` True and ``Healthy`` of the row ``health`` (status, reason,
+    message) as its only conditions, and those of other agents as they were."""
     old = next((each for each in previous.agent_status if each.type == AGENT), None)
     conditions = old.conditions if old else ()
     joined = next_condition(
@@ -178,8 +185,8 @@ def _agent(
 
 
 def _summed(parts: t.Iterable[t.Mapping[str, str]]) -> dict[str, Quantity]:
-    """By resource, in the format of the first that is not zero. Most nodes of a cluster are alike: those that have the
-    same are counted, and added once."""
+    """The sums by resource, in the format of the first that is not zero. Most nodes of a cluster are alike: those that
+    have the same are counted, and added once. ValueError for an amount that is no quantity."""
     nanos: dict[str, int] = {}
     formats: dict[str, str] = {}
     for part, count in Counter(tuple(each.items()) for each in parts).items():
@@ -193,6 +200,8 @@ def _summed(parts: t.Iterable[t.Mapping[str, str]]) -> dict[str, Quantity]:
 
 
 def _available(allocatable: t.Mapping[str, Quantity], requests: t.Mapping[str, Quantity] | None) -> dict[str, Quantity]:
+    """What requests leave of each allocatable resource, 0 where they ask for more; empty where requests are not
+    known."""
     if requests is None:
         return {}
     zero = parse_quantity("0")
@@ -201,11 +210,13 @@ def _available(allocatable: t.Mapping[str, Quantity], requests: t.Mapping[str, Q
 
 
 def _texts(amounts: t.Mapping[str, Quantity]) -> dict[str, str]:
+    """The amounts in canonical form, by name of the resource."""
     return {name: amount.canonical for name, amount in sorted(amounts.items())}
 
 
 def _costs(nodes: t.Sequence[NodeFacts], prices: t.Mapping[str, float]) -> dict[str, str]:
-    """Hourly price per core and per GiB, three decimals; nothing unless every node has a price."""
+    """Hourly price per core and per GiB, three decimals, each where the nodes have any; nothing unless every node has a
+    price."""
     if not nodes or any(node.instance_type not in prices for node in nodes):
         return {}
     price = sum(prices[node.instance_type] for node in nodes)

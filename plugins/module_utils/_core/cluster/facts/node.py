@@ -57,11 +57,11 @@ class NodeFacts:
 
 
 def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> NodeFacts:
-    """The facts of a core/v1 Node manifest. A simulated node is older than ``created_at`` (None: not known) by its
-    annotation's age.
+    """The facts of a core/v1 Node manifest, its texts fit to be shown. A simulated node is older than ``created_at``
+    (None: not known) by its annotation's age.
 
-    ValueError for a node whose parts are of other types than an API server's, or longer than any that Kubernetes
-    writes, and for one that is older than a calendar has.
+    ValueError for a node without a name, whose parts are of other types than an API server's, or longer or more than
+    Kubernetes writes, and for one that is older than a calendar has.
     """
     metadata, status = mapping(node, "metadata"), mapping(node, "status")
     labels, info = texts(metadata, "labels"), mapping(status, "nodeInfo")
@@ -82,7 +82,7 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
 
 
 def pool_label(labels: t.Mapping[str, str]) -> str:
-    """The key of the label that tells a node's pool, the first of ``POOL_LABELS`` that it has; empty if none does."""
+    """The key of the label that tells a node's pool, the first of ``POOL_LABELS`` that is there; empty if none is."""
     return next((label for label in POOL_LABELS if label in labels), "")
 
 
@@ -93,7 +93,7 @@ def image_of(labels: t.Mapping[str, str], os_image: str) -> str:
 
 def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
     """The amounts of a node, a map of quantities under ``key`` as texts, empty where it is absent; ValueError if one of
-    them is none, or there are too many. It is shared: nobody changes it."""
+    them is none, for more than 64, and for what is too long. It is shared: nobody changes it."""
     return read_amounts(as_written(mapping(of, key)), key)
 
 
@@ -110,7 +110,7 @@ def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
 @lru_cache(maxsize=1024)
 def read_amounts(told: AsWritten, key: str) -> t.Mapping[str, str]:
     """Amounts of a node as of ``amounts``, of what was told (``as_written``), read once and kept for all that tell the
-    same. ValueError also for what is too long to be kept."""
+    same. ValueError if one is no quantity, for more than 64, and for what is too long to be kept."""
     if len(told) > MOST_AMOUNTS:
         raise ValueError(f"{key} has more than {MOST_AMOUNTS} entries")
     for _name, amount in told:
@@ -121,6 +121,7 @@ def read_amounts(told: AsWritten, key: str) -> t.Mapping[str, str]:
 
 
 def _older(created_at: datetime, age: timedelta) -> datetime:
+    """The instant ``age`` before; ValueError where no calendar has it."""
     try:
         return created_at - age
     except OverflowError:
@@ -128,19 +129,20 @@ def _older(created_at: datetime, age: timedelta) -> datetime:
 
 
 def _short(told: str) -> str:
-    """What a node tells, fit to be recorded and shown."""
+    """What a node tells, as one line fit to be recorded and shown; ValueError for more than 512 characters."""
     if len(told) > LONGEST_TEXT:
         raise ValueError(f"a node tells a text of more than {LONGEST_TEXT} characters")
     return in_line(told)
 
 
 def _is_told(condition: t.Mapping[str, t.Any]) -> bool:
+    """Whether the condition has a text as its type."""
     return isinstance(condition.get("type"), str)
 
 
 def simulated_age(annotations: t.Mapping[str, str]) -> timedelta:
     """The age that a node of a local cluster pretends to have by its annotation, such as ``30d`` or ``12h30m``; zero if
-    it has none, or one that cannot be read; at most ``timedelta.max``."""
+    it has none, or one that is not made of whole ``d``, ``h``, ``m`` and ``s``; at most ``timedelta.max``."""
     told = annotations.get(AGE, "")
     if not re.fullmatch(r"([0-9]{1,6}[dhms])+", told):
         return timedelta()

@@ -77,7 +77,7 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
     """A price list: prices by instance type, alone or under ``prices`` beside ``source`` and ``version``.
 
     ``currency`` and ``period`` may be stated, and are USD and hour: the properties have no others, and what placements
-    compare has to be of one unit in the whole fleet. FleetError ``prices-invalid`` with all problems.
+    compare has to be of one unit in the whole fleet. FleetError ``prices-invalid`` with all problems, other fields too.
     """
     versioned = isinstance(document, Mapping) and isinstance(document.get("prices"), Mapping)
     head: Mapping[str, t.Any] = document if versioned else {}
@@ -111,6 +111,7 @@ def costs_of(member: MemberCluster, origin: PriceSource | None = None) -> tuple[
 
 
 def _wrong_head(head: Mapping[str, t.Any]) -> t.Iterator[str]:
+    """What is wrong with the fields beside ``prices``, a text for each; another field is wrong, too."""
     for key, each in head.items():
         if key in ("source", "version"):
             if not isinstance(each, str):
@@ -124,5 +125,5 @@ def _wrong_head(head: Mapping[str, t.Any]) -> t.Iterator[str]:
 
 
 def is_price(price: t.Any) -> bool:
-    """Whether it is a number from 0 on that a price can be reckoned with."""
+    """Whether it is a number from 0 on that a float holds, and no truth value."""
     return isinstance(price, (int, float)) and not isinstance(price, bool) and 0 <= price <= sys.float_info.max

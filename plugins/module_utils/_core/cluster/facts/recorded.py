@@ -25,9 +25,9 @@ def beside(
     ``not-in-facts``, ``not-recorded``, ``labels-differ``), none of which is raised.
 
     A recorded member that the snapshot does not know counts as not read: it keeps what it has and gets nothing new. One
-    that only the snapshot knows gets nothing. Without any recorded member the snapshot is all there is,
-    and so is what it says of placements. Which members are evacuated is always as recorded. ``place`` is where the
-    records are.
+    that only the snapshot knows is left out and gets nothing. Without any recorded member the snapshot's members, as
+    they are there, are all there is, and so is what it says of placements; else which are evacuated is as recorded.
+    ``place`` is where the records are.
     """
     known = {each.name: each for each in snapshot.members}
     if not recorded and snapshot.held is not None:
@@ -56,7 +56,8 @@ def beside(
 
 
 def _other_labels(snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluster]) -> t.Iterator[Problem]:
-    """Labels and taints are what people give a member; those of the snapshot are as old as it is."""
+    """One Problem ``labels-differ`` with the first 20 differences, or nothing. Labels and taints are what people give a
+    member; those of the snapshot are as old as it is."""
     rows = [row for each in snapshot.members if each.name in recorded for row in _differing(each, recorded[each.name])]
     if rows:
         message = f"the facts carry others than are recorded by now: {listed(rows, TOLD, '; ')}"
@@ -65,6 +66,8 @@ def _other_labels(snapshot: FactsSnapshot, recorded: t.Mapping[str, MemberCluste
 
 
 def _differing(facts: MemberCluster, now: MemberCluster) -> t.Iterator[str]:
+    """A text for each label, in order of keys, that is not the same in both, and one for the taints, but that of
+    evacuation."""
     old, new = facts.metadata.labels, now.metadata.labels
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
@@ -77,10 +80,10 @@ def _differing(facts: MemberCluster, now: MemberCluster) -> t.Iterator[str]:
 
 
 def _written(taint: Taint) -> str:
-    """As kubectl has it."""
+    """The taint as kubectl has it: ``key=value:effect``, or ``key:effect`` without a value."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _unread(member: MemberCluster) -> MemberCluster:
-    """Its last known facts, without the word of an agent that it is well."""
+    """The member with its last known facts, without the word of any agent that it is well."""
     return replace(member, status=replace(member.status, agent_status=()))

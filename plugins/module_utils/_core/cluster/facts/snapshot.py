@@ -67,8 +67,9 @@ class FactsSnapshot:
 
 
 def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
-    """The snapshot as JSON data, members in name order, each with its nodes in the order given and without their
-    ``mode``; the instant is cut to whole seconds."""
+    """The snapshot as JSON data, members in name order, nodes of each in the order given and without their ``mode``;
+    instants of capture and of nodes are cut to whole seconds. ``missing``, ``certificates``, ``held`` and ``prices``
+    are left out where there are none."""
     document: dict[str, t.Any] = {
         "schema": FACTS_ALONE if snapshot.held is None else SCHEMA,
         "capturedAt": write_time(snapshot.captured_at, SECONDS),
@@ -89,10 +90,11 @@ def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
 
 
 def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> FactsSnapshot:
-    """The snapshot that ``write_snapshot`` wrote. FleetError ``facts-invalid``, ``facts-too-new``.
+    """The snapshot that ``write_snapshot`` wrote. FleetError ``facts-invalid`` for another document or form, for a
+    member that stands twice, and for facts of none of the members; ``facts-too-new`` for a later schema.
 
-    Given ``now``, an aware instant, one that was captured later than that (but for clocks that differ a little) is
-    ``facts-invalid`` too.
+    Given ``now``, an aware instant, one that was captured later than that by more than 5 minutes is ``facts-invalid``
+    too.
     """
     schema = document.get("schema") if isinstance(document, t.Mapping) and "capturedAt" in document else None
     if not isinstance(schema, int) or schema < 1:
@@ -139,6 +141,8 @@ def read_snapshot(document: t.Any, where: str, now: datetime | None = None) -> F
 
 
 def _name_problems(snapshot: FactsSnapshot, where: str) -> t.Iterator[Problem]:
+    """A Problem for each member whose name cannot be one or that stands twice, and for each name in another part that
+    is no member's."""
     names = [each.name for each in snapshot.members]
     hint = "capture the facts again; nobody writes them by hand"
     for name, count in Counter(names).items():
@@ -153,6 +157,7 @@ def _name_problems(snapshot: FactsSnapshot, where: str) -> t.Iterator[Problem]:
 
 
 def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t.Iterator[Problem]:
+    """A Problem if it was captured later than ``now`` by more than 5 minutes; none without ``now``."""
     if now is not None and is_ahead(captured_at, now):
         ahead = int((captured_at - now).total_seconds())
         message = f"capturedAt is {ahead} s ahead of this machine's clock; {CLOCK_SKEW.seconds} s are allowed"
@@ -160,12 +165,13 @@ def _time_problems(captured_at: datetime, now: datetime | None, where: str) -> t
 
 
 def snapshot_digest(snapshot: FactsSnapshot) -> str:
-    """The hash by which an approved plan names its facts: hex SHA-256 of what ``write_snapshot`` writes. FleetError as
-    of ``digest_of``."""
+    """The hash by which an approved plan names its facts: hex SHA-256 of what ``write_snapshot`` writes. FleetError
+    ``not-json`` for what JSON does not have."""
     return digest_of(write_snapshot(snapshot))
 
 
 def _node(node: NodeFacts) -> dict[str, t.Any]:
+    """The row of a node without its ``mode`` and what is empty; the instant is cut to whole seconds."""
     row: dict[str, t.Any] = {
         "name": node.name,
         "pool": node.pool,
@@ -182,7 +188,8 @@ def _node(node: NodeFacts) -> dict[str, t.Any]:
 
 
 def _by_name(document: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, t.Any]:
-    """What stands there by member; ValueError if a name is no text."""
+    """What stands there by member, empty where it is absent or empty; ValueError if it is no mapping, or a name is no
+    text."""
     found = mapping(document, key) if document.get(key) else {}
     if not all(isinstance(name, str) for name in found):
         raise ValueError(f"{key}: names are wanted")
@@ -190,6 +197,7 @@ def _by_name(document: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, t.Any]
 
 
 def _read_node(row: t.Mapping[str, t.Any]) -> NodeFacts:
+    """The node of a row that ``_node`` wrote; ValueError for another form. What is absent is empty or False."""
     created = text(row, "createdAt")
     return NodeFacts(
         name=called(row),

@@ -32,8 +32,8 @@ class Amount:
     percent: bool
 
     def of(self, total: int) -> int:
-        """How many of ``total`` nodes that is, a percentage rounded up; the number itself, negative or above ``total``
-        too, if it is none."""
+        """How many of ``total`` nodes that is: a percentage of them, rounded up, or the number itself, which may be
+        negative or above ``total``."""
         # 64-bit floats as upstream; exact while percentage x total stays below 2^53.
         return math.ceil(float(self.number) * float(total) / 100) if self.percent else self.number
 
@@ -49,20 +49,21 @@ class BudgetRule:
     nodes_problem: str = ""
 
     def active(self, now: datetime) -> bool | None:
-        """Whether it is active at a naive instant in UTC; None if its schedule cannot be read."""
+        """Whether it is active at a naive instant in UTC, as it always is without schedule and duration; None if these
+        cannot be read."""
         if self.window is not None:
             return self.window.active(now)
         return None if self.schedule_problem else True
 
     def value(self, active: bool | None, total: int) -> int:
         """How many of ``total`` nodes may go by this budget alone, reasons left aside: ``UNLIMITED`` where it is not
-        active, 0 where it cannot be evaluated."""
+        active, 0 where it cannot be evaluated, negative where its amount is."""
         if active:
             return 0 if self.amount is None else self.amount.of(total)
         return 0 if active is None else UNLIMITED
 
     def error(self, active: bool | None) -> str:
-        """Why it cannot be evaluated, empty if it can. An unusable ``nodes`` matters only while the budget is
+        """Why it cannot be evaluated, in words, empty if it can. An unusable ``nodes`` matters only while the budget is
         active."""
         return self.schedule_problem or (self.nodes_problem if active else "")
 
@@ -106,15 +107,15 @@ class Allowed:
 
     @property
     def budgets(self) -> tuple[BudgetAnswer, ...]:
-        """The arithmetic, budget by budget in the order of the list."""
+        """What each budget says and why, in the order of the list."""
         return tuple(
             _answer(rule, on, self.total, self.reason) for rule, on in zip(self.rules, self.active, strict=True)
         )
 
     @property
     def binding(self) -> tuple[int, ...]:
-        """The places, from 0, of the budgets that set the limit: several on a tie, none if nothing limits. If some
-        cannot be evaluated, these."""
+        """The places, from 0 and in order, of the active budgets that set the limit: several on a tie, none if nothing
+        limits. If some cannot be evaluated, just these."""
         rows = list(enumerate(zip(self.rules, self.active, strict=True)))
         if self.error:
             return tuple(index for index, (rule, on) in rows if rule.error(on))
@@ -125,7 +126,8 @@ class Allowed:
         )
 
     def after(self, disrupting: int) -> int:
-        """What remains while that many nodes are being disrupted; they are subtracted once, after the minimum."""
+        """What remains of the limit while that many nodes are being disrupted, never below 0; a number near
+        ``UNLIMITED`` where nothing limits."""
         return max(self.limit - disrupting, 0)
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -142,8 +144,8 @@ class Allowed:
 
 
 def allowed(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> Allowed:
-    """How many of ``nodes`` counted nodes may be disrupted at an aware instant for a reason, before those that are
-    being disrupted already are subtracted."""
+    """How many of ``nodes`` counted nodes may be disrupted at an aware instant for a reason, as of ``decide``, before
+    those that are being disrupted already are subtracted."""
     utc = now.astimezone(UTC).replace(tzinfo=None)
     rules = tuple([rule_of(each) for each in budgets])
     return decide(rules, tuple([each.active(utc) for each in rules]), nodes, reason)
@@ -153,8 +155,9 @@ def decide(rules: tuple[BudgetRule, ...], active: tuple[bool | None, ...], nodes
     """How many of ``nodes`` counted nodes may be disrupted for a reason, where it is known which budgets are active:
     None is a schedule that cannot be read.
 
-    A budget that cannot be evaluated closes: the limit is 0 then, and ``error`` is set. ``UNLIMITED`` if none is active
-    for the reason. ValueError if there are not as many of ``active`` as of ``rules``.
+    A budget that cannot be evaluated closes for every reason: the limit is 0 then, and ``error`` is set; an unreadable
+    ``nodes`` does so only while active. ``UNLIMITED`` if none is active for the reason. ValueError if there are not as
+    many of ``active`` as of ``rules``.
     """
     limit, error = UNLIMITED, False
     for rule, on in zip(rules, active, strict=True):
@@ -167,8 +170,8 @@ def decide(rules: tuple[BudgetRule, ...], active: tuple[bool | None, ...], nodes
 
 @lru_cache(maxsize=4096)
 def rule_of(budget: Budget) -> BudgetRule:
-    """A budget with its amount and its window, read once and kept; what cannot be read is said in it, nothing is
-    raised."""
+    """A budget with its amount and its window, kept for the next time it is asked for; what cannot be read is told in
+    it, and nothing is raised."""
     amount = read_amount(budget.nodes)
     problem = "" if amount else f"{budget.nodes!r:.40} is neither a number nor a percentage"
     try:
@@ -191,7 +194,7 @@ def read_amount(text: str) -> Amount | None:
 
 def never_above(one: Amount | None, other: Amount | None) -> bool:
     """Whether one amount of nodes of a budget is at most the other in pools of any size but 0; one that cannot be read
-    (None) is 0."""
+    (None) is 0. Beside a number, a percentage above 100 counts as 100."""
     one, other = one or Amount(0, False), other or Amount(0, False)
     if one.percent == other.percent:
         return one.number <= other.number
@@ -211,12 +214,13 @@ def budget_limit_or_none(value: int) -> int | None:
 
 
 def _answer(rule: BudgetRule, active: bool | None, total: int, reason: str) -> BudgetAnswer:
+    """What one budget says of ``total`` nodes, and why it counts, or not, for a reason."""
     value, error = rule.value(active, total), rule.error(active)
     return BudgetAnswer(rule.budget, active, value, error, _why(rule, active, reason), _arithmetic(rule, active, total))
 
 
 def _why(rule: BudgetRule, active: bool | None, reason: str) -> str:
-    """Why the budget counts, or not, for a reason."""
+    """Why the budget counts, or not, for a reason, in words; never empty."""
     if rule.error(active):
         return "cannot be evaluated, which closes the pool for every reason"
     if not active:
@@ -229,7 +233,8 @@ def _why(rule: BudgetRule, active: bool | None, reason: str) -> str:
 
 
 def _arithmetic(rule: BudgetRule, active: bool | None, total: int) -> str:
-    """How the value came about: ``5% of 10 nodes is 0.5, rounded up to 1``."""
+    """How the value came about: ``5% of 10 nodes is 0.5, rounded up to 1``, or ``3 nodes``; empty if the budget is not
+    active or its ``nodes`` cannot be read."""
     if not active or rule.amount is None:
         return ""
     number, value = rule.amount.number, rule.value(active, total)

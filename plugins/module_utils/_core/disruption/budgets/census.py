@@ -40,7 +40,7 @@ class PoolAllowance:
 
     @property
     def allowed(self) -> int:
-        """How many more nodes; a number near ``UNLIMITED`` where nothing limits."""
+        """How many more nodes, never below 0; a number near ``UNLIMITED`` where nothing limits."""
         return self.answer.after(len(self.census.disrupting))
 
     @property
@@ -51,8 +51,8 @@ class PoolAllowance:
 
     @property
     def text(self) -> str:
-        """The sum in words: total, rounding, subtraction, result; without a limit only the total, and that there is
-        none."""
+        """The sum in words: nodes that count, the limit with the arithmetic of the budgets that set it, nodes that are
+        disrupted with why, and what remains; without a limit only the total, and that there is none."""
         limit = budget_limit_or_none(self.answer.limit)
         how = "; ".join(text for index in self.answer.binding if (text := self.answer.budgets[index].arithmetic))
         told = ", ".join(f"{name} {why}" for name, why in self.census.disrupting.items())
@@ -75,8 +75,9 @@ class PoolAllowance:
 def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
     """The census of each pool that has nodes, by its name, nodes in the order given; those of no pool are under "".
 
-    Nodes that are deleted, marked or not Ready stay in the total and are subtracted from what is allowed, each once.
-    Left out are those without a NodeClaim or Node, not initialized, or with an instance that is terminating.
+    Nodes whose NodeClaim is deleted, that are marked or not Ready stay in the total and are subtracted from what is
+    allowed, each once. Not counted, but ``excluded``, are those without a NodeClaim or Node, not initialized, or with
+    an instance that is terminating.
     """
     counted: dict[str, list[str]] = {}
     disrupting: dict[str, dict[str, str]] = {}
@@ -99,8 +100,8 @@ def take_census(nodes: t.Iterable[CountedNode]) -> dict[str, NodeCensus]:
 def pool_allowances(
     pools: t.Mapping[str, t.Sequence[Budget]], nodes: t.Iterable[CountedNode], now: datetime, reason: str
 ) -> dict[str, PoolAllowance]:
-    """For each of ``pools`` (its budgets by its name) what it may lose for a reason at an aware instant, also where it
-    has no nodes; nodes of other pools are left out."""
+    """For each of ``pools`` (its budgets by its name), in this order, what it may lose for a reason at an aware
+    instant, also where it has no nodes; nodes of other pools are left out."""
     census = take_census(nodes)
     out = {}
     for name, budgets in pools.items():
@@ -110,6 +111,7 @@ def pool_allowances(
 
 
 def _excluded(node: CountedNode) -> str:
+    """Why a node does not count, in words, the first cause alone; empty if it counts."""
     if not node.has_node_claim:
         return "has no NodeClaim"
     if not node.has_node:
@@ -120,6 +122,7 @@ def _excluded(node: CountedNode) -> str:
 
 
 def _disrupting(node: CountedNode) -> str:
+    """Why a node that counts spends the budget already, in words, all causes in one; empty if it does not."""
     causes = []
     if node.node_claim_deleting:
         causes.append("is being deleted")

@@ -25,8 +25,8 @@ NAMED = 3
 
 
 def opens_at(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str) -> datetime | None:
-    """When the limit of ``nodes`` counted nodes is above 0 again, for a reason, after an aware instant at which it is
-    not; None if it is not within ``horizons``."""
+    """When the limit of ``nodes`` counted nodes is above 0 again, for a reason, in aware UTC, after an aware instant at
+    which it is not; None if it is not within ``horizons``."""
     for ahead in horizons(budgets):
         changes = timeline(budgets, now, now + ahead, nodes, reason).changes
         found = next((each.at for each in changes if each.limit > 0), None)
@@ -36,22 +36,24 @@ def opens_at(budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str
 
 
 def horizons(budgets: t.Iterable[Budget]) -> tuple[timedelta, timedelta]:
-    """How far to look ahead at first, and then at most: a year, or less where budgets open more than ``MOST_SPANS``
-    times in it."""
+    """How far to look ahead at first (9 days), and then at most: 366 days, or fewer, but at least 9, where the budgets
+    open more than ``MOST_SPANS`` times in it, each taken to open every day. ``@every`` and schedules that cannot be
+    read are not counted."""
     windows = (rule_of(each).window for each in budgets)
     a_day = sum(len(each.day) for each in windows if each is not None)
     return NEARBY, max(NEARBY, min(A_YEAR, timedelta(days=MOST_SPANS // max(a_day, 1))))
 
 
 def ahead_words(budgets: t.Iterable[Budget]) -> str:
-    """The longer of ``horizons``, for people: ``a year``, or ``13 days`` where that is shorter."""
+    """The longer of ``horizons`` of budgets, for people: ``a year``, or ``13 days`` where that is shorter."""
     longest = horizons(budgets)[1]
     return "a year" if longest == A_YEAR else f"{longest.days} days"
 
 
 def closed_words(answer: Allowed, opens: datetime | None, now: datetime) -> str:
-    """Which budgets let none go, the first three of them, and until when: ``budget 2 (0 nodes, 21:00-04:00 UTC) until
-    Fri 04:00 UTC``, or ``for a year or more`` without ``opens``. One that is alone has no number."""
+    """Which budgets let none go, the first three of them and how many more, and until when, in UTC: ``budget 2 (0
+    nodes, 21:00-04:00 UTC) until Fri 04:00 UTC``, or without ``opens`` ``for a year or more``, a year being
+    ``ahead_words``. One that is alone in the list has no number."""
     rows = answer.budgets
     alone = len(rows) == 1
     found = []
@@ -64,13 +66,14 @@ def closed_words(answer: Allowed, opens: datetime | None, now: datetime) -> str:
 
 
 def _short(instant: datetime, now: datetime) -> str:
-    """An aware instant in UTC; without its date where the day of the week is enough."""
+    """An aware instant in UTC, ``Fri 04:00 UTC``; with its date from six days after ``now`` on."""
     day, date, clock, zone = write_local(instant, UTC).split(" ")
     return " ".join((day, clock, zone) if instant - now < THIS_WEEK else (day, date, clock, zone))
 
 
 def _hours(rule: BudgetRule) -> str:
-    """When a budget holds: by the clock if that is once a day, else by its schedule; empty if always."""
+    """When a budget holds: ``1-5 21:00-04:00 UTC`` if it begins once a day, for less than a day, and only days of the
+    week are chosen; else its schedule ``for`` its duration. Empty if always, or if that cannot be read."""
     if rule.window is None:
         return ""
     schedule, spans = rule.budget.schedule or "", rule.window.day
@@ -84,6 +87,6 @@ def _hours(rule: BudgetRule) -> str:
 
 
 def _clock(span: timedelta) -> str:
-    """A distance from midnight as a clock shows it."""
+    """A distance from midnight as a clock shows it, ``04:00``; whole days and seconds are dropped."""
     hours, minutes = divmod(int(span.total_seconds()) // 60 % (24 * 60), 60)
     return f"{hours:02}:{minutes:02}"

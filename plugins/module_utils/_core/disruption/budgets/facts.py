@@ -32,17 +32,17 @@ class ReasonFacts:
 
     @property
     def never_permits(self) -> bool:
-        """Whether all of the span is closed."""
+        """Whether all from ``start`` to ``end`` is closed; False if that is no time."""
         return self.closed == ((self.start, self.end),)
 
     @property
     def never_limits(self) -> bool:
-        """Whether all of the span is unlimited."""
+        """Whether all from ``start`` to ``end`` is unlimited; False if that is no time."""
         return self.unlimited == ((self.start, self.end),)
 
     @property
     def open(self) -> Spans:
-        """The spans in which anything is permitted, in order and apart."""
+        """The spans that are not ``closed``, in which some pool may lose nodes, in order and apart."""
         marks = [self.start, *(instant for span in self.closed for instant in span), self.end]
         return tuple((begin, end) for begin, end in zip(marks[::2], marks[1::2], strict=True) if begin < end)
 
@@ -66,6 +66,8 @@ def facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[
 def _facts(
     rules: tuple[BudgetRule, ...], steps: list[tuple[datetime, Active]], reason: str, start: datetime, end: datetime
 ) -> ReasonFacts:
+    """The facts of one reason in [start, end), aware UTC, from what ``activity`` tells of the same span in naive
+    UTC."""
     closed, unlimited, deciding = [], [], set()
     judged: dict[Active, tuple[bool, list[int]]] = {}
     ends = [at.replace(tzinfo=UTC) for at, _active in steps[1:]] + [end]
@@ -83,7 +85,8 @@ def _facts(
 
 
 def _judge(rules: tuple[BudgetRule, ...], active: Active, reason: str) -> tuple[bool, list[int]]:
-    """Whether nothing is permitted, and the budgets that take part."""
+    """Whether nothing is permitted in pools of any size, and the places of the budgets that take part: those that
+    cannot be evaluated, or without such those that are active and cover the reason."""
     rows = list(enumerate(zip(rules, active, strict=True)))
     broken = [place for place, (rule, on) in rows if rule.error(on)]
     taking_part = broken or [place for place, (rule, on) in rows if on and rule.budget.covers(reason)]
@@ -91,7 +94,8 @@ def _judge(rules: tuple[BudgetRule, ...], active: Active, reason: str) -> tuple[
 
 
 def _needless(rules: tuple[BudgetRule, ...], limiting: list[int], place: int) -> bool:
-    """Whether another budget is as low in any pool; of two that are equal the later one is needless."""
+    """Whether another of the budgets at the places ``limiting`` is as low in pools of any size; of two that are equal
+    the later one is needless."""
     mine = rules[place].amount
     for other in limiting:
         as_low = other != place and never_above(rules[other].amount, mine)

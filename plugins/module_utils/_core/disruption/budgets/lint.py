@@ -49,7 +49,7 @@ class Lint:
     consent: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it; instants are texts."""
+        """As results have it: the fields; spans are lists of two texts, instants in UTC."""
         return {
             "code": self.code,
             "level": self.level,
@@ -66,16 +66,17 @@ class Lint:
 def lint_budgets(
     budgets: tuple[Budget, ...], start: datetime, possible: tuple[str, ...] = REASONS, path: str = BUDGETS
 ) -> tuple[Lint, ...]:
-    """All findings about a list, proved over the year that follows an aware instant; only those about single budgets if
-    one of these is an error.
+    """All findings about a list, those about single budgets first and in its order, proved over the 366 days that
+    follow an aware instant; only those about single budgets if one of these is an error.
 
     Errors are ``schedule-unreadable``, ``nodes-unreadable``, ``nodes-overflow`` and ``schedule-never-fires``; besides
     them there are, of single budgets, ``reasons-empty``, ``window-empty`` and ``windows-overlap``, of the list
     ``no-budget``, ``budget-never-permits``, ``reason-without-budget``, ``unlimited-outside-windows``,
     ``budget-never-binds`` and ``reason-never-binds``.
 
-    ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all. Of how long an opening is
-    nothing is said: a budget limits when a disruption starts, and not how long it takes.
+    ``possible`` are the reasons for which the pool's policy lets nodes be disrupted at all: only for these it is told
+    that nothing limits. Of how long an opening is nothing is said: a budget limits when a disruption starts, and not
+    how long it takes.
     """
     single = [each for place, budget in enumerate(budgets) for each in _alone(budget, f"{path}[{place}]")]
     if any(each.level == ERROR for each in single):
@@ -89,7 +90,8 @@ def lint_budgets(
 
 
 def _alone(budget: Budget, path: str) -> t.Iterator[Lint]:
-    """What one budget shows by itself."""
+    """The findings about one budget by itself: what cannot be read or does not fit, an empty list of reasons, and those
+    of ``_window``."""
     rule = rule_of(budget)
     if rule.schedule_problem:
         text = f"the schedule cannot be read, which closes the pool for every reason: {rule.schedule_problem}"
@@ -116,6 +118,8 @@ def _alone(budget: Budget, path: str) -> t.Iterator[Lint]:
 
 
 def _window(budget: Budget, path: str) -> t.Iterator[Lint]:
+    """The first that holds of ``schedule-never-fires``, ``window-empty`` and ``windows-overlap``; nothing for
+    ``@every``, without a window, or if it cannot be read."""
     window = rule_of(budget).window
     if window is None or not isinstance(window.schedule, CronSchedule):
         return
@@ -133,6 +137,8 @@ def _window(budget: Budget, path: str) -> t.Iterator[Lint]:
 
 
 def _closed(budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], path: str) -> t.Iterator[Lint]:
+    """``budget-never-permits``, once for all reasons for which nothing is ever permitted: a note where that looks meant
+    (a single budget, or only some reasons), else a warning. Nothing if there is no such reason."""
     shut = tuple(each.reason for each in found if each.never_permits)
     if not shut:
         return
@@ -155,6 +161,8 @@ def _closed(budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], path: s
 def _unlimited(
     budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], possible: tuple[str, ...], path: str
 ) -> t.Iterator[Lint]:
+    """Of the ``possible`` reasons: ``no-budget``, or ``reason-without-budget``, if nothing ever limits some; then
+    ``unlimited-outside-windows`` for the others, once for those with equal spans, of which it has the first five."""
     everywhere = all(each.never_limits for each in found)
     found = tuple(each for each in found if each.reason in possible)
     never = tuple(each.reason for each in found if each.never_limits)
@@ -181,7 +189,8 @@ def _unlimited(
 def _needless(
     budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], single: t.Sequence[Lint], path: str
 ) -> t.Iterator[Lint]:
-    """Budgets, and reasons of budgets, that decide nothing in a pool of any size."""
+    """Budgets (``budget-never-binds``), and reasons of budgets (``reason-never-binds``), that decide nothing in a pool
+    of any size; those that ``single`` tells to do nothing are left out."""
     idle = {each.path.partition("]")[0] + "]" for each in single if each.code in ("reasons-empty", "window-empty")}
     for place, budget in enumerate(budgets):
         here = f"{path}[{place}]"
@@ -198,7 +207,8 @@ def _needless(
 
 
 def _grouped(spans: t.Mapping[str, Spans]) -> dict[Spans, tuple[str, ...]]:
-    """Reasons for which the same is true."""
+    """The reasons by their spans, which are equal for all in a group, in the order given; those without spans are left
+    out."""
     out: dict[Spans, tuple[str, ...]] = {}
     for reason, each in spans.items():
         if each:
@@ -207,17 +217,19 @@ def _grouped(spans: t.Mapping[str, Spans]) -> dict[Spans, tuple[str, ...]]:
 
 
 def _for(reasons: tuple[str, ...]) -> str:
+    """`` for Empty and Drifted``; empty for all reasons."""
     return "" if set(reasons) == set(REASONS) else f" for {' and '.join(reasons)}"
 
 
 def _gap(schedule: CronSchedule) -> timedelta:
-    """The shortest distance of two hits of a day."""
+    """The shortest distance of two hits of one day, the way over midnight left out; 24 hours for a single hit."""
     pairs = zip(schedule.times, schedule.times[1:], strict=False)
     return timedelta(minutes=min((later - hit for hit, later in pairs), default=24 * 60))
 
 
 def _sunday_mended(budget: Budget, path: str) -> dict[str, str]:
-    """The weekday 7, which Karpenter does not read, is Sunday wherever it is read."""
+    """The schedule with weekday 0 in place of 7, which Karpenter does not read, by its path; empty if the weekday is
+    not just 7, or the schedule could not be read then either."""
     words = (budget.schedule or "").split()
     if len(words) != 5 or words[4] != "7":
         return {}
@@ -226,6 +238,8 @@ def _sunday_mended(budget: Budget, path: str) -> dict[str, str]:
 
 
 def _schedule_hint(budget: Budget) -> str:
+    """What is probably wrong with a schedule that cannot be read (a zone, Sunday as 7, six fields), to stand behind a
+    message: ``; `` and words; empty if it is none of these."""
     words = (budget.schedule or "").split()
     if words and words[0].startswith(("TZ=", "CRON_TZ=")):
         return "; schedules are in UTC and take no zone"

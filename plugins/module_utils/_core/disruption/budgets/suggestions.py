@@ -35,8 +35,8 @@ TRIED = timedelta(weeks=3)
 def only_inside_windows(budgets: Budgets) -> Budgets | None:
     """Windows beside an always active 0, which were meant to permit only inside themselves: the 0 is put outside them.
 
-    None if that is not what the list looks like, or if its windows are not the same every week. ValueError as of
-    ``weekly_spans``.
+    None if that is not what the list looks like, if its budgets are for different reasons, if its windows are not the
+    same every week, or if trying the new list out shows other limits inside them. ValueError as of ``weekly_spans``.
     """
     zeros = [each for each in budgets if each.schedule is None and is_zero(rule_of(each).amount)]
     windows = tuple(each for each in budgets if each not in zeros)
@@ -52,8 +52,9 @@ def only_inside_windows(budgets: Budgets) -> Budgets | None:
 def with_base(budgets: Budgets) -> Budgets | None:
     """Windows outside which nothing limits: upstream's default is put there, and no limit inside them changes.
 
-    None for an empty list, if a budget is always active, if they are for different reasons, or if the default cannot be
-    kept out of windows that differ from week to week and permit more. ValueError as of ``weekly_spans``.
+    None for an empty list, if a budget is always active, if they are for different reasons, if the default cannot be
+    kept out of windows that differ from week to week and permit more, or if trying the new list out shows other limits.
+    ValueError as of ``weekly_spans``.
     """
     if not budgets or any(each.schedule is None for each in budgets) or len({each.reasons for each in budgets}) != 1:
         return None
@@ -74,7 +75,8 @@ def windows_in_words(budgets: Budgets) -> str:
 
 
 def _proved(mended: Budgets, windows: Budgets, outside: int | None) -> bool:
-    """Inside the windows their own limits hold; outside, the given limit, or any at all for None."""
+    """Whether, in three weeks and pools of some sizes, ``mended`` has the limits of ``windows`` where these limit, and
+    elsewhere the limit ``outside``, or any limit at all for None."""
     tried, given = tuple(map(rule_of, mended)), tuple(map(rule_of, windows))
     before = MONDAY - timedelta(microseconds=1)
     combinations = {active for _at, active in activity((*tried, *given), MONDAY, MONDAY + TRIED)}
@@ -90,4 +92,5 @@ def _proved(mended: Budgets, windows: Budgets, outside: int | None) -> bool:
 
 
 def _limit(rules: tuple[BudgetRule, ...], active: Active, nodes: int) -> int:
+    """The limit of ``nodes`` counted nodes by these rules, one at least, for the first reason of the first of them."""
     return decide(rules, active, nodes, (rules[0].budget.reasons or REASONS)[0]).limit

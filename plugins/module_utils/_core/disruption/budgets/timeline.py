@@ -43,7 +43,7 @@ class LimitChange:
     error: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it; ``limit`` is None for no limit."""
+        """As results have it: the fields; ``at`` is a text in UTC, ``limit`` None for no limit."""
         return {
             "at": write_time(self.at),
             "limit": budget_limit_or_none(self.limit),
@@ -61,7 +61,7 @@ class Opening:
     highest: int
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it; None for no limit."""
+        """As results have it: the fields; instants are texts in UTC, ``lowest`` and ``highest`` None for no limit."""
         return {
             "start": write_time(self.start),
             "end": write_time(self.end),
@@ -106,7 +106,9 @@ def timeline(budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes:
 def answers_over(
     budgets: t.Sequence[Budget], start: datetime, end: datetime, nodes: int, reason: str
 ) -> t.Iterator[tuple[datetime, Allowed]]:
-    """What ``timeline`` tells, each change as the whole answer from that instant in aware UTC on."""
+    """The limits that ``nodes`` counted nodes have for a reason from one aware instant to another: in order, the first
+    instant and each at which limit or ``error`` changes, in aware UTC, with the whole answer. That other budgets set
+    the same limit is no change; nothing if the second is not later."""
     rules = tuple([rule_of(each) for each in budgets])
     begin, until = (each.astimezone(UTC).replace(tzinfo=None) for each in (start, end))
     decided: dict[int, Allowed] = {}
@@ -137,7 +139,8 @@ def closed_in(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
 def next_change(
     budgets: t.Sequence[Budget], now: datetime, nodes: int, reason: str, horizon: datetime
 ) -> tuple[Allowed, LimitChange | None]:
-    """The answer at ``now``, aware, and the next change of the limit before the horizon; None if none comes."""
+    """The answer at ``now``, aware, and the next change of limit or ``error`` before the horizon; None if none
+    comes."""
     changes = timeline(budgets, now, horizon, nodes, reason).changes if horizon > now else ()
     return allowed(budgets, now, nodes, reason), changes[1] if len(changes) > 1 else None
 
@@ -153,11 +156,14 @@ def activity(rules: tuple[BudgetRule, ...], start: datetime, end: datetime) -> t
 
 
 def _active(rules: tuple[BudgetRule, ...], mask: int) -> Active:
+    """Which budgets are active by a bit set as of ``_masks``, in the order of ``rules``; None for one whose schedule
+    cannot be read."""
     return tuple(None if rule.schedule_problem else bool(mask >> place & 1) for place, rule in enumerate(rules))
 
 
 def _masks(rules: tuple[BudgetRule, ...], start: datetime, end: datetime) -> list[tuple[datetime, int]]:
-    """The same as bit sets of places."""
+    """From when on which budgets are active, naive instants in UTC, in order, the first ``start``, with a bit set each:
+    bit n is the budget at place n, 0 for one whose schedule cannot be read. Empty if ``end`` is not later."""
     if start >= end:
         return []
     turned: dict[datetime, int] = defaultdict(int, {start: 0})
@@ -176,6 +182,8 @@ def _at(change: LimitChange) -> datetime:
 
 
 def _spans(rule: BudgetRule, start: datetime, end: datetime) -> t.Sequence[tuple[datetime, datetime]]:
+    """The spans in [start, end) in which a budget is active, naive instants in UTC, in order; none if its schedule
+    cannot be read."""
     if rule.schedule_problem:
         return ()
     return [(start, end)] if rule.window is None else rule.window.spans(start, end)

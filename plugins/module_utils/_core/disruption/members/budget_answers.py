@@ -45,7 +45,8 @@ class PoolAnswer:
 
     @property
     def allowed(self) -> int | None:
-        """How many more nodes budgets let be disrupted now, whatever windows and freezes say; None for no limit."""
+        """How many more nodes budgets let be disrupted now, never below 0, whatever windows and freezes say; None for
+        no limit."""
         return None if self.allowance.answer.limit == UNLIMITED else self.allowance.allowed
 
     @property
@@ -61,7 +62,8 @@ class PoolAnswer:
     @property
     def blocks(self) -> tuple[str, ...]:
         """Why budgets let nothing be disrupted now, in words: those that decide, counted from 1, then nodes that are
-        disrupted already, then that no node counts; empty if something may. Windows and freezes are not told here."""
+        disrupted already, then that no node counts; empty if something may, also without a limit. Windows and freezes
+        are not told here."""
         if self.allowed is None or self.allowed > 0:
             return ()
         answer, census = self.allowance.answer, self.allowance.census
@@ -118,8 +120,8 @@ def budget_answers(
     fleet: FleetLabels = EMPTY,
 ) -> tuple[PoolAnswer, ...]:
     """The answers at an aware instant, in the order of ``members``, then of pools as of ``budgeted_pools``, then of
-    ``reasons``; ``fleet`` as of ``fleet_limits``. FleetError ``no-such-maintenance``, ValueError for a selector that is
-    none."""
+    ``reasons``; ``fleet`` as of ``fleet_limits``. FleetError ``no-such-maintenance``, ValueError for a selector or an
+    amount that is none."""
     given, windows = tuple(members), tuple(maintenance)
     wanted = tuple(rotations)
     censuses = {each.name: member_census(each) for each in given}
@@ -141,8 +143,9 @@ def fleet_week(answer: PoolAnswer) -> Timeline:
 
 
 def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
-    """The lowest limit of each of the 48 half hours of the day, as clocks of the zone show them (``UNLIMITED``: none);
-    None for those outside of ``week``, and for those that the clocks skip. Of ``day`` only the date is read."""
+    """The lowest limit of each of the 48 half hours of the day, as clocks of the zone show them (``UNLIMITED``: none),
+    those that the clocks repeat in one; None for those outside of ``week``, and for those that the clocks skip. Of
+    ``day`` only the date is read."""
     at, end = (_midnight(day, days, zone) for days in (0, 1))
     found: list[int | None] = [None] * 48
     while at < end:
@@ -156,11 +159,13 @@ def half_hours(week: Timeline, zone: tzinfo, day: datetime) -> list[int | None]:
 
 
 def _midnight(day: datetime, days: int, zone: tzinfo) -> datetime:
+    """The instant, in UTC, at which so many days after the date of ``day`` begin in the zone."""
     following = day.date() + timedelta(days=days)
     return datetime(following.year, following.month, following.day, tzinfo=zone).astimezone(UTC)
 
 
 def _lowest(week: Timeline, start: datetime, end: datetime) -> int | None:
+    """The lowest limit in [start, end), as far as ``week`` reaches; None if it does not."""
     begin, until = max(start, week.start), min(end, week.end)
     if begin >= until:
         return None
@@ -174,6 +179,8 @@ def _lowest(week: Timeline, start: datetime, end: datetime) -> int | None:
 def _answer(
     pool: BudgetedPool, reason: str, held: tuple[str, ...], closures: tuple[FleetClosure, ...], now: datetime
 ) -> PoolAnswer:
+    """The answer for a pool and a reason. The next change is looked for in a week, then as far as the longer of
+    ``horizons``."""
     total = pool.census.total
     answer, change = next_change(pool.budgets, now, total, reason, now + A_WEEK)
     if change is None:
@@ -191,6 +198,8 @@ def _answer(
 
 
 def _counted(limit: FleetLimit, censuses: t.Mapping[str, NodeCensus]) -> _Counted:
+    """The limit with the sums over those of its members that are in ``censuses``, of which ``busy`` are those with
+    disrupted nodes, by name."""
     found = {each: censuses[each] for each in sorted(limit.over) if each in censuses}
     return _Counted(
         limit=limit,
@@ -201,7 +210,8 @@ def _counted(limit: FleetLimit, censuses: t.Mapping[str, NodeCensus]) -> _Counte
 
 
 def _held(name: str, window: WindowAnswer | None, limits: t.Iterable[_Counted]) -> t.Iterator[str]:
-    """What keeps our own verbs from disrupting a node of this member."""
+    """What keeps our own verbs from disrupting a node of this member, in words: its window or a freeze, then budgets of
+    the fleet over it that are used up. ValueError as of ``amount``."""
     if window is not None and not window.open:
         yield window.why if window.until is None else f"{window.why}, until {write_time(window.until)}"
     for each in limits:
@@ -218,9 +228,11 @@ def _held(name: str, window: WindowAnswer | None, limits: t.Iterable[_Counted]) 
 
 
 def _opening(each: Opening, zone: tzinfo) -> dict[str, t.Any]:
+    """As ``Opening.as_dict``, with start and end in words of the zone beside it."""
     local = {"local_start": write_local(each.start, zone), "local_end": write_local(each.end, zone)}
     return each.as_dict() | local
 
 
 def _written(budget: t.Mapping[str, t.Any]) -> str:
+    """``nodes: 10%, schedule: 0 9 * * 1``: the fields of a budget, for people."""
     return ", ".join(f"{key}: {value}" for key, value in budget.items())

@@ -43,7 +43,7 @@ class Catalogue:
 
     @property
     def given(self) -> bool:
-        """Whether somebody gave a list."""
+        """Whether somebody gave a list, be it an empty one."""
         return self.types is not None
 
     def put_into(self, state: ClusterState) -> ClusterState:
@@ -54,6 +54,7 @@ class Catalogue:
         return dataclasses.replace(state, pools=pools)
 
     def _priced(self, kind: InstanceType) -> InstanceType:
+        """The type, with the price of ``prices`` in on-demand offerings that have none that is usable."""
         price = self.prices.get(kind.name)
         if price is None:
             return kind
@@ -104,6 +105,8 @@ def observed_types(state: ClusterState) -> tuple[InstanceType, ...]:
 
 
 def _observed(name: str, nodes: list[StateNode], of_pools: set[str]) -> InstanceType:
+    """The type that these nodes, one at least, are of, as of ``observed_types``, FleetError included; ``of_pools`` are
+    the labels to leave out."""
     told = [each.allocatable for each in nodes]
     common = set.intersection(*(set(each) for each in told))
     described = set.intersection(*(set(each.labels.items()) for each in nodes))
@@ -121,17 +124,20 @@ def _observed(name: str, nodes: list[StateNode], of_pools: set[str]) -> Instance
 
 
 def _of_the_type(key: str) -> bool:
+    """Whether a label describes a type: a well-known one, or one of a provider (``karpenter.`` and more), but none of
+    ``karpenter.sh/``, and not name, capacity type or zone."""
     provided = key.startswith(_KARPENTER) and not key.startswith(_CORE)
     return key not in _OF_A_NODE and not key.startswith(_CORE) and (provided or key in WELL_KNOWN)
 
 
 def _pool_labels(pool: StatePool) -> set[str]:
-    """What the pool, or its class, puts on its nodes."""
+    """The keys of labels that the pool, or its class, puts on its nodes."""
     group, kind = pool.pool.template.node_class
     return {*pool.labels, f"{group}/{kind.lower()}"}
 
 
 def _wrong(kind: InstanceType) -> t.Iterator[str]:
+    """What is wrong with a type, in words: no allocatable, no offerings, a price that is none."""
     if not kind.allocatable:
         yield f"type {kind.name!r:.60} has nothing that pods could ask for (allocatable)"
     if not kind.offerings:

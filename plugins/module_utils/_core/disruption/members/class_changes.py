@@ -71,8 +71,9 @@ def class_changes(
     members: t.Iterable[MemberNodes], wanted: t.Iterable[Document], network: Network, override: bool = False
 ) -> tuple[ClassChange, ...]:
     """What each document does to its object on each member that has it, document by document, members in their order. A
-    field that a document leaves out stays as it is, one that is null goes; ``override`` as of ``check_subnet_change``.
-    FleetError ``no-such-object`` if no member has one, ``wrong-type``, ``unknown-kind``, ``undecodable``."""
+    field that a document leaves out stays as it is, one that is null goes, ``userData`` is not compared; ``override``
+    as of ``check_subnet_change``. FleetError ``no-such-object`` if no member has one, ``wrong-type``, ``unknown-kind``,
+    ``undecodable``."""
     given, documents = tuple(members), tuple(wanted)
     _refuse_misshapen(documents)
     found = [each for document in documents for each in _everywhere(given, document, network, override)]
@@ -88,6 +89,8 @@ def class_changes(
 
 
 def _refuse_misshapen(documents: t.Iterable[Document]) -> None:
+    """Raises FleetError ``wrong-type``, with all problems, for ``metadata`` or ``spec`` that is no object; absent and
+    empty ones may be."""
     problems = [
         Problem("wrong-type", f"an object is wanted as {key}", f"{written(document.get('kind'))} {key}")
         for document in documents
@@ -99,12 +102,15 @@ def _refuse_misshapen(documents: t.Iterable[Document]) -> None:
 
 
 def _identity(document: Document) -> tuple[str, str]:
+    """Kind and name of a document, each empty where it is missing."""
     return str(document.get("kind") or ""), str((document.get("metadata") or {}).get("name") or "")
 
 
 def _everywhere(
     members: tuple[MemberNodes, ...], document: Document, network: Network, override: bool
 ) -> t.Iterator[ClassChange]:
+    """The changes that a document makes, a row for each member that has its object. FleetError ``unknown-kind``, and as
+    of ``effect_of``."""
     kind, name = _identity(document)
     if kind not in KINDS:
         raise FleetError("unknown-kind", f"changes are foreseen of {', '.join(KINDS)}", f"{kind}/{name}")
@@ -115,6 +121,8 @@ def _everywhere(
 
 
 def _there(member: MemberNodes, kind: str, name: str) -> Document | None:
+    """The object as the member has it, of a class only kind, name, spec without secrets and the subnets found; None if
+    it has none."""
     pools: tuple[NodePool | NodeClass, ...] = member.pools if kind == NODE_POOL else member.classes
     for each in pools:
         if each.name == name and isinstance(each, NodePool):
@@ -126,13 +134,15 @@ def _there(member: MemberNodes, kind: str, name: str) -> Document | None:
 
 
 def _seen(spec: Mapping[str, t.Any]) -> Document:
-    """Without what is never read, for it may hold secrets."""
+    """A spec without the fields that are never read, for they may hold secrets."""
     return {key: each for key, each in spec.items() if key not in UNWANTED}
 
 
 def _change(
     member: MemberNodes, kind: str, before: Document, document: Document, network: Network, override: bool
 ) -> ClassChange:
+    """What a document does to the object ``before`` of a member, whose subnet findings come after those of ``_unread``.
+    FleetError as of ``effect_of``."""
     wanted = document.get("spec") or {}
     after = {**before, "spec": merge_patched(before.get("spec"), _seen(wanted))}
     change = NodeSource(kind, str(before["metadata"]["name"]), before, after)
@@ -150,7 +160,7 @@ def _change(
 
 
 def _unread(kind: str, wanted: Mapping[str, t.Any]) -> t.Iterator[Lint]:
-    """What the document writes and no member is asked for."""
+    """The warning ``unread-field`` if the document of a class writes a field that no member is asked for."""
     keys = [key for key in UNWANTED if key in wanted]
     if keys and kind != NODE_POOL:
         text = f"{', '.join(keys)} is never read: whether it changes, and drifts every node, is not known"

@@ -108,8 +108,8 @@ def consolidation_plans(
     names: t.Collection[str] = (),
 ) -> tuple[MemberPlan, ...]:
     """A plan for each member that has Karpenter, at an aware instant, its nodes by name, those that Karpenter overlooks
-    included; with ``names``, only these nodes, while ``commands`` are still all of the pass. FleetError as of
-    ``Simulator.simulate``."""
+    included; ``unknown`` where something was not read. With ``names``, only these nodes, while ``commands`` are still
+    all of the pass. FleetError as of ``Simulator.simulate`` and ``Catalogue.put_into``."""
     return tuple(_plan(each, catalogue, now, settings, names) for each in members if each.karpenter)
 
 
@@ -117,7 +117,7 @@ def looked_again(
     plan: MemberPlan, member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings = DEFAULTS
 ) -> MemberPlan:
     """The same plan, each of whose commands is held against the member as it is at a later instant; where that could
-    not be read, with ``unknown`` instead. FleetError as of ``Simulator.simulate``."""
+    not be read, with ``unknown`` instead. FleetError as of ``Simulator.simulate`` and ``Catalogue.put_into``."""
     unknown = _unknown(member)
     if unknown:
         return replace(plan, unknown=unknown)
@@ -128,6 +128,7 @@ def looked_again(
 def _plan(
     member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings, names: t.Collection[str]
 ) -> MemberPlan:
+    """The plan of one member, as of ``consolidation_plans``; nothing but ``unknown`` where something was not read."""
     unknown = _unknown(member)
     if unknown:
         return MemberPlan(member=member.name, given=catalogue.given, unknown=unknown)
@@ -141,12 +142,14 @@ def _plan(
 
 
 def _overlooked(node: StateNode) -> NodePlan:
+    """The row of a node that Karpenter does not look at yet: it is kept."""
     text = f"node {node.name} is overlooked by Karpenter: it names a pool, and does not say its instance type"
     return NodePlan(node=node.name, pool=node.pool, decision=KEEP, code="overlooked", text=text)
 
 
 def _unknown(member: MemberNodes) -> str:
-    """What was not read is not empty: a plan without it would be of another cluster."""
+    """Why there can be no plan, in words: the first of the kinds, pods or DaemonSets that were not read, for a plan
+    without it would be of another cluster. Empty if all were."""
     for kind in NEEDED:
         if kind in member.missing:
             return f"{kind} could not be read: {member.missing[kind].message}"
@@ -159,6 +162,8 @@ class _Nodes:
     """What is told of single nodes of one look."""
 
     def __init__(self, look: MethodInput, done: Pass, given: bool) -> None:
+        """Judges all nodes of ``look`` and picks the candidates; ``done`` is its pass, ``given`` whether there is a
+        list of instance types."""
         self._look, self._given = look, given
         self._next = {name: each for each in done.commands for name in each.nodes}
         self._blocked = {each.node: each.blockers for each in look.verdicts() if each.blockers}
@@ -166,6 +171,8 @@ class _Nodes:
         self._work = Consolidation(look)
 
     def of(self, node: StateNode) -> NodePlan:
+        """The row of a node: what the pass does with it, else the gates that block it, else what would be done with it
+        alone. FleetError as of ``Simulator.simulate``."""
         command = self._next.get(node.name)
         if command is not None:
             return self._gone(node, command, True)
@@ -183,7 +190,8 @@ class _Nodes:
         )
 
     def _alone(self, node: StateNode) -> Command | RefusedCommand:
-        """As if no other node went: emptiness asks first, then consolidation."""
+        """What would be done with a candidate as if no other node went, budgets left aside: an empty one as of
+        emptiness, others as of consolidation. FleetError as of ``Simulator.simulate``."""
         one = self._candidates[node.name]
         why = not_emptied(self._look, one) if one.empty else not_consolidated(self._look, one)
         if why is not None:
@@ -201,6 +209,7 @@ class _Nodes:
         )
 
     def _gone(self, node: StateNode, command: Command, now: bool) -> NodePlan:
+        """The row of a node that a command deletes or replaces; ``now``: by the next pass."""
         return NodePlan(
             node=node.name,
             pool=node.pool,
@@ -218,7 +227,8 @@ class _Nodes:
         )
 
     def _held(self, pool: str, reason: str) -> str:
-        """Why it waits: a budget, or others that go before it."""
+        """Why a node of the pool waits, in words: its budget for the reason is used up, or else other nodes go before
+        it."""
         allowance = self._look.allowances(reason).get(pool)
         if allowance is not None and allowance.allowed <= 0:
             return f"pool {pool}: {allowance.text}"

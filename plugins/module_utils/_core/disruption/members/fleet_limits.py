@@ -42,7 +42,7 @@ class FleetLimit:
 
     @property
     def most_members(self) -> int | None:
-        """How many of the members may have disrupted nodes at once; None: no limit."""
+        """How many of the members may have disrupted nodes at once; None: no limit. ValueError as of ``amount``."""
         return amount(self.members, len(self.over)) if self.members else None
 
 
@@ -85,11 +85,11 @@ def fleet_limits(
 def window_answer(
     times: Calendar, member: MemberNodes, now: datetime, kind: str = NODE_IMAGE_ONLY
 ) -> WindowAnswer | None:
-    """Whether nodes of the member may be disrupted by our verbs at an aware instant; None without windows and freezes.
-    ``kind`` is the type of run whose windows these are. ``until`` is looked for 400 days ahead, None if it is not
-    within.
+    """Whether nodes of the member may be disrupted by our verbs at an aware instant, with why; None without windows,
+    and without freezes in the next 400 days. ``kind`` is the type of run whose windows these are. ``until`` is when
+    that turns, None if not within 400 days. A freeze is told before a closed window.
 
-    FleetError ``no-such-maintenance``.
+    FleetError ``no-such-maintenance``, KeyError for a ``kind`` that is none.
     """
     site = _site(member)
     spans = times.open(site, kind, now, now + AHEAD)
@@ -106,8 +106,9 @@ def window_answer(
 
 
 def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: datetime) -> tuple[FleetClosure, ...]:
-    """When in [start, end) windows for node images and freezes keep our verbs from the member, cut to it, by start;
-    freezes are told whole, and may overlap. FleetError ``no-such-maintenance``."""
+    """When in [start, end) freezes and closed windows for node images keep our verbs from the member, cut to it, by
+    start. Each freeze is a row, so that they may overlap; windows that are closed are told where no freeze is.
+    FleetError ``no-such-maintenance``."""
     site = _site(member)
     spans = times.open(site, NODE_IMAGE_ONLY, start, end)
     if spans is None:
@@ -120,6 +121,7 @@ def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: d
 
 
 def _site(member: MemberNodes) -> MaintainedMember:
+    """The member as calendars of maintenance ask for it."""
     return MaintainedMember(
         name=member.name, labels=member.labels, maintenance=member.maintenance, own=member.own_maintenance
     )

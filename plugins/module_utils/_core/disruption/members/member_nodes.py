@@ -73,7 +73,8 @@ class MemberNodes:
 
     @cached_property
     def whole(self) -> ClusterState:
-        """The same with the nodes that Karpenter overlooks until they say more: we do not, for they hold pods too."""
+        """The cluster as of ``state``, with the nodes that Karpenter overlooks until they say more among the others: we
+        do not overlook them, for they hold pods too."""
         return with_overlooked(self.state)
 
 
@@ -92,8 +93,8 @@ def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any)
 
 
 def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
-    """A copy of a manifest of one of ``KINDS`` without what no decision about nodes reads, and without what may hold
-    secrets; FleetError ``undecodable``, also without metadata."""
+    """A copy, nested parts of which may be shared, of a manifest of one of ``KINDS`` without what no decision about
+    nodes reads, and without what may hold secrets; FleetError ``undecodable``, also without metadata."""
     try:
         return _kept(kind, document)
     except ValueError as error:
@@ -101,6 +102,7 @@ def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
 
 
 def _kept(kind: str, document: Mapping[str, t.Any]) -> Document:
+    """As ``kept``, but ValueError where that finds something wrong beside what ``read_as`` does."""
     if kind == POD:
         out: Document = encode(read_as(PodManifest, document, POD))
     elif kind == DAEMON_SET:
@@ -125,6 +127,7 @@ def _kept(kind: str, document: Mapping[str, t.Any]) -> Document:
 
 
 def _node_status(status: Mapping[str, t.Any]) -> Document:
+    """The parts of a Node's status that are read: amounts, versions, and conditions without reasons and messages."""
     conditions = [
         {key: each[key] for key in ("type", "status", "lastTransitionTime") if key in each}
         for each in rows(status, "conditions")
@@ -134,19 +137,22 @@ def _node_status(status: Mapping[str, t.Any]) -> Document:
 
 
 def _template(document: Mapping[str, t.Any]) -> PodManifest:
-    """The pod that a DaemonSet makes."""
+    """The pod that a DaemonSet makes, under the name ``template``. FleetError ``undecodable``, ValueError for parts
+    that are no objects."""
     template = mapping(mapping(document, "spec"), "template")
     return read_as(PodManifest, {"metadata": {"name": "template"}, "spec": mapping(template, "spec")}, DAEMON_SET)
 
 
 def _daemon_set(document: Mapping[str, t.Any]) -> Document:
-    """Only what its pods take; FleetError ``undecodable``."""
+    """A DaemonSet as of ``kept``, found to be one whose pods can be read. FleetError of ``kept`` and of
+    ``daemon_pods``."""
     found = kept(DAEMON_SET, document)
     daemon_pods([found], ())
     return found
 
 
 def _node_class(document: Mapping[str, t.Any]) -> NodeClass:
+    """The node class of a manifest of any provider. FleetError ``undecodable``."""
     return read_as(NodeClass, document, NODE_CLASS)
 
 

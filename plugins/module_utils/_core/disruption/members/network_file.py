@@ -23,8 +23,9 @@ _FIELDS = ("subnets", "dockerBridgeCIDR", _REACHED, *_LISTS, *_NUMBERS)
 
 def read_network(document: t.Any, where: str) -> Network:
     """The network that a document of the form in ``FORM`` describes, which ``where`` names; ``subnets`` is None if it
-    has none: nobody looked. ``dockerBridgeCIDR`` and ``reached`` may stand there too, other fields not. FleetError
-    ``network-invalid`` with all problems."""
+    has none: nobody looked. ``dockerBridgeCIDR`` and ``reached`` may stand there too, other fields not; what is left
+    out is as in ``Network``. FleetError ``network-invalid`` with all problems, ranges being judged once all else is
+    well."""
     if not isinstance(document, Mapping):
         raise FleetError("network-invalid", "this describes no network", where, FORM)
     wrong = [f"there is no field {key!r:.60}" for key in document if key not in _FIELDS]
@@ -57,12 +58,16 @@ def read_network(document: t.Any, where: str) -> Network:
 
 
 def _good(row: t.Any) -> bool:
+    """Whether an entry of ``subnets`` has ``prefixes``, a list of texts, and as ``used``, if that is there, a whole
+    number from 0."""
     return isinstance(row, Mapping) and _texts(row.get("prefixes")) and _count(row.get("used", 0), 0)
 
 
 def _texts(value: t.Any) -> bool:
+    """Whether it is a list of texts; an empty one is."""
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _count(value: t.Any, least: int) -> bool:
+    """Whether it is a whole number of at least ``least``; a boolean is none."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -88,11 +88,15 @@ def node_answers(
 
 
 def _due(ground: RotationGround, member: MemberNodes, now: datetime) -> dict[str, str]:
+    """By name, the nodes of the member that are due for the rotation, with the sentence that tells it. ValueError for a
+    selector or a duration that is none."""
     found = ground.due([member], now)
     return {name.partition("/")[2]: f"NodeRotation {ground.rotation.name}: {why}" for name, why in found.items()}
 
 
 def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now: datetime) -> NodeAnswer:
+    """The answer about one node, which must have a Node, at an aware instant; ``due`` are sentences by name of the
+    Node."""
     state = member.state
     lives = expiry(state, node, now)
     own, by_pods = node_blockers(state, node, now), pod_blockers(node.pods, state.limits, now)
@@ -116,7 +120,8 @@ def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now:
 
 
 def _drain(member: MemberNodes, node: StateNode, now: datetime) -> str:
-    """Of a node whose NodeClaim is being deleted, as Karpenter ends it."""
+    """How far Karpenter has come with the drain of a node whose NodeClaim is being deleted, in a sentence; empty for
+    other nodes, and where pods were not read."""
     if node.claim is None or node.claim.metadata.deletion_timestamp is None or not member.pods_read:
         return ""
     return drain_step(node.pods, deadline(node.claim), now).text
@@ -125,6 +130,8 @@ def _drain(member: MemberNodes, node: StateNode, now: datetime) -> str:
 def _causes(
     member: MemberNodes, node: StateNode, lives: Expiry, due: t.Mapping[str, str], now: datetime
 ) -> t.Iterator[tuple[str, str]]:
+    """The causes why the node may be disrupted, with words, in the order ``Empty``, ``Drifted``, ``Expired``, ``Due``;
+    ``Empty`` is never told where pods were not read."""
     if member.pods_read and not any(map(reschedulable, node.pods)):
         yield EMPTY, "no pod on it would need room elsewhere"
     found = _drift(member, node, now)
@@ -137,7 +144,8 @@ def _causes(
 
 
 def _drift(member: MemberNodes, node: StateNode, now: datetime) -> Drift | None:
-    """As its pool and class stand now; what Karpenter has found itself is in the NodeClaim, and counts first."""
+    """Why the node has drifted: what its NodeClaim says, if Karpenter has found it, else as pool and class stand now.
+    None if it has not, without a NodeClaim, and if its pool is not there."""
     pool = member.state.pools.get(node.pool)
     if node.claim is None or pool is None:
         return None

@@ -49,8 +49,8 @@ class NodesSnapshot:
 
 
 def write_nodes(snapshot: NodesSnapshot) -> Document:
-    """The snapshot as JSON data, members in name order, each with its documents, which the snapshot must have (else
-    KeyError). The instant is cut to whole seconds."""
+    """The snapshot as JSON data: members in name order, each with its documents, which the snapshot must have (else
+    KeyError), and why others failed, by name. The instant is cut to whole seconds."""
     rows = [_member(each, snapshot.documents[each.name]) for each in sorted(snapshot.members, key=_name)]
     failed = {name: {"code": each.code, "message": each.message} for name, each in sorted(snapshot.failed.items())}
     return {
@@ -63,9 +63,9 @@ def write_nodes(snapshot: NodesSnapshot) -> Document:
 
 
 def read_nodes(document: t.Any, where: str, now: datetime) -> NodesSnapshot:
-    """The snapshot that ``write_nodes`` wrote, without ``documents``. FleetError ``nodes-invalid``, also for one that
-    was captured later than ``now`` (but for clocks that differ a little), ``nodes-too-new``, those of ``made_of`` and
-    of ``kept_maintenance``."""
+    """The snapshot that ``write_nodes`` wrote, without ``documents``. FleetError ``nodes-invalid``, also for a member
+    that stands there twice and for one that was captured later than ``now`` (but for clocks that differ a little),
+    ``nodes-too-new``, those of ``made_of``, ``daemon_pods`` and ``kept_maintenance``."""
     if not isinstance(document, Mapping) or document.get("kind") != "nodes" or not _is_schema(document.get("schema")):
         hint = "write one with the verb gitops.fleet.node_disruption_budget_info and its option dest"
         raise FleetError("nodes-invalid", "this is no snapshot of nodes", where, hint)
@@ -101,10 +101,13 @@ def _name(member: MemberNodes) -> str:
 
 
 def _is_schema(value: t.Any) -> bool:
+    """Whether it is a number that a schema can have, a whole one from 1."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _member(member: MemberNodes, documents: Mapping[str, t.Sequence[Document]]) -> Document:
+    """A member as a row of the file: kinds without documents are left out, as are ``ownMaintenance`` and ``missing``
+    where there is none."""
     row: Document = {
         "name": member.name,
         "labels": dict(member.labels),
@@ -122,6 +125,8 @@ def _member(member: MemberNodes, documents: Mapping[str, t.Sequence[Document]]) 
 
 
 def _read_member(row: Mapping[str, t.Any]) -> MemberNodes:
+    """The member of a row of the file. FleetErrors as of ``read_nodes``; KeyError, TypeError, ValueError or
+    AttributeError for another shape."""
     name, objects = str(row["name"]), row.get("objects") or {}
     found: dict[str, list[Object]] = {
         kind: [made_of(kind, each) for each in objects.get(kind) or ()] for kind in KINDS if kind in objects
@@ -144,4 +149,5 @@ def _read_member(row: Mapping[str, t.Any]) -> MemberNodes:
 
 
 def _daemons(objects: Mapping[str, t.Any]) -> tuple[Pod, ...]:
+    """One pod of each DaemonSet of a row, from its DaemonSets and pods. FleetErrors of ``daemon_pods``."""
     return daemon_pods(objects.get(DAEMON_SET) or (), objects.get(POD) or ())

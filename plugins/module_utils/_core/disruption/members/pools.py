@@ -41,8 +41,9 @@ class BudgetedPool:
 
 
 def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> tuple[BudgetedPool, ...]:
-    """What has budgets on the member: its NodePools by name, then those of the ``rotations`` that take the member, by
-    name; those without nodes, too. ValueError for a selector that is none."""
+    """What has budgets on the member: its NodePools by name, each with its nodes that Karpenter looks at, then those of
+    the ``rotations`` that take the member, by name, as of ``rotation_census``; those without nodes, too. ValueError for
+    a selector that is none."""
     census = take_census(each.counted() for each in member.state.nodes)
     ours = (each for each in sorted(rotations, key=lambda one: one.name) if takes(each, member.name, member.labels))
     return (
@@ -70,8 +71,8 @@ def budgeted_pools(member: MemberNodes, rotations: t.Iterable[NodeRotation]) -> 
 
 
 def rotation_census(member: MemberNodes, rotation: NodeRotation) -> NodeCensus:
-    """The nodes that a rotation selects, as the budgets count them: each Node is one, whoever made it. ValueError for a
-    selector that is none."""
+    """The nodes that a rotation selects on a member, as its budgets count them: each Node is one, whoever made it,
+    those that Karpenter overlooks included. ValueError for a selector that is none."""
     return member_census(member, selects_node(rotation))
 
 
@@ -100,8 +101,8 @@ def selects_node(rotation: NodeRotation) -> Holds:
 
 
 def _counted(node: StateNode) -> CountedNode:
-    """Where no NodeClaim tells that a node goes, the Node itself does, or the mark of who empties it; what has none is
-    initialized by being there."""
+    """The node as one of a single pool without a name, whoever made it: without a NodeClaim it is initialized by being
+    there, and it leaves also if the Node is deleted or one of our verbs has marked it."""
     found, there = node.counted(), node.node
     emptied = there is not None and (there.deleting or bool(disruptor(there.annotations)))
     leaving = found.node_claim_deleting or emptied
@@ -110,4 +111,5 @@ def _counted(node: StateNode) -> CountedNode:
 
 
 def _everything(_labels: Mapping[str, str]) -> bool:
+    """True, whatever the labels."""
     return True

@@ -55,7 +55,8 @@ class RotationGround:
 
     @property
     def over_fleet(self) -> bool:
-        """Whether budgets are over more than what the rotation selects, so that all members have to be looked at."""
+        """Whether some FleetMaintenance has budgets, which may be over more than what the rotation selects, so that all
+        members have to be looked at."""
         return any(each.spec.budgets for each in self.maintenance)
 
     def takes(self, member: str, labels: Mapping[str, str]) -> bool:
@@ -64,8 +65,9 @@ class RotationGround:
         return takes(self.rotation, member, labels)
 
     def due(self, members: t.Iterable[MemberNodes], now: datetime) -> dict[str, str]:
-        """Why each node that is to be replaced at an aware instant is, by its name (``member/node``); all that are
-        selected if the rotation asks for nothing else. ValueError for a selector or a duration that is none."""
+        """Why each node that is to be replaced at an aware instant is, in words, by its name (``member/node``); all
+        that are selected if the rotation asks for nothing else. Members that take no part are left out. ValueError for
+        a selector or a duration that is none."""
         holds = selects_node(self.rotation)
         return {
             f"{member.name}/{node.name}": why
@@ -90,7 +92,8 @@ class RotationGround:
         """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``,
         ``left`` and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not ended, which
         may be gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that other
-        rotations have in flight. ValueError for a selector that is none."""
+        rotations have in flight. A member whose window cannot be told counts as closed. ValueError for a selector or an
+        amount that is none."""
         found = _Sighted(self.rotation.name, others)
         holds = selects_node(self.rotation)
         for pool in flying:
@@ -124,7 +127,8 @@ class RotationGround:
         )
 
     def _why(self, node: Node, now: datetime) -> str:
-        """Why a node is due, empty if it is not."""
+        """Why a node is due, all causes in one sentence; empty if it is not. A node of unknown age is not too old.
+        ValueError for a duration that is none."""
         due = self.rotation.spec.due
         found, asked = [], False
         if due.older_than:
@@ -145,6 +149,8 @@ class RotationGround:
     def _scopes(
         self, members: t.Iterable[MemberNodes], found: _Sighted, limits: t.Iterable[FleetLimit]
     ) -> t.Iterator[BudgetScope]:
+        """Every budget that nodes of these members are under: the rotation's own, member by member, each followed by
+        those of the member's NodePools, whose other nodes count too; then those of the fleet that limit nodes."""
         away = Counter(family(each.pool) for each in found.away)
         for member in members:
             here = found.pools[member.name]
@@ -165,6 +171,8 @@ class _Sighted:
     """What is seen of the members one by one; ``others`` are nodes that other rotations have in flight."""
 
     def __init__(self, rotation: str, others: t.Sequence[OtherNode]) -> None:
+        """Nothing is seen yet. ``rotation`` is the name of the one that looks; members of ``others`` are busy from the
+        start."""
         self._rotation, self._others = rotation, {each.name: each for each in others}
         self._there: set[str] = set()
         self.nodes: list[RotationNode] = []
@@ -174,7 +182,8 @@ class _Sighted:
         self._beside: dict[str, tuple[int, int]] = {}
 
     def add(self, member: MemberNodes, holds: t.Callable[[Mapping[str, str]], bool]) -> None:
-        """A member that takes part."""
+        """Notes a member that takes part: its nodes, each with its pool, marked as of others unless ``holds`` selects
+        it by its labels, and their pods."""
         managed = {each.name for each in member.pools}
         made = []
         for each, node in _with_nodes(member):
@@ -186,13 +195,14 @@ class _Sighted:
         self._see(member, made)
 
     def add_beside(self, member: MemberNodes) -> None:
-        """A member that takes no part: its nodes count for budgets of the fleet."""
+        """Notes a member that takes no part: its nodes count for budgets of the fleet."""
         made = [self._made(each, node, NO_POOL, member.name) for each, node in _with_nodes(member)]
         self._beside[member.name] = self._see(member, made)
 
     @property
     def away(self) -> list[OtherNode]:
-        """The nodes in flight elsewhere that are gone and not replaced, or whose member was not read."""
+        """The nodes that other rotations have in flight and that were not seen: gone, or of a member that was not
+        read."""
         return [each for name, each in self._others.items() if name not in self._there]
 
     def besides(self, over: frozenset[str]) -> tuple[int, int]:
@@ -202,11 +212,14 @@ class _Sighted:
         return sum(count for count, _gone in rows) + away, sum(gone for _count, gone in rows) + away
 
     def _made(self, each: StateNode, node: Node, pool: str, member: str) -> RotationNode:
+        """The node as a rotation sees it; one that another rotation has in flight is in the hands of that."""
         made = _node(each, node, pool, member)
         other = self._others.get(made.name)
         return made if other is None else replace(made, disruptor=other.rotation)
 
     def _see(self, member: MemberNodes, made: list[RotationNode]) -> tuple[int, int]:
+        """How many of the nodes made of a member are initialized, and how many of these are lost to budgets; notes them
+        as there, and the member as busy if some are lost."""
         self._there |= {each.name for each in made}
         count = [each for each in made if each.initialized]
         gone = sum(lost(each, self._rotation) for each in count)
@@ -216,13 +229,15 @@ class _Sighted:
 
 
 def _with_nodes(member: MemberNodes) -> t.Iterator[tuple[StateNode, Node]]:
+    """The nodes of a member that have a Node, those that Karpenter overlooks included, by name, each with it."""
     for each in member.whole.nodes:
         if each.node is not None:
             yield each, each.node
 
 
 def _node(each: StateNode, node: Node, pool: str, member: str) -> RotationNode:
-    """Without a NodeClaim a node is initialized by being there."""
+    """The node as a rotation sees it, before it is known who else has it in flight; without a NodeClaim it is
+    initialized by being there."""
     initialized = each.claim is None or each.initialized
     return rotation_node(node, pool, member, initialized, each.claim_deleting or each.marked)
 
@@ -230,7 +245,8 @@ def _node(each: StateNode, node: Node, pool: str, member: str) -> RotationNode:
 def _windows(
     times: Calendar, members: t.Iterable[MemberNodes], kind: str, now: datetime
 ) -> t.Iterator[tuple[str, WindowAnswer]]:
-    """Where it is not known when a member may be worked on, it may not."""
+    """By name of the member, whether its window is open, for those that have windows or freezes; where it is not known
+    when a member may be worked on, closed without end."""
     for member in members:
         try:
             answer = window_answer(times, member, now, kind)
@@ -241,4 +257,5 @@ def _windows(
 
 
 def _bare(version: str) -> str:
+    """A version without ``v`` in front."""
     return version.removeprefix("v")

@@ -55,6 +55,7 @@ class Balance:
     Both are empty where no pool has the policy."""
 
     def __init__(self, look: MethodInput) -> None:
+        """Sums prices and costs up from the candidates and nodes of ``look``; of nothing if no pool has the policy."""
         self.prices: dict[str, float] = {}
         self.costs: dict[str, float] = {}
         if not any(each.pool.disruption.consolidation_policy == BALANCED for each in look.state.pools.values()):
@@ -96,12 +97,14 @@ class Balance:
         return self._score(one.pool.name, one.known_price, one.cost).approved
 
     def _score(self, pool: str, saving: float, cost: float) -> Score:
+        """The score of saving and cost in a pool; 0 for 0 where its price or its cost is not known."""
         price, whole = self.prices.get(pool, 0.0), self.costs.get(pool, 0.0)
         return Score(saving / price, cost / whole) if price > 0 and whole > 0 else Score(0.0, 0.0)
 
 
 def _claim_prices(look: MethodInput) -> dict[str, float]:
-    """By pool: what its NodeClaims cost together, as far as they say what they are."""
+    """By pool, of those that are there: what its NodeClaims cost an hour together, as far as their labels say type,
+    capacity type and zone; an unknown price counts as 0."""
     out: dict[str, float] = {}
     for node in look.state.nodes:
         labels = node.claim.metadata.labels if node.claim is not None else {}
@@ -115,6 +118,6 @@ def _claim_prices(look: MethodInput) -> dict[str, float]:
 
 
 def _cost(node: StateNode) -> float:
-    """1 and the positive costs of all pods that run, those of DaemonSets left out."""
+    """1 and the positive costs of all pods of the node that have not ended, those of DaemonSets left out."""
     costs = (eviction_cost(each.cost) for each in node.pods if not each.ended and not each.daemon)
     return 1.0 + sum(each for each in costs if each > 0)

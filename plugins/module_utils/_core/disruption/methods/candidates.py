@@ -66,8 +66,8 @@ class NodeCandidate:
 
     @classmethod
     def of(cls, state: ClusterState, node: StateNode, now: datetime) -> NodeCandidate:
-        """The candidate of a node that nothing blocks, with what disrupting it costs at an aware instant; KeyError if
-        its pool is not there."""
+        """The candidate of a node that nothing blocks, with what disrupting it costs at an aware instant. KeyError if
+        its pool is not there, ValueError for an ``expireAfter`` that is no duration."""
         pool = state.pools[node.pool]
         pods = tuple(each for each in node.pods if reschedulable(each))
         return cls(
@@ -92,12 +92,13 @@ class NodeCandidate:
 
     @property
     def known_price(self) -> float:
-        """0 where nobody knows it, as upstream counts."""
+        """The price of an hour, and 0 where nobody knows it, as upstream counts."""
         return self.price or 0.0
 
     @property
     def ratio(self) -> float:
-        """What going saves an hour, divided by what it costs, as of ``savings_ratio``; who has more is tried first."""
+        """What its going saves an hour, 0 if not known, divided by what disrupting it costs, as of ``savings_ratio``;
+        who has more is tried first."""
         return savings_ratio(self.known_price, self.cost)
 
 
@@ -143,7 +144,8 @@ class NodeVerdict:
         return self.graceful.node
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``costs`` with ``price``, ``cost`` and ``empty``, None if it is no candidate of any."""
+        """As results have it: the fields and ``node``; ``costs`` with ``price``, ``cost`` and ``empty``, None if it is
+        no candidate of any."""
         told = None
         if self.costs is not None:
             told = {"price": self.costs.price, "cost": self.costs.cost, "empty": self.costs.empty}
@@ -156,14 +158,17 @@ class NodeVerdict:
 
 
 def candidates(state: ClusterState, now: datetime) -> tuple[NodeVerdict, ...]:
-    """For each node, by name, whether it is a candidate for either class of methods, at an aware instant."""
+    """For each node of the state, by name, whether it is a candidate for graceful and for eventual methods, at an aware
+    instant, with gates, events and costs; nodes that Karpenter overlooks are left out. ValueError for an
+    ``expireAfter`` that is no duration."""
     return tuple(_both(state, each, now) for each in state.nodes)
 
 
 def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind: str) -> CandidateVerdict:
     """Whether one node is a candidate for one class of methods, ``graceful`` or ``eventual``, at an aware instant; if
-    not, every gate that is closed, the first in upstream's words. Events are about annotations of its pods, which are
-    asked only if the node's own gates are open, then about the first gate."""
+    not, every gate that is closed, the first in upstream's words. Pods hold back no eventual method where the node has
+    a grace period. Events are about annotations of its pods, which are asked only if the node's own gates are open,
+    then about the first gate."""
     gates = node_blockers(state, node, now)
     pods = pod_blockers(node.pods, state.limits, now)
     lenient = kind == EVENTUAL and bool(node.grace)
@@ -176,7 +181,8 @@ def candidate_verdict(state: ClusterState, node: StateNode, now: datetime, kind:
 
 
 def _asked_pods(node: StateNode, closed: tuple[Blocker, ...], now: datetime) -> t.Iterator[NodeEvent]:
-    """Upstream asks one pod after the other until one is protected."""
+    """The events about annotations do-not-disrupt of the node's pods, in order, down to the first pod that is
+    protected, where upstream stops."""
     last = next((each.about["pod"] for each in closed if each.code == "pod-annotation"), None)
     for pod in node.pods:
         yield from words.of_annotations([pod], now)
@@ -185,12 +191,16 @@ def _asked_pods(node: StateNode, closed: tuple[Blocker, ...], now: datetime) -> 
 
 
 def _both(state: ClusterState, node: StateNode, now: datetime) -> NodeVerdict:
+    """The verdicts of both classes on a node at an aware instant, with its costs if it is a candidate of any.
+    ValueError as of ``NodeCandidate.of``."""
     graceful, eventual = candidate_verdict(state, node, now, GRACEFUL), candidate_verdict(state, node, now, EVENTUAL)
     able = graceful.candidate or eventual.candidate
     return NodeVerdict(graceful, eventual, NodeCandidate.of(state, node, now) if able else None)
 
 
 def _lifetime(node: StateNode, now: datetime) -> float:
+    """The part of the node's life that is left, as of ``lifetime_remaining``; 1 without a NodeClaim or its creation.
+    ValueError for an ``expireAfter`` that is no duration."""
     claim = node.claim
     if claim is None or claim.metadata.creation_timestamp is None:
         return 1.0

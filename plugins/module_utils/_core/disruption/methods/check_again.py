@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a command to disrupt nodes still holds when it is carried out (Karpenter, ``validation.go``)."""
+"""Whether a command to disrupt nodes still holds when it is carried out, a pause after it was planned, or what has
+changed meanwhile (Karpenter, ``validation.go``)."""
 
 from __future__ import annotations
 
@@ -41,8 +42,9 @@ class Checked:
 def check_again(command: Command, state: ClusterState, now: datetime, settings: Settings = DEFAULTS) -> Checked:
     """Whether a command still holds after a pause, which is 15 s in Karpenter.
 
-    Of empty nodes those stay in it that are still empty and have room in the budgets; a consolidation needs all of its
-    nodes, room in the budgets, and the same new nodes; drift is not checked and always holds. FleetError as of
+    Of empty nodes those stay in it that are still empty and have room in the budgets, and nothing else of it changes; a
+    consolidation needs all of its nodes, room in the budgets, and as many new nodes, which may still be of all types
+    that it names; drift is not checked and always holds. Policy ``Balanced`` is not asked again. FleetError as of
     ``Simulator.simulate``.
     """
     look = MethodInput(state, now, settings)
@@ -71,7 +73,8 @@ def check_again(command: Command, state: ClusterState, now: datetime, settings: 
 
 
 def _still_empty(command: Command, look: MethodInput) -> Checked:
-    """The budgets are for the nodes of the command alone, whatever else has become empty meanwhile."""
+    """The command with those of its nodes that are still empty and that budgets have room for, whatever else has become
+    empty meanwhile; failure ``budget`` if only room lacks, else ``churn``."""
     able = {each.name: each for each in look.candidates() if not_emptied(look, each) is None}
     still = [able[name] for name in command.nodes if name in able]
     kept, over = within_budgets(still, look.allowances(command.reason))
@@ -83,7 +86,8 @@ def _still_empty(command: Command, look: MethodInput) -> Checked:
 
 
 def _why(look: MethodInput, name: str, method: str) -> str:
-    """Why a node is no candidate any more."""
+    """Why a node is no candidate of the method any more, in a sentence: it is gone, its first gate, or the method's own
+    rules."""
     node = next((each for each in look.state.nodes if each.name == name), None)
     if node is None:
         return f"node {name} is gone"
@@ -96,4 +100,5 @@ def _why(look: MethodInput, name: str, method: str) -> str:
 
 
 def _types(command: Command) -> set[str]:
+    """The names of all types that the replacements of a command may be."""
     return {name for each in command.replacements for name in each.instance_types}

@@ -34,7 +34,7 @@ class Option:
     free: t.Mapping[str, int]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it, without ``pool`` and ``free``."""
+        """As results have it: the fields without ``pool`` and ``free``, in camelCase."""
         return {
             "instanceType": self.instance_type,
             "zone": self.zone,
@@ -85,7 +85,7 @@ class Replacement:
 
     @property
     def price(self) -> float | None:
-        """That of the cheapest thing that it could be, per hour; None where no price is known."""
+        """The lowest price of an hour of what it could be, as far as prices are known; None where none is."""
         return min((each.price for each in self.options if each.price is not None), default=None)
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -123,7 +123,7 @@ class Command:
 
     @property
     def decision(self) -> str:
-        """``replace`` or ``delete``."""
+        """``replace`` if it has replacements, else ``delete``."""
         return "replace" if self.replacements else "delete"
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -174,7 +174,7 @@ def within_budgets(
     nodes: t.Iterable[NodeCandidate], allowed: t.Mapping[str, PoolAllowance]
 ) -> tuple[list[NodeCandidate], list[RefusedCommand]]:
     """The candidates that their pools' budgets leave room for, and why the others have none (code ``budget``), both in
-    the order given."""
+    the order given; a pool that is not in ``allowed`` has none."""
     left = {name: each.allowed for name, each in allowed.items()}
     kept, refused = [], []
     for each in nodes:
@@ -196,7 +196,8 @@ def by_saving(nodes: t.Iterable[NodeCandidate], first: t.Sequence[str] = ()) -> 
 
 
 def summed_price(nodes: t.Iterable[NodeCandidate], upstream: bool = False) -> float | None:
-    """What the nodes cost an hour together; None where one price is not known, which ``upstream`` counts as 0."""
+    """What the nodes cost an hour together, 0 for none; None where one price is not known, which ``upstream`` counts as
+    0."""
     total = 0.0
     for each in nodes:
         if each.price is None and not upstream:
@@ -206,5 +207,6 @@ def summed_price(nodes: t.Iterable[NodeCandidate], upstream: bool = False) -> fl
 
 
 def _values(new: NewNode, key: str) -> tuple[str, ...] | None:
+    """The values that a new node may have for a label, sorted; None unless they are listed."""
     found = new.requirements.get(key)
     return tuple(sorted(found.values)) if found is not None and found.operator == IN else None

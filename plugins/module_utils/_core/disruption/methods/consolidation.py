@@ -46,7 +46,7 @@ class NoPools(Exception):
 def multi_node(look: MethodInput) -> MethodCommands:
     """Two or more underused nodes with at most one replacement that is cheaper: the longest run of the best candidates
     that works, out of the first 100 that budgets leave room for (101 with the setting ``upstream``). At most one
-    command.
+    command; ``error`` where upstream gives up, as no pool may make nodes.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
     FleetError as of ``Simulator.simulate``.
@@ -64,6 +64,9 @@ def multi_node(look: MethodInput) -> MethodCommands:
 
 
 def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[RefusedCommand]) -> Command | None:
+    """The command of the longest run from the first node on that works, found by halves; None if no run of two or more
+    that is tried does. Adds to ``tried`` why runs do not work, and events to ``work``. NoPools, FleetError as of
+    ``Consolidation.of``."""
     best: Command | None = None
     scores: dict[str, Score] = {}
     rejected: dict[str, Score] | None = None
@@ -105,8 +108,8 @@ def single_node(look: MethodInput) -> MethodCommands:
 
 
 def underused(look: MethodInput) -> tuple[list[NodeCandidate], list[RefusedCommand], list[NodeEvent]]:
-    """The candidates of consolidation, the best first; why its own rules leave others out; and what upstream says of
-    these."""
+    """The candidates of consolidation, the best first; why its own rules leave others out, but for silent causes; and
+    what upstream says of these."""
     kept, refused, events = sorted_out([(each, not_consolidated(look, each)) for each in look.candidates()])
     return by_saving(kept, look.settings.first), refused, events
 
@@ -137,7 +140,7 @@ class Consolidation:
     def of(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
         """What consolidating these nodes together comes to, ``Balanced`` and budgets left aside; or why it is not done:
         ``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, what ``cheaper`` says, and of several nodes
-        ``same-type``. NoPools where upstream gives up, FleetError as of ``Simulator.simulate``."""
+        ``same-type``. Adds to ``events``. NoPools where upstream gives up, FleetError as of ``Simulator.simulate``."""
         names = tuple(each.name for each in nodes)
         done, told = simulated(self.look, nodes, consolidation=True)
         self.events += told
@@ -191,6 +194,8 @@ class Consolidation:
         self.events += [NodeEvent(words.NODE, one.name, words.APPROVED, score.text) for score in scores.values()]
 
     def _impossible(self, done: Simulation) -> Dearer | None:
+        """Why a simulation stands against consolidation, ``pods-do-not-fit`` or ``several-new-nodes``; None if it does
+        not."""
         if done.misfits:
             return Dearer("pods-do-not-fit", done.misfits[0].text, misfit_event(self.look, done))
         count = len(done.new_nodes)
@@ -200,6 +205,8 @@ class Consolidation:
         return None
 
     def _replaced(self, nodes: t.Sequence[NodeCandidate], done: Simulation, total: float) -> Command | RefusedCommand:
+        """The command that puts the one new node of a simulation, made cheaper, in place of nodes of that ``total``
+        price; or why it is no gain. Adds to ``events``."""
         names = tuple(each.name for each in nodes)
         all_spot = all(each.node.labels.get(CAPACITY_TYPE) == SPOT for each in nodes)
         new = cheaper(done.new_nodes[0], total, all_spot, len(nodes) == 1, self.look.settings)
@@ -214,6 +221,8 @@ class Consolidation:
         return _command(nodes, replace(done, new_nodes=(new,)), new, total, self.look.settings.upstream)
 
     def _propose(self, nodes: t.Sequence[NodeCandidate], new: NewNode, total: float) -> None:
+        """Adds an event for each node, that replacing it is looked at, with what the whole move saves an hour; an
+        unknown price of the new node counts as 0."""
         amount, several = f"(savings: ${saving(total, [new], upstream=True):.2f})", len(nodes) > 1
         for each in nodes:
             what = f"(part of {len(nodes)}-node consolidation)" if several else "-> [1 replacement]"
@@ -221,7 +230,7 @@ class Consolidation:
             self.events.append(NodeEvent(words.NODE, each.name, words.CANDIDATE, message))
 
     def _say(self, nodes: t.Sequence[NodeCandidate], message: str) -> None:
-        """Upstream speaks of single nodes only."""
+        """Adds the event that a node is not consolidated, if it is a single one: upstream speaks of no others."""
         if len(nodes) == 1:
             self.events.append(words.unconsolidatable(nodes[0].name, message))
 
@@ -229,6 +238,8 @@ class Consolidation:
 def _command(
     nodes: t.Sequence[NodeCandidate], done: Simulation, new: NewNode | None, total: float | None, upstream: bool
 ) -> Command:
+    """The command that deletes nodes, one at least, with ``new`` in their place, or nothing for None; ``total`` is what
+    they cost an hour, None where not known."""
     names, going = tuple(each.name for each in nodes), {each.name for each in nodes}
     count = f"{len(names)} nodes" if len(names) > 1 else f"node {names[0]}"
     replacements = (Replacement.of(new),) if new is not None else ()

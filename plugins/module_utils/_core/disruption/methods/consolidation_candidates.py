@@ -99,12 +99,15 @@ def sorted_out(
 
 
 def _never(pool: str) -> Exclusion:
+    """The cause ``never``: ``consolidateAfter`` of the pool of that name is Never."""
     return Exclusion(
         "never", f"consolidateAfter of pool {pool} is Never", f'NodePool "{pool}" has consolidation disabled'
     )
 
 
 def _waiting(look: MethodInput, one: NodeCandidate) -> Exclusion | None:
+    """Why a candidate is not Consolidatable now: as of ``consolidatable``, or ``not-consolidatable`` where only its
+    NodeClaim says so; None if it is. ValueError as of ``never_consolidates``."""
     if look.consolidatable(one.node):
         return None
     found = consolidatable(one.pool.pool, one.node, look.now)

@@ -49,7 +49,8 @@ class Drift:
 def drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
     """Why a node has drifted, the first cause of: hash of its pool, requirements, instance type, then of its class
     hash, Kubernetes version and image; None if it has not. A node whose NodeClaim is not launched is not judged, nor
-    what only its provider knows, such as the kubelet's identity: that is as ``reported_drift`` has it."""
+    what only its provider knows, such as the kubelet's identity: that is as ``reported_drift`` has it. FleetError
+    ``undecodable`` for requirements that are not made of texts."""
     claim = node.claim
     if claim is None or not claim.holds("Launched"):
         return None
@@ -109,7 +110,7 @@ class DriftedNode:
 
 
 def drifted(state: ClusterState, now: datetime) -> tuple[DriftedNode, ...]:
-    """The nodes that have drifted at an aware instant, as of ``standing_drift``, by name."""
+    """The nodes that have drifted at an aware instant, as of ``standing_drift``, FleetError included, by name."""
     rows = []
     for node in state.nodes:
         found = standing_drift(state, node, now)
@@ -119,8 +120,8 @@ def drifted(state: ClusterState, now: datetime) -> tuple[DriftedNode, ...]:
 
 
 def standing_drift(state: ClusterState, node: StateNode, now: datetime) -> Drift | None:
-    """What the condition ``Drifted`` of a NodeClaim would say now, as of ``drift``; where no pool judges it any more,
-    what it says (``reported``). None: the node has not drifted."""
+    """What the condition ``Drifted`` of a NodeClaim would say now, as of ``drift``, FleetError included; where no pool
+    judges it any more, what it says (``reported``). None: the node has not drifted."""
     pool = state.judging_pool(node)
     if pool is not None:
         return drift(pool, node, now)
@@ -131,8 +132,9 @@ def standing_drift(state: ClusterState, node: StateNode, now: datetime) -> Drift
 
 
 def _instance_type_drift(pool: StatePool, node: StateNode, now: datetime) -> Drift | None:
-    """Whether the type, or its offering, has left the catalogue, by the labels of the NodeClaim, where one that is
-    missing asks for nothing. Reserved nodes may go on as on-demand."""
+    """The drift if the type, or its offering, has left the catalogue, by the labels of the NodeClaim, where a missing
+    zone or capacity type asks for nothing. Reserved nodes may go on as on-demand. None without a catalogue, and in the
+    first hour."""
     if pool.instance_types is None or node.claim is None or _young(node, now):
         return None
     labels = node.claim.metadata.labels
@@ -150,6 +152,8 @@ def _instance_type_drift(pool: StatePool, node: StateNode, now: datetime) -> Dri
 
 
 def _class_drift(node_class: NodeClass | None, node: StateNode) -> Drift | None:
+    """The drift by the node's class, the first of its hash, Kubernetes version and image; None without a class or
+    NodeClaim, or if all agree."""
     if node_class is None or node.claim is None:
         return None
     annotation = CLASS_HASHES.get(node_class.kind)
@@ -158,6 +162,7 @@ def _class_drift(node_class: NodeClass | None, node: StateNode) -> Drift | None:
 
 
 def _version_drift(node_class: NodeClass, node: StateNode) -> Drift | None:
+    """The drift if the kubelet has another version than the class wants; None if one is not told."""
     wanted = node_class.status.kubernetes_version.removeprefix("v")
     found = node.node.kubelet_version.removeprefix("v") if node.node is not None else ""
     if not wanted or not found or wanted == found:
@@ -166,6 +171,7 @@ def _version_drift(node_class: NodeClass, node: StateNode) -> Drift | None:
 
 
 def _image_drift(node_class: NodeClass, node: StateNode) -> Drift | None:
+    """The drift if the NodeClaim's image is none of those that the class has; None if either is not told."""
     image = node.claim.status.image_id if node.claim is not None else ""
     wanted = [each.id for each in node_class.status.images]
     if not image or not wanted or image in wanted:
@@ -174,7 +180,8 @@ def _image_drift(node_class: NodeClass, node: StateNode) -> Drift | None:
 
 
 def _judged(pool: StatePool) -> frozenset[str]:
-    """The causes that what is known suffices to judge; a condition with another reason is not ours to doubt."""
+    """The causes that can be judged here, since pool, catalogue and class tell enough; what a condition says of others
+    is not ours to doubt."""
     reasons = {NODE_POOL_DRIFTED, REQUIREMENTS_DRIFTED}
     if pool.instance_types is not None:
         reasons.add(INSTANCE_TYPE_NOT_FOUND)
@@ -186,9 +193,11 @@ def _judged(pool: StatePool) -> frozenset[str]:
 
 
 def _young(node: StateNode, now: datetime) -> bool:
+    """Whether the NodeClaim was made an hour ago or less; False if nobody says when."""
     created = node.claim.metadata.creation_timestamp if node.claim is not None else None
     return created is not None and now - created <= YOUNG
 
 
 def _since(condition: Condition | None) -> datetime | None:
+    """When a condition that is True came; None for others."""
     return condition.last_transition_time if condition is not None and condition.status == "True" else None

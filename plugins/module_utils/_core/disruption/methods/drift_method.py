@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drifted nodes: one after the other, each with the nodes that its pods need started first (Karpenter, ``drift.go``,
-``staticdrift.go``).
-"""
+"""Drifted nodes: which may go, in what order; one at a time with the nodes that its pods need started first, or in
+pools with ``replicas`` as many as budgets allow (Karpenter, ``drift.go``, ``staticdrift.go``)."""
 
 from __future__ import annotations
 
@@ -66,7 +65,8 @@ def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandi
 
 def drift_method(look: MethodInput) -> MethodCommands:
     """One command for the first drifted node, of pools without ``replicas``, whose pods all find a place within the
-    budgets; none if there is no such node. It may need several new nodes. FleetError as of ``Simulator.simulate``."""
+    budgets; none if there is no such node. It may need several new nodes. ``error`` where upstream gives up, as no pool
+    may make nodes. FleetError as of ``Simulator.simulate``."""
     allowed, refused, events = look.allowances(DRIFTED), [], list[NodeEvent]()
     due = drift_candidates(look)
     names = tuple(each.name for each in by_saving(each.candidate for each in due))
@@ -125,11 +125,14 @@ def _claims(look: MethodInput, pool: str) -> tuple[int, int]:
 
 
 def _replicas(pool: StatePool) -> int:
+    """``replicas`` of a pool; 0 if they are no whole number."""
     found = (pool.pool.manifest.get("spec") or {}).get("replicas")
     return found if isinstance(found, int) else 0
 
 
 def _command(look: MethodInput, method: str, each: DriftCandidate, done: Simulation | None) -> Command:
+    """The command of a method for one drifted node; without a simulation (``done``) one new node as of ``static_node``,
+    FleetError included."""
     upstream, cause = look.settings.upstream, each.drifted.drift
     wanted = (static_node(each.candidate.pool),) if done is None else done.new_nodes
     price = each.candidate.known_price if upstream else each.candidate.price
@@ -148,7 +151,8 @@ def _command(look: MethodInput, method: str, each: DriftCandidate, done: Simulat
 
 
 def _saving(price: float, done: Simulation | None, upstream: bool) -> float | None:
-    """What a static pool starts is of a type that the provider chooses: nobody knows what it costs."""
+    """What replacing a node of that ``price`` saves an hour, None if not known: what a static pool starts is of a type
+    that the provider chooses, so that nobody knows its price, which to ``upstream`` is 0."""
     if done is None:
         return price if upstream else None
     return saving(price, done.new_nodes, upstream)

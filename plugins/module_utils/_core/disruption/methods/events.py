@@ -80,7 +80,7 @@ def budget_blocked(pool: str, reason: str) -> NodeEvent:
 
 
 def no_types(pool: str, min_values: bool) -> NodeEvent:
-    """The event that a pool can make no node, perhaps only because of ``minValues``."""
+    """The event that a pool can make no node; ``min_values``: because too few types are left for these."""
     why = " due to minValues incompatibility" if min_values else ""
     return NodeEvent(
         NODE_POOL, pool, NO_TYPES, f"NodePool requirements filtered out all compatible available instance types{why}"
@@ -96,7 +96,8 @@ def of_annotations(pods: t.Iterable[Pod], now: datetime, moving: bool = False) -
     """The events about annotations do-not-disrupt that protect for a time or not at all, of active pods that upstream
     asks about them, in the order given.
 
-    ``moving``: it asks whether they need a place, and then only those that are evicted or placed.
+    ``moving``: it asks whether they need a place, and then only those that a drain does not leave (``drainable``), or
+    that are ``reschedulable``.
     """
     for pod in pods:
         if DO_NOT_DISRUPT in pod.annotations and pod.active and (not moving or reschedulable(pod) or drainable(pod)):
@@ -123,6 +124,7 @@ def of_annotation(pod: Pod, now: datetime) -> NodeEvent | None:
 
 
 def _why_invalid(written: str) -> str:
+    """Why a text is no duration that protects, in upstream's words."""
     try:
         parse_duration(written)
     except ValueError:
@@ -131,7 +133,7 @@ def _why_invalid(written: str) -> str:
 
 
 def _go_error(written: str) -> str:
-    """As ``time.ParseDuration`` puts it."""
+    """Why a text is no duration, as ``time.ParseDuration`` puts it."""
     rest = written[1:] if written[:1] in ("+", "-") else written
     while rest and (found := re.match(r"([0-9]*)(?:\.([0-9]*))?", rest)):
         if not (found[1] or found[2]):

@@ -48,7 +48,7 @@ class MethodInput:
 
     @cached_property
     def drifted(self) -> dict[str, DriftedNode]:
-        """The nodes that have drifted, by name."""
+        """The nodes that have drifted, by name. FleetError as of ``drift``."""
         return {each.node.name: each for each in drifted(self.state, self.now)}
 
     def verdicts(self, kind: str = GRACEFUL) -> tuple[CandidateVerdict, ...]:
@@ -60,7 +60,7 @@ class MethodInput:
         return found
 
     def candidates(self, kind: str = GRACEFUL) -> list[NodeCandidate]:
-        """The nodes that nothing blocks for methods of that kind, by name."""
+        """The nodes that nothing blocks for methods of that kind, by name. ValueError as of ``NodeCandidate.of``."""
         found = self._candidates.get(kind)
         if found is None:
             able = zip(self.state.nodes, self.verdicts(kind), strict=True)
@@ -69,14 +69,17 @@ class MethodInput:
         return found
 
     def _costs(self, node: StateNode) -> NodeCandidate:
+        """The candidate of a node that nothing blocks, worked out once for all kinds of methods. ValueError as of
+        ``NodeCandidate.of``."""
         found = self._known.get(node.name)
         if found is None:
             found = self._known[node.name] = NodeCandidate.of(self.state, node, self.now)
         return found
 
     def consolidatable(self, node: StateNode) -> bool:
-        """The condition ``Consolidatable`` of its NodeClaim as the controller would have it now; where it judges it no
-        more, and in static pools, what it says."""
+        """The condition ``Consolidatable`` of its NodeClaim as the controller would have it now, False without one;
+        where it judges it no more, and in static pools, what it says. ValueError for a ``consolidateAfter`` that is no
+        duration."""
         claim, pool = node.claim, self.state.judging_pool(node)
         if claim is None:
             return False
@@ -95,7 +98,7 @@ class MethodInput:
         return found
 
     def budget_events(self, reason: str) -> t.Iterator[NodeEvent]:
-        """An event for each pool whose limit for the reason is 0."""
+        """An event for each pool whose limit for the reason is 0 and that has nodes that count."""
         for name, each in self.allowances(reason).items():
             if each.blocked_event:
                 yield words.budget_blocked(name, reason)

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a new node may be so that it is cheaper than what goes (Karpenter, ``consolidation.go``)."""
+"""What a new node may be so that it is cheaper than what goes: types below a price, spot in place of spot, no type that
+goes (Karpenter, ``consolidation.go``)."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ def cheaper(new: NewNode, price: float, all_spot: bool, single: bool, settings: 
     """The new node as it may replace nodes of that summed ``price`` of an hour, narrowed to cheaper types, or why it is
     no gain, as of ``below``; ``all_spot`` says that these are all spot nodes, ``single`` that it is one. Spot replaces
     spot only by the setting ``spot_to_spot`` (else ``spot-to-spot-off``), and one node only if 15 types are cheaper
-    (else ``spot-not-flexible``). One that may be spot or on-demand becomes spot, if that is offered at all or the
-    setting ``upstream`` is on."""
+    (else ``spot-not-flexible``), of which just 15 are kept, or as many as ``minValues`` need. One that may be spot or
+    on-demand becomes spot, if that is offered at all or the setting ``upstream`` is on."""
     if all_spot and _admits(new, SPOT):
         return _spot_to_spot(new, price, single, settings.spot_to_spot)
     found = below(new, price)
@@ -79,6 +80,8 @@ def without_same_type(new: NewNode, going: t.Iterable[NodeCandidate]) -> NewNode
 
 
 def _spot_to_spot(new: NewNode, price: float, single: bool, allowed: bool) -> NewNode | Dearer:
+    """The new node as spot in place of spot nodes, or why it is no gain, as of ``cheaper``; ``allowed`` is the
+    setting."""
     if not allowed:
         return Dearer(
             "spot-to-spot-off",
@@ -103,9 +106,11 @@ def _spot_to_spot(new: NewNode, price: float, single: bool, allowed: bool) -> Ne
 
 
 def _fixed(new: NewNode, capacity_type: str) -> NewNode:
+    """The new node with that capacity type as a demand; its types stay."""
     return replace(new, requirements=narrowed(new.requirements, CAPACITY_TYPE, capacity_type))
 
 
 def _admits(new: NewNode, capacity_type: str) -> bool:
+    """Whether the demands of the new node leave it that capacity type."""
     found = new.requirements.get(CAPACITY_TYPE)
     return found is None or found.has(capacity_type)

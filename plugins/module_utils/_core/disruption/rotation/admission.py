@@ -43,6 +43,8 @@ class Admission:
     """Asked node by node in the order in which they are to be begun; each one that is begun takes its share."""
 
     def __init__(self, state: RotationState, sight: RotationInput, scopes: list[ScopeLeft], now: datetime) -> None:
+        """Takes stock of what nodes in flight take already; ``scopes`` is kept, and what begins is counted in it.
+        ValueError for a surge that is no amount."""
         self._settings, self._sight, self._now = state.settings, sight, now
         self.scopes = scopes
         self._by_pool: dict[str, list[ScopeLeft]] = {}
@@ -116,11 +118,14 @@ class Admission:
         return found
 
     def _pause(self, node: NodeProgress) -> Blocker | None:
+        """The blocker ``retry`` until a node that was tried before may be tried again; None from then on."""
         if node.not_before is None or self._now >= node.not_before:
             return None
         return Blocker("retry", f"tried {node.attempts} times, again from {write_time(node.not_before)}: {node.text}")
 
     def _full_wave(self) -> Blocker | None:
+        """The blocker ``soak`` while the pause after a wave runs, or else ``wave`` while it may begin no more; None
+        while it may."""
         wave = self.wave
         if wave.begun < wave.size:
             return None
@@ -130,12 +135,15 @@ class Admission:
         return Blocker("wave", f"wave {wave.number} has begun its {wave.size} nodes, {self._flying} in flight")
 
     def _surge_full(self) -> Blocker | None:
+        """The blocker ``surge`` if as many new nodes are awaited as may be; None else, and where replacements do not
+        come before."""
         if self._settings.replacement != BEFORE or self._surging < self._most_surging:
             return None
         return Blocker("surge", f"{self._surging} new nodes are awaited, and {self._most_surging} may be")
 
     def _members_full(self, cluster: str) -> t.Iterator[Blocker]:
-        """No cluster may be begun where more than may be would have disrupted nodes then."""
+        """The blocker ``fleet-members`` of each budget by which more members than may be would have disrupted nodes if
+        a node of this cluster were begun."""
         for each in self._sight.members:
             busy = sorted((self._clusters | each.busy) & each.clusters)
             if cluster in each.clusters and len({*busy, cluster}) > each.most:
@@ -144,7 +152,8 @@ class Admission:
                 yield Blocker("fleet-members", text, about={"scope": each.name})
 
     def _needs(self, node: RotationNode) -> Needs:
-        """The PodDisruptionBudgets that the node's pods are under, and how many pods under each."""
+        """The cluster, the PodDisruptionBudget and how many pods of the node a drain would evict under it, by the
+        budget's key; pods that it lets through as unhealthy are not counted."""
         limits = self._sight.limits.get(node.cluster, NO_LIMITS)
         counts: dict[str, tuple[str, PodDisruptionBudget, int]] = {}
         for pod in self._sight.pods.get(node.name, ()):
@@ -154,7 +163,8 @@ class Admission:
         return [counts[key] for key in sorted(counts)]
 
     def _shared(self, needs: Needs) -> tuple[Blocker, ...]:
-        """Nodes in flight may need all that a PodDisruptionBudget allows; who is alone may go on bit by bit."""
+        """The blocker ``pdb-shared`` of each PodDisruptionBudget that nodes in flight and this one would need more of
+        than it allows; not of one that only this node needs, which may go on bit by bit."""
         return tuple(
             Blocker(
                 "pdb-shared",
@@ -166,14 +176,16 @@ class Admission:
         )
 
     def _reserve(self, needs: Needs) -> None:
+        """Notes that a node in flight needs so much of PodDisruptionBudgets."""
         for cluster, each, count in needs:
             self._reserved[cluster, each.key] += count
 
 
 def present_wave(state: RotationState, now: datetime) -> Wave:
     """The wave that nodes are begun in at an aware instant: the last one while it may begin more, has nodes in flight
-    or its pause runs, and then the next. A wave is ``growth`` times as large as the last one, and as the first if a
-    node of that has failed; never more than ``largest_wave``, or all nodes."""
+    or its pause runs (then with ``ended_at``), and then the next. A wave is ``growth`` times as large as the last one,
+    and as the first if a node of that has failed or is to be tried again; never more than ``largest_wave`` (0: no such
+    limit), or all nodes."""
     wave, settings = state.wave, state.settings
     if wave.number and (wave.begun < wave.size or any(each.in_flight for each in state.nodes)):
         return wave
@@ -185,6 +197,7 @@ def present_wave(state: RotationState, now: datetime) -> Wave:
 
 
 def _next_size(state: RotationState) -> int:
+    """How many nodes the wave after the present one may begin, as of ``present_wave``."""
     wave, settings = state.wave, state.settings
     failed = any(each.wave == wave.number and each.phase in (GIVEN_UP, WAITING) for each in state.nodes)
     size = settings.first_wave if failed or not wave.number else wave.size * settings.growth

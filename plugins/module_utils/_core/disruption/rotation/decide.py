@@ -87,7 +87,7 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
     """The next step of a rotation at an aware instant: what is to be done (with nodes in flight ``drain`` or
     ``release``, then with those that are begun ``add-node`` or ``drain``), what holds back each node that still waits,
     and when to look again. One that is done does nothing more, and its state stays as it is, but for nodes to be let go
-    whose member has left the fleet."""
+    whose member has left the fleet. ValueError for a surge that is no amount, which ``begin`` refuses."""
     state = without_left(state, seen, now)
     if state.done:
         return Decision(state=state)
@@ -116,13 +116,15 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
 
 
 def outcome(state: RotationState) -> str:
-    """``running`` while nodes are in flight, ``waiting`` while none is and some have not ended, ``done``."""
+    """``done`` once all nodes have ended, though some may have to be let go yet; else ``running`` while nodes are in
+    flight, ``waiting`` while none is."""
     return DONE if state.done else RUNNING if any(each.in_flight for each in state.nodes) else WAITS
 
 
 def acts_in_flight(state: RotationState) -> tuple[RotationAct, ...]:
-    """What a rotation has begun and not ended, releases first, then by the name of the node. A release ends when it was
-    carried out: see ``released``."""
+    """What a rotation has begun and not ended, releases first, then ``add-node`` and ``drain`` of nodes that await or
+    are drained, each by the name of the node; one that is gone and awaits its replacement has none. A release ends when
+    it was carried out: see ``released``."""
     releases = (
         RotationAct(RELEASE, each.name, each.pool, each.attempts, each.release) for each in state.nodes if each.release
     )
@@ -130,8 +132,8 @@ def acts_in_flight(state: RotationState) -> tuple[RotationAct, ...]:
 
 
 def released(state: RotationState, operation: str) -> RotationState:
-    """The state of a rotation once the release of that name (of an operation) was carried out; the same if there is
-    none."""
+    """The state of a rotation once the release of that name (of an operation) was carried out; the same object if there
+    is no such release."""
     names = {each.node for each in acts_in_flight(state) if each.kind == RELEASE and each.operation == operation}
     if not names:
         return state
@@ -140,8 +142,8 @@ def released(state: RotationState, operation: str) -> RotationState:
 
 
 def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None:
-    """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up; None if
-    nodes are in flight, or are to be let go, which somebody has to carry on."""
+    """The state of a rotation that ends by being stopped at an aware instant: its nodes that wait are given up, those
+    that have ended stay; None if nodes are in flight, or are to be let go, which somebody has to carry on."""
     if state.in_hand:
         return None
     halted = state.halted or STOPPED
@@ -155,15 +157,16 @@ def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None
 def _blocked(
     name: str, there: t.Mapping[str, RotationNode], seen: RotationInput, held: RotationBlockers
 ) -> tuple[Blocker, ...]:
-    """What holds a waiting node back by itself, in the order of ``RotationBlockers.of``; that it could not be read is
-    one of it."""
+    """What holds a waiting node back by itself, in the order of ``RotationBlockers.of``; of one that is not there just
+    ``unknown``, why its cluster could not be read. KeyError if that could."""
     if name in there:
         return held.of(there[name])
     return (Blocker("unknown", f"{cluster_in_name(name)} could not be read: {seen.unknown[cluster_in_name(name)]}"),)
 
 
 def _halted(state: RotationState, sight: RotationInput, now: datetime) -> str:
-    """Why no more nodes are begun; empty if they are. That a member has left is no failure of its nodes."""
+    """Why no more nodes are begun: the cause that stands in the state, else the first of: it was stopped, too many were
+    given up, its time is over. Empty if they are. That a member has left is no failure of its nodes."""
     settings, failures = state.settings, state.failed(GIVEN_UP)
     if state.halted:
         return state.halted
@@ -177,8 +180,9 @@ def _halted(state: RotationState, sight: RotationInput, now: datetime) -> str:
 def _while_blocked(
     node: NodeProgress, why: tuple[Blocker, ...], state: RotationState, window_open: bool, now: datetime
 ) -> NodeProgress:
-    """A node that waits, and what its waiting comes to. The time of a block runs only while the window is open, and
-    over all windows, so that short ones do not make it endless."""
+    """A node that waits, after ``why`` holds it back, or nothing: given up if the rotation is halted and nothing does,
+    ``Blocked`` if it is halted or the time of a block is over, else with that time counted. It runs only while the
+    window is open, and over all windows, so that short ones do not make it endless."""
     text = "; ".join(each.text for each in why)
     if state.halted and not why:
         return dataclasses.replace(node, phase=GIVEN_UP, since=now, code="halted", text=state.halted)
@@ -189,7 +193,8 @@ def _while_blocked(
 
 
 def _block_counted(node: NodeProgress, why: bool, window_open: bool, now: datetime) -> NodeProgress:
-    """The node with the time for which it has been blocked; the same object if nothing has changed."""
+    """The node with the time for which it has been blocked, which begins anew once nothing blocks it (``why`` False);
+    the same object if nothing has changed."""
     if why and window_open:
         return node if node.blocked_since else dataclasses.replace(node, blocked_since=now)
     before = 0
@@ -202,14 +207,15 @@ def _block_counted(node: NodeProgress, why: bool, window_open: bool, now: dateti
 
 
 def _slim(node: NodeProgress) -> NodeProgress:
-    """One that has ended without what is only looked at until then: thousands of them are to fit into one record."""
+    """A node that has ended, and is not to be let go, without what is only looked at until then: thousands of them are
+    to fit into one record. Others as they are, the same object."""
     if not node.ended or node.release or not (node.uid or node.image or node.version or node.created_at):
         return node
     return dataclasses.replace(node, uid="", image="", version="", created_at=None)
 
 
 def _in_order(nodes: t.Iterable[NodeProgress], sight: RotationInput) -> list[NodeProgress]:
-    """Nodes that wait: those without pods to move first, then the oldest, then by name."""
+    """Nodes that wait: those without pods to move first, then the oldest, those of unknown age last, then by name."""
     busy = {name for name, pods in sight.pods.items() if any(map(reschedulable, pods))}
     return sorted(
         (each for each in nodes if each.phase == WAITING),
@@ -218,11 +224,13 @@ def _in_order(nodes: t.Iterable[NodeProgress], sight: RotationInput) -> list[Nod
 
 
 def _act(node: NodeProgress) -> RotationAct:
+    """What is to be done with a node that is begun: ``add-node`` if a new one is awaited, else ``drain``."""
     return RotationAct(ADD_NODE if node.phase == SURGING else DRAIN, node.name, node.pool, node.attempts)
 
 
 def _bad_settings(settings: RotationSettings) -> t.Iterator[Problem]:
-    """Values that the description of a setting excludes."""
+    """Values that the description of a setting excludes (``not-one-of``, ``out-of-range``), and a surge that is no
+    amount (``invalid-surge``), or 0 where replacements come before."""
     for each in fields_of(RotationSettings):
         value, prop = getattr(settings, each.attr), each.prop
         if prop.enum and value not in prop.enum:
@@ -239,7 +247,8 @@ def _bad_settings(settings: RotationSettings) -> t.Iterator[Problem]:
 
 
 def _bad_budgets(sight: RotationInput) -> t.Iterator[Problem]:
-    """Budgets that cannot be read would close their scope; that is said before anything begins."""
+    """The problem ``budget-unreadable`` of each budget that cannot be read and would close its scope; that is said
+    before anything begins."""
     for scope in sight.scopes:
         for place, budget in enumerate(scope.budgets):
             rule = rule_of(budget)

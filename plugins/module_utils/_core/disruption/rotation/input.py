@@ -111,7 +111,7 @@ class RotationInput:
     wait: str = ""
 
     def by_another(self, node: RotationNode) -> bool:
-        """Whether another rotation, or somebody by hand, has the node in hand."""
+        """Whether another rotation than the one that looks, or somebody by hand, has the node in hand."""
         return by_another(node, self.rotation)
 
     def open(self, cluster: str) -> bool:
@@ -162,7 +162,7 @@ class ScopeLeft:
         return self.answer.after(self.disrupting) - self.taken
 
     def take(self) -> None:
-        """Counts one node more that is begun under the budgets."""
+        """Counts one node more that is begun under the budgets; ``blocker`` is told anew."""
         self.taken += 1
         self.__dict__.pop("blocker", None)
 
@@ -179,7 +179,8 @@ class ScopeLeft:
 
     @cached_property
     def blocker(self) -> Blocker:
-        """For a node that finds nothing left: which budget is closed and until when, or the sum in words."""
+        """The blocker ``budget`` for a node that finds nothing left: which budgets are closed and until when, or the
+        sum in words."""
         if self.closed:
             about = {"scope": self.scope.name, **({"until": write_time(self.opens)} if self.opens else {})}
             text = f"{self.scope.name}: {closed_words(self.answer, self.opens, self.now)}"
@@ -194,6 +195,7 @@ class ScopeLeft:
         return Blocker("budget", text, about={"scope": self.scope.name})
 
     def _told(self, index: int) -> str:
+        """The arithmetic of the budget at a place, or why it cannot be evaluated."""
         budget = self.answer.budgets[index]
         return budget.arithmetic or budget.error
 
@@ -239,7 +241,7 @@ def scopes_left(state: RotationState, sight: RotationInput, now: datetime) -> li
 
 
 def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int], dict[str, int]]:
-    """By pool: places of nodes, and how many of them are disrupted."""
+    """By pool: places of nodes, and how many of them are disrupted, counted as of ``scopes_left``."""
     places: dict[str, int] = defaultdict(int)
     disrupted: dict[str, int] = defaultdict(int)
     flying = {each.name: each for each in state.nodes if each.in_flight}
@@ -263,13 +265,14 @@ def _places(state: RotationState, sight: RotationInput) -> tuple[dict[str, int],
 
 
 def _takes_one(node: NodeProgress, there: t.Container[str]) -> bool:
-    """Whether the next new node of its pool is taken for this one."""
+    """Whether the next new node of its pool is taken for this one: it waits, or is in flight, there and without a
+    replacement."""
     return node.phase == WAITING or (node.in_flight and node.name in there and not node.replacement)
 
 
 def window_blocker(sight: RotationInput, cluster: str) -> Blocker | None:
-    """The window of a cluster that holds a rotation back, with its end where that is known; None if it is open or there
-    is none."""
+    """The blocker ``window`` of a cluster whose window, or a freeze, holds a rotation back, with its end where that is
+    known; None if it is open or there is none."""
     answer = sight.windows.get(cluster)
     if answer is None or answer.open:
         return None

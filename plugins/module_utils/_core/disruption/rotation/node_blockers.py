@@ -25,7 +25,8 @@ class RotationBlockers:
 
     def of(self, node: RotationNode) -> tuple[Blocker, ...]:
         """What holds the node back: what is its own first (``deleting``, ``disrupted``, ``node-annotation``), then
-        protected pods, then PodDisruptionBudgets, each by their text; empty if nothing does. Adds to ``until``."""
+        protected pods, then PodDisruptionBudgets, each by their text; pods are not asked with ``past_pods``. Empty if
+        nothing does. Adds to ``until`` the ends of its pods' protections, if one of these holds."""
         found = []
         if node.deleting:
             found.append(Blocker("deleting", f"node {node.name} is deleting or marked for deletion"))

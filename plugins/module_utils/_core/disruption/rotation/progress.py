@@ -69,6 +69,8 @@ class RotationProgress:
     the order of their names."""
 
     def __init__(self, state: RotationState, sight: RotationInput, now: datetime, held: Held) -> None:
+        """Finds the new nodes: those that were not there at the start, that nobody has got, and that can take pods.
+        ``held`` tells what holds a node back."""
         self._settings, self._sight, self._now, self._held = state.settings, sight, now, held
         self._there = {each.name: each for each in sight.nodes}
         self.acts: list[RotationAct] = []
@@ -95,8 +97,8 @@ class RotationProgress:
         return found
 
     def after_surging(self, node: NodeProgress) -> NodeProgress:
-        """Drains the old node once a new one is there, which is awaited till then; an old node that has gone meanwhile
-        only awaits its replacement."""
+        """Drains the old node once a new one is there; until then it stays as it is. If the old node has gone
+        meanwhile, it only awaits its replacement, as of ``after_returning``."""
         if not self._old(node):
             return self.after_returning(self._turn(node, RETURNING))
         new = self._take(node)
@@ -106,7 +108,8 @@ class RotationProgress:
         return dataclasses.replace(self._turn(node, DRAINING), replacement=new.name)
 
     def after_draining(self, node: NodeProgress) -> NodeProgress:
-        """Once the old node is gone: ends, or awaits the replacement if that comes ``after``."""
+        """Once the old node is gone: ends, or awaits the replacement if that comes ``after``; until then it stays as it
+        is."""
         if self._old(node):
             return node
         if self._settings.replacement == AFTER:
@@ -114,7 +117,8 @@ class RotationProgress:
         return self._rotated(node, self._there.get(node.replacement))
 
     def after_returning(self, node: NodeProgress) -> NodeProgress:
-        """Ends once a replacement is there for the node that is gone; it may have the same name."""
+        """Ends once a replacement is there for the node that is gone, which may have the same name; until then it stays
+        as it is."""
         again = self._there.get(node.name)
         new = again if again is not None and _usable(again) else self._take(node)
         if new is None:
@@ -122,12 +126,16 @@ class RotationProgress:
         return dataclasses.replace(self._rotated(node, new), replacement=new.name)
 
     def _gone_while_waiting(self, node: NodeProgress) -> NodeProgress:
-        """One that was begun before goes by that, however late: Karpenter empties whose NodeClaim is deleted."""
+        """A waiting node that is gone: it ends as rotated, ``others removed it``. One that was begun before, and whose
+        replacement comes ``after``, awaits that: it goes by the first try, however late, for Karpenter empties a node
+        whose NodeClaim is deleted."""
         if node.attempts and self._settings.replacement == AFTER:
             return self.after_returning(self._turn(node, RETURNING))
         return self._end(node, ROTATED, "gone", "others removed it")
 
     def _late(self, node: NodeProgress) -> NodeProgress:
+        """A node in flight whose phase takes too long: given up if it is gone (``not-replaced``), else failed
+        (``no-new-node``, ``drain-timeout``)."""
         old = self._old(node)
         if old is None:
             return self._end(node, GIVEN_UP, "not-replaced", "the node is gone, and nothing came in its place in time")
@@ -137,7 +145,8 @@ class RotationProgress:
         return self._failed(node, "drain-timeout", f"it was not drained in time{f': {held}' if held else ''}")
 
     def _failed(self, node: NodeProgress, code: str, text: str) -> NodeProgress:
-        """Tried again later if it may be; a node that is gone can only be given up."""
+        """A node in flight that has failed: let go if it is there, for which an act is added; then tried again later,
+        or given up after its last attempt, or if it is gone."""
         old = self._old(node)
         if old is not None:
             self.acts.append(RotationAct(RELEASE, node.name, node.pool, node.attempts, text))
@@ -148,21 +157,25 @@ class RotationProgress:
         return dataclasses.replace(self._turn(node, WAITING), not_before=later, replacement="", code=code, text=text)
 
     def _old(self, node: NodeProgress) -> RotationNode | None:
-        """The node itself, not another of its name."""
+        """The node itself, not another of its name; None if it is gone."""
         found = self._there.get(node.name)
         return found if found is not None and found.uid == node.uid else None
 
     def _take(self, node: NodeProgress) -> RotationNode | None:
+        """The next new node of its pool, which nobody else gets then; None if there is none."""
         fresh = self._fresh.get(family(node.pool))
         return fresh.pop() if fresh else None
 
     def _turn(self, node: NodeProgress, phase: str) -> NodeProgress:
+        """The node in another phase, which begins now."""
         return dataclasses.replace(node, phase=phase, since=self._now)
 
     def _rotated(self, node: NodeProgress, new: RotationNode | None) -> NodeProgress:
+        """The node, ended as rotated, with what came in its place in words; None: not known."""
         return self._end(node, ROTATED, "rotated", _became(node, new))
 
     def _end(self, node: NodeProgress, phase: str, code: str, text: str) -> NodeProgress:
+        """The node, ended now in that phase, with the reason as a code and in words."""
         return dataclasses.replace(self._turn(node, phase), code=code, text=text)
 
 
@@ -183,17 +196,21 @@ def without_left(state: RotationState, sight: RotationInput, now: datetime) -> R
 
 
 def _left(node: NodeProgress, now: datetime) -> NodeProgress:
+    """The node of a cluster that has left the fleet: given up if it had not ended, and not to be let go any more."""
     if not node.ended:
         return dataclasses.replace(node, phase=GIVEN_UP, since=now, release="", code=MEMBER_LEFT, text=_LEFT)
     return dataclasses.replace(node, release="", text=f"{node.text}; {_LEFT}") if node.release else node
 
 
 def _usable(node: RotationNode) -> bool:
+    """Whether the node can take pods: it is Ready, initialized and not on its way out."""
     return node.ready and node.initialized and not node.deleting
 
 
 def _became(old: NodeProgress, new: RotationNode | None) -> str:
-    """What the node had, and what the one in its place has: image, version of the kubelet, or both, as they differ."""
+    """What the node had, and what the one in its place has: image, version of the kubelet, or both, as they differ;
+    where neither does, the first that is known of the old one. Without a new one only what it had, empty if that is not
+    known."""
     had = {"image": old.image, "version": old.version}
     has = {"image": new.image, "version": new.version} if new else {}
     differ = [key for key, each in had.items() if each and has.get(key, "") not in ("", each)]

@@ -48,7 +48,8 @@ class NodeProgress:
 
     @property
     def in_flight(self) -> bool:
-        """Whether it has been begun and has not ended."""
+        """Whether it awaits a new node, is drained, or is gone and awaits what replaces it; not while it waits, be it
+        for another try."""
         return self.phase in IN_FLIGHT
 
     def blocked_until(self, timeout: int) -> datetime | None:
@@ -59,7 +60,7 @@ class NodeProgress:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more happens to it."""
+        """Whether it is rotated, blocked or given up; it may have to be let go yet (``release``)."""
         return self.phase in ENDED
 
 
@@ -89,7 +90,8 @@ class RotationState:
         return sum(each.phase in phases for each in self.nodes)
 
     def failed(self, *phases: str) -> int:
-        """The same without those whose member has left the fleet, which is no failure of theirs."""
+        """How many nodes are in one of the phases, without those whose member has left the fleet, which is no failure
+        of theirs."""
         return sum(each.phase in phases and each.code != MEMBER_LEFT for each in self.nodes)
 
     @property
@@ -109,7 +111,7 @@ class RotationState:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many nodes are in each phase that has any."""
+        """How many nodes are in each phase that has any, in the order of the phases."""
         phases = (WAITING, *IN_FLIGHT, *ENDED)
         return {phase: number for phase in phases if (number := self.count(phase))}
 

@@ -54,6 +54,8 @@ def _window_opens(sight: RotationInput, cluster: str) -> bool:
 
 
 def _change(one: ScopeLeft, now: datetime) -> datetime | None:
+    """When a scope that holds nodes back changes: one that is closed lets some go, another has another limit. None if
+    not within ``horizons``."""
     if one.closed:
         return one.opens
     for ahead in horizons(one.scope.budgets):

@@ -16,6 +16,7 @@ class FreeTree:
     most that any leaf below has."""
 
     def __init__(self, rows: t.Sequence[Free]) -> None:
+        """The tree over rows in the order of their places, which are copied."""
         size = 1
         while size < len(rows):
             size *= 2
@@ -25,7 +26,7 @@ class FreeTree:
             self._rows[at] = _most(self._rows[2 * at], self._rows[2 * at + 1])
 
     def set(self, place: int, row: Free) -> None:
-        """What is free at a place, from 0, from now on; ``NONE`` where nothing fits."""
+        """Notes what is free at a place, from 0, from now on; ``NONE`` where nothing fits."""
         rows, at = self._rows, place + self._size
         rows[at] = row
         at //= 2
@@ -57,6 +58,7 @@ class FreeTree:
 
 
 def _most(one: Free, other: Free) -> Free:
+    """The larger amount of each resource."""
     return (
         one[0] if one[0] >= other[0] else other[0],
         one[1] if one[1] >= other[1] else other[1],

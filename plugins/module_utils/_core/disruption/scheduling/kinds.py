@@ -45,6 +45,8 @@ class _Within:
 
     @classmethod
     def of(cls, offers: tuple[Offer, ...]) -> _Within:
+        """The offers with their lowest price, and the highest of the capacity type that a launch tries first; each
+        infinite if there is none, or it is not known."""
         by_kind = ([each.price for each in offers if each.capacity_type == kind] for kind in LAUNCH_ORDER)
         first = next((prices for prices in by_kind if prices), None)
         cheapest = min((each.price for each in offers), default=math.inf)
@@ -59,6 +61,8 @@ class CatalogueType:
     __slots__ = ("_known", "allocatable", "name", "offers", "open", "requirements", "type")
 
     def __init__(self, of: InstanceType) -> None:
+        """The type with its offers; its zone is open if it has offers and none of them names one, and a price that is
+        no number from 0 on is not known."""
         self.type, self.name, self.allocatable = of, of.name, of.allocatable
         self.offers = tuple(Offer(one.zone, one.capacity_type, one.cost, one.available) for one in of.offerings)
         self.open = tuple(each for each in self.offers if each.available)
@@ -95,7 +99,8 @@ class CatalogueType:
         return self._within(demands).worst
 
     def _within(self, demands: Requirements) -> _Within:
-        """Zone and capacity type are all that offers differ in, so that few demands are different ones."""
+        """The offers that can be had now within the demands, kept by what these say of zone and capacity type, which is
+        all that offers differ in."""
         zone, capacity_type = demands.get(ZONE), demands.get(CAPACITY_TYPE)
         key = (zone and zone.identity, capacity_type and capacity_type.identity)
         found = self._known.get(key)

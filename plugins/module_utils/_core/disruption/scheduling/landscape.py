@@ -24,6 +24,7 @@ def landscape(state: ClusterState, possible: t.Mapping[str, PossibleDomains], se
 
 
 def _place(each: StateNode, known: bool) -> PodHost:
+    """The node as a place that constraints count. ValueError without a Node."""
     node = each.node
     if node is None:
         raise ValueError(f"{each.name} has no Node")

@@ -68,10 +68,12 @@ class NewClaim:
         return True
 
     def finished(self) -> Requirements:
-        """What it demands without the hostname that it had only in thought."""
+        """What it demands, in a new dict, without the hostname that it had only in thought."""
         return {key: one for key, one in self.requirements.items() if key != HOSTNAME}
 
     def _left(self, asked: PodDemands, demands: Requirements, requests: dict[str, int]) -> Kinds:
+        """The types as of ``_filtered``, worked out once for all claims that ask the same, unless host ports are asked
+        for."""
         if asked.ports or self.ports:
             return self._filtered(asked, demands, requests)
         known = (
@@ -88,7 +90,8 @@ class NewClaim:
         return found
 
     def _filtered(self, asked: PodDemands, demands: Requirements, requests: dict[str, int]) -> Kinds:
-        """The types that meet the demands, have room beside their daemons, and can be had."""
+        """The types that meet the demands, have room beside their daemons and free host ports, and can be had; none at
+        all if they are too few for ``minValues``."""
         able = {id(each) for each in self.kinds}
         kept: list[CatalogueType] = []
         for group in self.template.groups:

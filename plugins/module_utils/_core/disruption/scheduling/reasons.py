@@ -26,6 +26,8 @@ def why_unplaced(one: PodDemands, work: SchedulingRun) -> str:
 
 
 def _cause(one: PodDemands, room: Room, work: SchedulingRun) -> str:
+    """Why a node refuses a pod, the first cause of: not Ready, taint, resource, labels, host port, volumes,
+    ``consolidateAfter``; else a constraint between pods is taken for it."""
     if not room.ready:
         return "not Ready"
     taint = first_untolerated(room.taints, one.wishes.tolerations)

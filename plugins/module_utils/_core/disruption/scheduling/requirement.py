@@ -79,7 +79,8 @@ class LabelRequirement:
         return (value in self.values) != self.complement and _within(value, self.gte, self.lte)
 
     def intersection(self, other: LabelRequirement) -> LabelRequirement:
-        """The demand that is met by just those values of the label that meet both."""
+        """The demand that is met by just those values of the label that meet both, with the larger ``min_values``; it
+        is on the label of this one."""
         gte, lte = _most(self.gte, other.gte), _least(self.lte, other.lte)
         fewest = _most(self.min_values, other.min_values)
         if gte is not None and lte is not None and gte > lte:
@@ -121,8 +122,8 @@ def requirement(
     key: str, operator: str, values: t.Sequence[str] = (), min_values: int | None = None
 ) -> LabelRequirement:
     """The demand on a label in the words of a manifest (key, operator, values); an unknown operator is Exists, a bound
-    that is no whole number is 0, one that nothing exceeds is DoesNotExist, and old names of labels stand for new ones.
-    """
+    that is no whole number of up to 39 characters is 0, one that nothing exceeds is DoesNotExist, and old names of
+    labels stand for new ones."""
     key = ALIASES.get(key, key)
     if operator == IN:
         return LabelRequirement(key, frozenset(values), min_values=min_values)
@@ -143,7 +144,7 @@ def of_labels(labels: t.Mapping[str, str]) -> Requirements:
 
 
 def of_selector(rows: t.Iterable[NodeSelectorRequirement]) -> Requirements:
-    """All rows of a selector's term, or of a pool, at once, by label, each as of ``requirement``."""
+    """What meets all rows of a selector's term, or of a pool, at once, by label, each as of ``requirement``."""
     return intersection_of(requirement(each.key, each.operator, each.values) for each in rows)
 
 
@@ -201,10 +202,13 @@ def has_min_values(of: Requirements) -> bool:
 
 
 def _agrees(have: LabelRequirement, want: LabelRequirement) -> bool:
+    """Whether some value meets both demands on a label, or it may be missing for both (NotIn, DoesNotExist)."""
     return have.meets(want) or (want.operator in NEGATIVE and have.operator in NEGATIVE)
 
 
 def _bounded(key: str, operator: str, bound: int, min_values: int | None) -> LabelRequirement:
+    """The demand Gt, Lt, Gte or Lte on whole numbers; DoesNotExist, without ``min_values``, where no 64-bit number is
+    greater."""
     if operator == GT and bound == _LARGEST:
         return LabelRequirement(key)
     gte = {GT: bound + 1, GTE: bound}.get(operator)
@@ -213,6 +217,7 @@ def _bounded(key: str, operator: str, bound: int, min_values: int | None) -> Lab
 
 
 def _within(value: str, gte: int | None, lte: int | None) -> bool:
+    """Whether the value is a whole number within the bounds, which may be reached; without bounds any text will do."""
     if gte is None and lte is None:
         return True
     number = _number(value)
@@ -220,12 +225,15 @@ def _within(value: str, gte: int | None, lte: int | None) -> bool:
 
 
 def _number(text: str) -> int | None:
+    """The whole number in decimal digits of less than 40 characters; None for other texts."""
     return int(text) if _WHOLE.fullmatch(text) and len(text) < 40 else None
 
 
 def _most(one: int | None, other: int | None) -> int | None:
+    """The larger one; None is no bound."""
     return other if one is None else one if other is None else max(one, other)
 
 
 def _least(one: int | None, other: int | None) -> int | None:
+    """The smaller one; None is no bound."""
     return other if one is None else one if other is None else min(one, other)

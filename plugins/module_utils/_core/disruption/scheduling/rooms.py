@@ -50,7 +50,8 @@ class Room:
 
     @property
     def row(self) -> Free:
-        """Free CPU, memory and pods; ``NONE`` if it is not ready, or some amount is negative: nothing fits then."""
+        """Free CPU, memory and pods in 10^-9 of their units; ``NONE`` if it is not ready, or some amount is negative:
+        nothing fits then."""
         if not self.ready or any(amount < 0 for amount in self.free.values()):
             return NONE
         return self.free.get("cpu", 0), self.free.get("memory", 0), self.free.get("pods", 0)
@@ -60,6 +61,7 @@ class Rooms:
     """All nodes that stay, initialized ones first, then by name: the order in which pods look for a place."""
 
     def __init__(self, rooms: t.Iterable[Room]) -> None:
+        """Sorts the nodes, and writes into each its ``place``."""
         self.all = sorted(rooms, key=lambda one: (not one.initialized, one.name))
         for place, each in enumerate(self.all):
             each.place = place
@@ -70,7 +72,7 @@ class Rooms:
         self._out: list[Room] = []
 
     def leave_out(self, names: t.Iterable[str]) -> None:
-        """Nodes of these names take no pod until the next ``undo``; unknown names are nothing."""
+        """Lets nodes of these names take no pod until the next ``undo``; unknown names are nothing."""
         for name in names:
             room = self.by_name.get(name)
             if room is not None:
@@ -92,7 +94,7 @@ class Rooms:
 
     @property
     def open(self) -> list[Room]:
-        """The nodes that are not left out."""
+        """The nodes that are not left out, in the order of the search."""
         out = {each.name for each in self._out}
         return [each for each in self.all if each.name not in out]
 
@@ -117,7 +119,8 @@ class Rooms:
         return None
 
     def _static(self, asked: PodDemands, room: Room, fits: dict[int, bool]) -> bool:
-        """Taints and labels; remembered for all pods that ask the same of a node that nothing has changed yet."""
+        """Whether the pod tolerates the node's taints, and the node's labels are such as it asks for; kept in ``fits``,
+        by place, for all pods that ask the same, of a node that nothing has changed yet."""
         changed = room.place in self._before
         known = None if changed else fits.get(room.place)
         if known is None:
@@ -129,6 +132,8 @@ class Rooms:
         return known
 
     def _takes(self, asked: PodDemands, room: Room, topology: PodTopology) -> Requirements | None:
+        """What the node is held to once it has the pod; None if resources, host ports, volumes or constraints between
+        pods refuse it. Taints are not asked."""
         free = room.free
         if any(amount > free.get(name, 0) for name, amount in asked.requests.items()):
             return None
@@ -146,6 +151,8 @@ class Rooms:
         return intersected(node, demands)
 
     def _put(self, asked: PodDemands, room: Room, requirements: Requirements, topology: PodTopology) -> None:
+        """Puts the pod on the node, which is held to ``requirements`` then, and counts it in ``topology``; ``undo``
+        takes it back, but for the count."""
         if room.place not in self._before:
             self._before[room.place] = (room.requirements, room.free, room.ports)
             room.free = dict(room.free)
@@ -168,6 +175,7 @@ def taken(asked: PodDemands, ports: Ports) -> bool:
 
 
 def _same(one: HostPort, other: HostPort) -> bool:
+    """Whether two host ports clash: port and protocol are equal, and so are the addresses, or one of them is any."""
     if one[:2] != other[:2]:
         return False
     here, there = (row[2] if len(row) > 2 else "" for row in (one, other))

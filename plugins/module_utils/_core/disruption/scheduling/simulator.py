@@ -59,32 +59,38 @@ class Simulator:
     @cached_property
     def known(self) -> frozenset[str]:
         """Labels about which pods may ask although their pool does not speak of them: well-known ones, and those of
-        instance types."""
+        instance types. FleetError as of ``making_pools``."""
         described = (key for each in self.making for kind in each.kinds for key in kind.type.labels)
         return WELL_KNOWN | frozenset(described)
 
     @cached_property
     def _templates(self) -> list[tuple[str, Template | None, bool]]:
+        """Of each pool that may make nodes, in their order: its name, and what ``template`` gives. FleetError as of
+        ``making_pools``."""
         return [(each.name, *template(each, self.state.daemons, self.known)) for each in self.making]
 
     @property
     def templates(self) -> list[Template]:
-        """What the pools make nodes from, in their order, but those of ``without_types``."""
+        """What the pools make nodes from, in their order, but those of ``without_types``. FleetError as of
+        ``making_pools``."""
         return [found for _name, found, _short in self._templates if found is not None]
 
     @property
     def without_types(self) -> list[tuple[str, bool]]:
-        """Pools that can make nothing, each with whether ``minValues`` is why."""
+        """The names of the pools that can make nothing, in their order, each with whether ``minValues`` is why.
+        FleetError as of ``making_pools``."""
         return [(name, short) for name, found, short in self._templates if found is None]
 
     @cached_property
     def soft_taints(self) -> bool:
-        """Whether pods may come to tolerate the soft taints of pools."""
+        """Whether pods may come to tolerate the soft taints of pools: whether some pool that makes nodes has such a
+        taint. FleetError as of ``making_pools``."""
         return any(taint.effect == SOFT for each in self.making for taint in each.taints)
 
     @cached_property
     def land(self) -> Landscape:
-        """Nodes, pods and domains for constraints between pods, before anybody moves."""
+        """Nodes, pods and domains for constraints between pods, before anybody moves. FleetError as of
+        ``making_pools``."""
         return landscape(self.state, possible_domains(self.making), self.settings)
 
     @cached_property
@@ -100,7 +106,8 @@ class Simulator:
 
     @cached_property
     def _limits(self) -> Limits:
-        """What the pools' limits leave beside all nodes that stay."""
+        """What the pools' limits leave beside all nodes that stay, by pool, negative where they are exceeded; pools
+        without limits are not in it. FleetErrors of ``simulate``."""
         left = {each.name: dict(each.limits) for each in self.making if each.limits}
         for node in self.staying:
             _spend(left, node, -1)
@@ -119,7 +126,7 @@ class Simulator:
 
     @cached_property
     def pods_leaving(self) -> list[tuple[Pod, StateNode]]:
-        """Pods of nodes on their way out that need a place now."""
+        """Pods of nodes on their way out that need a place now, as of ``reschedulable_now``, each with its node."""
         limits = self.state.limits
         return [(pod, node) for node in self.leaving for pod in node.pods if limits.reschedulable_now(pod, self.now)]
 
@@ -128,8 +135,9 @@ class Simulator:
         ``going`` were not there. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot
         be read.
 
-        With ``consolidation`` nothing moves to a node whose ``consolidateAfter`` still runs, and the first of the
-        nodes' own pods that finds no place ends it, because that is all that is asked then.
+        With ``consolidation`` pods that run move to no node whose ``consolidateAfter`` still runs, unless they come
+        from a node on its way out; and, where there are no constraints between pods, the first pod of a node that finds
+        no place ends it, because that is all that is asked then.
         """
         names = frozenset(each.name for each in going)
         own = [(pod, each) for each in going for pod in each.pods if self.state.limits.reschedulable_now(pod, self.now)]
@@ -158,13 +166,16 @@ class Simulator:
             self.rooms.undo()
 
     def _without(self, going: t.Iterable[StateNode]) -> Limits:
+        """A copy of the limits that are left, with what the nodes ``going`` take given back. FleetErrors of
+        ``simulate``."""
         left = {name: dict(amounts) for name, amounts in self._limits.items()}
         for node in going:
             _spend(left, node, 1)
         return left
 
     def _ask(self, wishes: Wishes, zone: str = "") -> PodDemands:
-        """Worked out once for each pod and what it has given up."""
+        """What a pod asks for, worked out once for each pod and what it has given up; a ``zone`` that was said once
+        holds for it from then on."""
         lists = (wishes.terms, wishes.preferred_terms, wishes.spread, wishes.tolerations)
         key = (wishes.pod.key, *map(len, (*lists, wishes.preferred_affinity, wishes.preferred_anti_affinity)))
         found = self._asked.get(key)
@@ -175,6 +186,7 @@ class Simulator:
         return found
 
     def _outcome(self, work: SchedulingRun, sources: t.Mapping[str, str]) -> Simulation:
+        """What a run comes to; ``sources`` are the nodes that pods leave, by the pod's key."""
         misfits = {key: Misfit(key, why_unplaced(one, work)) for key, one in work.failed.items() if key in sources}
         moves, old = [], work.old
         for room in work.used:
@@ -196,6 +208,8 @@ class Simulator:
         return Simulation(tuple(moves), tuple(new), binding)
 
     def _room(self, node: StateNode) -> Room:
+        """The node as a place for pods. Unless the setting ``upstream`` is on, soft taints do not count, and an
+        initialized node that is not Ready takes no pod. FleetErrors of ``simulate``."""
         labels = node.labels
         hostname = labels.get(HOSTNAME) or node.name
         requirements = of_labels(labels)
@@ -222,7 +236,9 @@ class Simulator:
         )
 
     def _free(self, node: StateNode, taints: tuple[Taint, ...]) -> dict[str, int]:
-        """What pods leave, less what DaemonSets will take that do not run there yet."""
+        """What pods leave of the node, less what DaemonSets will take that do not run there yet, in 10^-9 of each
+        resource's unit; negative where they ask for more. Resources that it does not have are left out. FleetError
+        ``invalid-quantity`` for a NodeClaim that cannot be read."""
         free = dict(node.allocatable)
         running: dict[str, int] = {}
         for pod in node.pods if node.node is not None else ():
@@ -243,7 +259,8 @@ class Simulator:
 
 
 def _effective_taints(node: StateNode) -> tuple[Taint, ...]:
-    """The taints that will be there: before a node is initialized, those that go by themselves do not count."""
+    """The taints that will be there, of the NodeClaim until the node is registered: before it is initialized, those
+    that go by themselves do not count."""
     claim = node.claim
     if node.node is None or (claim is not None and not node.registered):
         taints = claim.spec.taints if claim is not None else ()
@@ -262,6 +279,7 @@ def _effective_taints(node: StateNode) -> tuple[Taint, ...]:
 
 
 def _comes(daemon: Pod, taints: tuple[Taint, ...], labels: dict[str, LabelRequirement]) -> bool:
+    """Whether a DaemonSet's pod will run on a node with these taints and labels."""
     wishes = Wishes.of(daemon)
     return first_untolerated(taints, wishes.tolerations) is None and compatible(
         labels, wishes.requirements(wishes=False)
@@ -269,6 +287,8 @@ def _comes(daemon: Pod, taints: tuple[Taint, ...], labels: dict[str, LabelRequir
 
 
 def _spend(left: Limits, node: StateNode, sign: int) -> None:
+    """Changes ``left``, in place, by what the node takes of its pool's limits: with sign -1 it takes it, with 1 it
+    gives it back. FleetError ``invalid-quantity`` for a NodeClaim that cannot be read."""
     of_pool = left.get(node.pool)
     if of_pool is not None:
         capacity = {**node.capacity, NODES: NANO}
@@ -277,7 +297,8 @@ def _spend(left: Limits, node: StateNode, sign: int) -> None:
 
 
 def _finished(name: str, claim: NewClaim) -> NewNode | str:
-    """The node as it would be asked for; or why it cannot be."""
+    """The node as it would be asked for, with the 600 cheapest types at most; or, in words, that these are too few for
+    ``minValues``."""
     demands = claim.finished()
     key = ("sorted", id(claim.kinds), frozenset(each.identity for each in demands.values()))
     kinds = claim.memory.get(key)

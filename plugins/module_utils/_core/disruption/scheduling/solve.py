@@ -44,7 +44,7 @@ class SchedulingRun:
     _made: int = 0
 
     def solve(self, asked: t.Iterable[PodDemands], stop: t.Callable[[PodDemands], bool] | None = None) -> None:
-        """Place them all, the large ones first, until a whole round brings nothing more; ``claims`` are the new nodes
+        """Places them all, the large ones first, until a whole round brings nothing more; ``claims`` are the new nodes
         then, and ``failed`` the pods that have no place. ``stop`` ends it early at a pod that has found no place, where
         the answer is known by then."""
         queue = deque(sorted(asked, key=_turn))
@@ -62,6 +62,7 @@ class SchedulingRun:
             length_then[one.key] = len(queue)
 
     def _relaxing(self, one: PodDemands) -> bool:
+        """Places the pod, giving up one wish after the other until it has a place; False if it has none in the end."""
         asked: PodDemands | None = one
         while asked is not None:
             if self._add(asked):
@@ -75,6 +76,8 @@ class SchedulingRun:
         return False
 
     def _add(self, asked: PodDemands) -> bool:
+        """Places the pod with the wishes that it has: on a node that is there, else on one to be made already, those
+        with the fewest pods first, else on a new one. False if none takes it, and for a pod that cannot be judged."""
         if asked.pod.unjudged:
             return False
         pod = asked.pod
@@ -87,6 +90,9 @@ class SchedulingRun:
         return any(self._make(asked, each) for each in self.templates)
 
     def _make(self, asked: PodDemands, template: Template) -> bool:
+        """Puts the pod on a new node of the template, within what its pool's limits leave, and adds that to ``claims``;
+        the most that its types have allocatable of each resource is taken from the limits, no node is counted. False if
+        it cannot be."""
         name = template.pool.name
         left, kinds = self.limits.get(name), template.kinds
         if left is not None:
@@ -112,13 +118,15 @@ class SchedulingRun:
 
 
 def _within(kinds: Kinds, left: t.Mapping[str, int]) -> Kinds:
-    """The types that do not go beyond what the pool's limits leave."""
+    """The types that, by what pods may take of them (``allocatable``), do not go beyond what the pool's limits leave;
+    the same tuple if all are."""
     kept = tuple(each for each in kinds if all(each.allocatable.get(name, 0) <= much for name, much in left.items()))
     return kinds if len(kept) == len(kinds) else kept
 
 
 def _turn(asked: PodDemands) -> tuple[int, int, float, str, str]:
-    """By CPU and memory, the most first, then the oldest, then by UID; without one, by name."""
+    """The order of pods: by CPU and memory, the most first, then those of unknown age, then the oldest, of equal ones
+    by UID, and by name where they have none."""
     cpu, memory, _pods = asked.amounts
     pod: Pod = asked.pod
     age = pod.created_at.timestamp() if pod.created_at is not None else -LATE

@@ -129,7 +129,8 @@ def making_pools(pools: t.Iterable[StatePool]) -> list[MakingPool]:
     """The pools that may make nodes, those with more weight first, then by name from the end of the alphabet.
 
     Left out are static ones, those of other providers, those on their way out, and those whose conditions do not say
-    that they are Ready; a pool without any condition is not left out. FleetError ``undecodable``, ``invalid-quantity``.
+    that they are Ready; a pool without any condition is not left out. FleetError ``undecodable``, also for a pool that
+    is left out unless its provider is another; ``invalid-quantity``.
     """
     rows = [(read_as(_Pool, each.pool.manifest, f"NodePool {each.name}"), each) for each in pools if each.managed]
     found = [
@@ -155,8 +156,8 @@ def static_node(pool: StatePool) -> NewNode:
 
 
 def template(of: MakingPool, daemons: t.Sequence[Pod], known: frozenset[str]) -> tuple[Template | None, bool]:
-    """What the pool makes nodes from; None if its demands leave no type that can be had now, or too few for
-    ``minValues``, and whether ``minValues`` is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels about
+    """What the pool makes nodes from, None if its demands leave no type that can be had now, or too few for
+    ``minValues``; and whether ``minValues`` is why. ``daemons`` are one pod of each DaemonSet; ``known``, labels about
     which pods may ask freely."""
     kept = tuple(each for each in of.kinds if matching(each, of.template) and each.offered(of.template))
     short = min_values(kept, of.template)[1]
@@ -166,6 +167,7 @@ def template(of: MakingPool, daemons: t.Sequence[Pod], known: frozenset[str]) ->
 
 
 def _making(row: _Pool, pool: StatePool) -> MakingPool:
+    """The pool as one that makes nodes, whatever its conditions. FleetError ``undecodable``, ``invalid-quantity``."""
     spec = row.spec.template.spec
     own: Requirements = {}
     for each in spec.requirements:
@@ -185,11 +187,13 @@ def _making(row: _Pool, pool: StatePool) -> MakingPool:
 
 
 def _ready(row: _Pool) -> bool:
+    """Whether the condition Ready is True; without it, whether there is no condition at all."""
     condition = find_condition(row.status.conditions, READY)
     return condition.status == "True" if condition is not None else not row.status.conditions
 
 
 def _groups(of: MakingPool, kinds: Kinds, daemons: t.Sequence[Pod], known: frozenset[str]) -> t.Iterator[DaemonGroup]:
+    """The types in groups by the DaemonSets that would run on them, in the order of the first type of each."""
     by_daemons: dict[tuple[str, ...], tuple[list[CatalogueType], list[Pod]]] = {}
     for kind in kinds:
         running = [each for each in daemons if _runs_on(each, of, kind, known)]
@@ -201,7 +205,8 @@ def _groups(of: MakingPool, kinds: Kinds, daemons: t.Sequence[Pod], known: froze
 
 
 def _runs_on(daemon: Pod, of: MakingPool, kind: CatalogueType, known: frozenset[str]) -> bool:
-    """A daemon runs where any of its alternatives is met."""
+    """Whether the pod of a DaemonSet would run on nodes of the type: it tolerates the pool's taints, soft ones left
+    aside, and any of its alternatives is met."""
     wishes = Wishes.of(daemon)
     hard = tuple(each for each in of.taints if each.effect != SOFT)
     if first_untolerated(hard, wishes.tolerations) is not None:
@@ -215,12 +220,14 @@ def _runs_on(daemon: Pod, of: MakingPool, kind: CatalogueType, known: frozenset[
 
 
 def _at(wishes: Wishes, place: int) -> Requirements:
+    """What the alternative at that place of a pod's node affinity asks for, with its node selector, preferences left
+    aside."""
     return replace(wishes, terms=wishes.terms[place:]).requirements(wishes=False)
 
 
 def possible_domains(pools: t.Iterable[MakingPool]) -> dict[str, dict[str, list[tuple[Taint, ...]]]]:
-    """By label: the values that nodes of pools could have, each with the taints of the pools that could make them; a
-    pool without taints stands for all. Pools without instance types are left out.
+    """By label: the values that nodes of pools could have, none where these are open, each with the taints of the pools
+    that could make them; a pool without taints stands for all. Pools without instance types are left out.
 
     What a demand excludes counts too, as upstream, unless the catalogue narrows it.
     """
@@ -240,6 +247,8 @@ def possible_domains(pools: t.Iterable[MakingPool]) -> dict[str, dict[str, list[
 
 
 def _note(domains: dict[str, list[tuple[Taint, ...]]], value: str, taints: tuple[Taint, ...]) -> None:
+    """Adds a value with the taints of one more pool, in place; a pool without taints replaces all others, and none is
+    added beside it."""
     known = domains.get(value)
     if known is None or not taints:
         domains[value] = [taints]

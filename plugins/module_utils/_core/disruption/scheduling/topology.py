@@ -65,7 +65,8 @@ class Landscape:
 
     @cached_property
     def _alike(self) -> list[tuple[Pod, list[tuple[str, int]]]]:
-        """Running pods by namespace and labels, which is all that selectors see: one of each, and keys and places."""
+        """Active pods by namespace and labels, which is all that selectors see: one of each, and keys and places of all
+        that are like it."""
         found: dict[t.Any, tuple[Pod, list[tuple[str, int]]]] = {}
         for place, each in enumerate(self.places):
             for pod in each.pods:
@@ -75,8 +76,8 @@ class Landscape:
         return list(found.values())
 
     def pods_of(self, group: TopologyGroup) -> Counted:
-        """How many running pods a group counts in each domain of its topology key, and in which one each of them is, by
-        key."""
+        """How many active pods, on nodes that take part, a group counts in each domain of its topology key, and in
+        which one each of them is, by key."""
         found = self.counted.get(group.identity)
         if found is None:
             domains = [
@@ -89,7 +90,8 @@ class Landscape:
         return found
 
     def domains_of(self, group: TopologyGroup) -> Counted:
-        """How many nodes that stay take part in each domain of a group, and the domain of each by its name."""
+        """How many nodes that stay and that Karpenter looks at take part in each domain of a group, and the domain of
+        each by its name."""
         found = self.known.get(group.identity)
         if found is None:
             inside = {
@@ -110,6 +112,8 @@ class PodTopology:
     def __init__(
         self, land: Landscape, asked: t.Iterable[PodDemands], gone: frozenset[str], moving: frozenset[str]
     ) -> None:
+        """Makes the groups of the pods ``asked``, and of others that keep pods away where they are; pods that move are
+        not counted where they were."""
         self._land, self._gone, self._moving = land, gone, moving
         self.groups: dict[t.Any, TopologyGroup] = {}
         self.inverse: dict[t.Any, TopologyGroup] = {}
@@ -155,7 +159,7 @@ class PodTopology:
         return out
 
     def record(self, asked: PodDemands, taints: Taints, node: Requirements) -> None:
-        """Count a pod that has been placed on a node with these requirements, ``demands`` among them. Where several
+        """Counts a pod that has been placed on a node with these requirements, ``demands`` among them. Where several
         domains are left, anti-affinity counts it in each of them, spread and affinity in none."""
         for group in self.groups.values():
             if group.counts_on(asked.pod, taints, node):
@@ -173,19 +177,24 @@ class PodTopology:
                     group.record(each)
 
     def _minding(self, asked: PodDemands, taints: Taints, node: Requirements) -> t.Iterator[TopologyGroup]:
+        """The groups that have a say in where the pod goes: those of its own constraints, then those by which pods want
+        it away."""
         for group in self.groups.values():
             if asked.key in group.owners:
                 yield group
         yield from self._repelling(asked)
 
     def _repelling(self, asked: PodDemands) -> list[TopologyGroup]:
-        """Those who want the pod away from them, wherever: on every node, for they leave none out."""
+        """The groups by which pods, itself among them, want such a pod away from them, wherever: on every node, for
+        they leave none out."""
         found = self._repelled.get(asked.key)
         if found is None:
             found = self._repelled[asked.key] = [each for each in self.inverse.values() if each.selects(asked.pod)]
         return found
 
     def _asked_for(self, wishes: Wishes) -> t.Iterator[TopologyGroup]:
+        """A new group without counts for each constraint of the pod: spread, affinity, anti-affinity; wishes only if
+        they are respected."""
         respect = self._land.settings.respect
         for one in wishes.spread:
             if respect or one.when_unsatisfiable != ANYWAY:
@@ -196,6 +205,7 @@ class PodTopology:
             yield TopologyGroup.of_term(ANTI_AFFINITY, term, wishes.pod)
 
     def _counted(self, group: TopologyGroup, wishes: Wishes) -> TopologyGroup:
+        """The same group, now with its domains and with the pods in them, those that are to be placed left out."""
         group.first = self._land.settings.first
         self._know(group, wishes)
         counts, inside = self._land.pods_of(group)
@@ -207,8 +217,8 @@ class PodTopology:
         return group
 
     def _know(self, group: TopologyGroup, wishes: Wishes) -> None:
-        """Domains in which pools could make nodes, and those of the nodes that stay. A hostname is a domain without
-        being known, since each new node has one."""
+        """Tells a group the domains in which pools could make nodes, and those of the nodes that stay. A hostname is a
+        domain without being known, since each new node has one."""
         if group.key == HOSTNAME:
             return
         group.know(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
@@ -217,7 +227,8 @@ class PodTopology:
         group.know(domain for domain, count in counts.items() if count > gone[domain])
 
     def _repel(self, wishes: Wishes, away: t.Iterable[TopologyGroup], labels: t.Mapping[str, str]) -> None:
-        """Those who want no such pod beside them keep it away wherever they are."""
+        """Notes that the pod of ``wishes`` keeps others away, by the groups ``away``, from where it is: on a node of
+        these labels, or nowhere yet."""
         for group in away:
             known = self.inverse.get(group.identity)
             if known is None:
@@ -229,7 +240,8 @@ class PodTopology:
             known.owners.add(wishes.pod.key)
 
     def _know_repelled(self, group: TopologyGroup, wishes: Wishes) -> None:
-        """A hostname is a domain without being known, as of ``_know``."""
+        """Tells a group of those that keep others away the domains in which pools could make nodes, and those of the
+        nodes that stay, unless the setting ``upstream`` is on; of hostnames nothing, as of ``_know``."""
         if group.key == HOSTNAME:
             return
         group.know(group.possible(self._land.possible.get(group.key, {}), wishes.tolerations))
@@ -239,21 +251,25 @@ class PodTopology:
 
 
 def _away_from(wishes: Wishes) -> tuple[TopologyGroup, ...]:
+    """A group without counts for each required anti-affinity of a pod."""
     return tuple(TopologyGroup.of_term(ANTI_AFFINITY, each, wishes.pod) for each in wishes.anti_affinity)
 
 
 def _terms(
     must: tuple[PodAffinityTerm, ...], wished: tuple[tuple[int, PodAffinityTerm], ...], respect: bool
 ) -> t.Iterator[PodAffinityTerm]:
+    """The required terms, and after them the preferred ones if they are respected."""
     yield from must
     if respect:
         yield from (term for _weight, term in wished)
 
 
 def _any(key: str) -> LabelRequirement:
+    """The demand that the label is there, with any value."""
     return requirement(key, EXISTS)
 
 
 def _domain(place: PodHost, key: str) -> str | None:
-    """A node that has no hostname yet is counted under its name."""
+    """The domain of a place, its label ``key``; a node that has no hostname yet is counted under its name. None without
+    the label."""
     return place.labels.get(key, place.name if key == HOSTNAME else None)

@@ -37,6 +37,8 @@ class NodeFilter:
     __slots__ = ("affinity", "alternatives", "taints", "tolerations")
 
     def __init__(self, wishes: Wishes | None = None, taints: str = "", affinity: str = "") -> None:
+        """The filter of a pod's spread; without ``wishes`` it leaves out no node by affinity, and where taints are
+        honored those that have any."""
         self.taints, self.affinity = taints, affinity
         self.tolerations: tuple[Toleration, ...] = ()
         self.alternatives: tuple[Requirements, ...] = ()
@@ -51,7 +53,8 @@ class NodeFilter:
             )
 
     def matches(self, taints: Taints, requirements: Requirements) -> bool:
-        """Whether a node with these taints and labels takes part in the spread."""
+        """Whether a node with these taints and labels takes part in the spread; all do as far as a policy is not
+        ``Honor``."""
         if self.taints == HONOR and first_untolerated(taints, self.tolerations) is not None:
             return False
         if self.affinity != HONOR or not self.alternatives:
@@ -60,8 +63,8 @@ class NodeFilter:
 
     @property
     def identity(self) -> tuple[t.Any, ...]:
-        """Two filters whose alternatives ask about the same labels are one, whatever the values: as upstream, whose
-        hash does not see these."""
+        """What filters are compared by: two whose alternatives ask about the same labels are one, whatever the values,
+        as upstream, whose hash does not see these."""
         asked = [frozenset((key, one.min_values) for key, one in each.items()) for each in self.alternatives]
         return self.taints, self.affinity, _odd(asked), _odd(self.tolerations)
 
@@ -85,6 +88,8 @@ class TopologyGroup:
         min_domains: int | None = None,
         filter: NodeFilter | None = None,
     ) -> None:
+        """A group without domains, pods and owners. Without a selector, or with a wrong one, it selects no pod; without
+        a filter all nodes take part."""
         self.kind, self.key, self.namespaces, self.selector = kind, key, namespaces, selector
         self.max_skew, self.min_domains, self.filter = max_skew, min_domains, filter or NodeFilter()
         self.counts: dict[str, int] = {}
@@ -97,8 +102,8 @@ class TopologyGroup:
 
     @classmethod
     def of_spread(cls, one: PodSpread, wishes: Wishes) -> TopologyGroup:
-        """The group of one spread of a pod, in its own namespace; ``match_label_keys`` narrow its selector by the pod.
-        Without policies it ignores taints and honors the pod's node affinity."""
+        """The group of one spread of a pod, in its own namespace; ``match_label_keys`` narrow its selector, if it has
+        one, by the pod's labels. Without policies it ignores taints and honors the pod's node affinity."""
         pod, selector = wishes.pod, one.label_selector
         rows = [
             LabelSelectorRequirement(key, IN, (pod.labels[key],)) for key in one.match_label_keys if key in pod.labels
@@ -117,7 +122,7 @@ class TopologyGroup:
         return cls(kind, one.topology_key, namespaces, one.label_selector)
 
     def uncounted(self) -> TopologyGroup:
-        """The same constraint without domains, pods and owners."""
+        """A new group of the same constraint, without domains, pods and owners."""
         made = TopologyGroup.__new__(TopologyGroup)
         made.kind, made.key, made.namespaces, made.selector = self.kind, self.key, self.namespaces, self.selector
         made.max_skew, made.min_domains, made.filter = self.max_skew, self.min_domains, self.filter
@@ -138,7 +143,8 @@ class TopologyGroup:
                 yield name
 
     def start(self, counts: t.Mapping[str, int]) -> None:
-        """Takes over how many pods there are in each domain; counts of 0 and less are left out."""
+        """Takes over how many pods there are in each domain, in a group that has counted none; counts of 0 and less are
+        left out."""
         for domain, count in counts.items():
             if count > 0:
                 self.counts[domain] = count
@@ -171,8 +177,9 @@ class TopologyGroup:
 
     def left(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
         """The domains that are left for the pod on such a node, no value if there is none: for spread the one with the
-        fewest pods within ``maxSkew``; for affinity those with such pods, or the pod's own for the first of its kind;
-        for anti-affinity those without."""
+        fewest pods within ``maxSkew``; for affinity those with such pods, or for the first of its kind one or two of
+        the pod's own, one of the node before others; for anti-affinity those without. A node's only hostname need not
+        be known."""
         if self.kind == SPREAD:
             return self._spread(pod, of_pod, of_node)
         if self.kind == AFFINITY:
@@ -186,10 +193,13 @@ class TopologyGroup:
         return self._ordered(each for each in self.counts if of_node.has(each))
 
     def _ordered(self, domains: t.Iterable[str]) -> list[str]:
+        """The domains as a list, those of ``first`` first and in its order, then by name."""
         found = sorted(domains)
         return [*(each for each in self.first if each in found), *(each for each in found if each not in self.first)]
 
     def _spread(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
+        """The one domain that spread leaves: of those within ``maxSkew`` of the fewest pods anywhere for the pod the
+        one with the fewest, or a node's only hostname if that is; no value if there is none."""
         more = 1 if self.selects(pod) else 0
         if self.key == HOSTNAME and len(of_node.values) == 1:
             (name,) = of_node.values
@@ -204,6 +214,8 @@ class TopologyGroup:
         return self._these(() if best is None else (best,))
 
     def _fewest(self, of_pod: LabelRequirement) -> int:
+        """The fewest pods in a domain that the pod may go to; 0 for hostnames, and where there are fewer domains than
+        ``minDomains``; ``UNLIMITED`` without any."""
         if self.key == HOSTNAME:
             return 0
         counts = [count for name, count in self.counts.items() if of_pod.has(name)]
@@ -212,6 +224,9 @@ class TopologyGroup:
         return min(counts, default=UNLIMITED)
 
     def _beside(self, pod: Pod, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
+        """The domains that affinity leaves: those with pods that it wants, or for the first of its kind one that suits
+        pod and node, or else any of the pod's, and one more of ``first``. A node's only hostname alone, if it will
+        do."""
         if self.key == HOSTNAME and len(of_node.values) == 1:
             (name,) = of_node.values
             taken = of_pod.has(name) and (self.counts.get(name, 0) > 0 or self._first_of_its_kind(pod, of_pod))
@@ -227,22 +242,26 @@ class TopologyGroup:
         return self._these([each for each in (near, far) if each is not None])
 
     def _first_of_its_kind(self, pod: Pod, of_pod: LabelRequirement) -> bool:
-        """Nobody whom it wants beside it is anywhere that it may go, and it is one of them itself."""
+        """Whether nobody whom the pod wants beside it is anywhere that it may go, and it is one of them itself."""
         if not self.selects(pod):
             return False
         return self.used == 0 or not any(count > 0 and of_pod.has(name) for name, count in self.counts.items())
 
     def _away(self, of_pod: LabelRequirement, of_node: LabelRequirement) -> LabelRequirement:
+        """The known domains without pods that the node and the pod admit; of a node's only hostname just whether it has
+        none."""
         if self.key == HOSTNAME and len(of_node.values) == 1:
             (name,) = of_node.values
             return self._these(() if self.counts.get(name, 0) else (name,))
         return self._these([each for each in self._among(of_node) if not self.counts[each] and of_pod.has(each)])
 
     def _these(self, domains: t.Iterable[str]) -> LabelRequirement:
+        """The demand that the label has one of these values; none of them: no value will do."""
         return LabelRequirement(self.key, frozenset(domains))
 
 
 def _selector_identity(selector: LabelSelector | None) -> t.Any:
+    """What selectors are compared by, whatever the order of their parts; None without one."""
     if selector is None:
         return None
     rows = frozenset((each.key, each.operator, _odd(each.values)) for each in selector.match_expressions)
@@ -250,5 +269,5 @@ def _selector_identity(selector: LabelSelector | None) -> t.Any:
 
 
 def _odd(rows: t.Iterable[t.Hashable]) -> frozenset[t.Hashable]:
-    """What is there an odd number of times: twice the same cancels itself in upstream's hash of sets."""
+    """What is there an odd number of times, each once: twice the same cancels itself in upstream's hash of sets."""
     return frozenset(each for each, count in Counter(rows).items() if count % 2)

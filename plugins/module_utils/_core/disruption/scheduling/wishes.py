@@ -68,10 +68,10 @@ class Wishes:
         )
 
     def relaxed(self, soft_taints: bool) -> Wishes | None:
-        """The same without the next wish, in upstream's order: an alternative of the required node affinity, while
-        there is another, preferred pod affinity, preferred anti-affinity, preferred node affinity, a spread that may be
-        missed; then soft taints are tolerated, if some pool has such a taint (``soft_taints``). None if there is none
-        left."""
+        """What the pod asks for without the next wish, in upstream's order: an alternative of the required node
+        affinity, while there is another, preferred pod affinity, preferred anti-affinity, preferred node affinity, a
+        spread that may be missed; then soft taints are tolerated, if some pool has such a taint (``soft_taints``). None
+        if there is nothing left to give up."""
         if len(self.terms) > 1:
             return replace(self, terms=self.terms[1:])
         if self.preferred_affinity:
@@ -123,6 +123,8 @@ class PodDemands:
     )
 
     def __init__(self, wishes: Wishes, respect: bool, zone: str = "") -> None:
+        """Works out what the pod of ``wishes`` asks for; ``respect``: its heaviest preference is a demand, too.
+        ``zone`` is that of the node that it leaves, empty for none."""
         pod = wishes.pod
         self.wishes, self.pod, self.key = wishes, pod, pod.key
         self.requests, self.zone = pod.requests, zone
@@ -145,7 +147,8 @@ class PodDemands:
 
 def acceptable(pod: Pod) -> bool:
     """Whether a node is made for it at all (Karpenter, ``Provisioner.Validate``): it must not keep away from pools, nor
-    ask for labels that Karpenter keeps for itself, by fields, or with values that nothing can have."""
+    require labels that Karpenter keeps for itself, the hostname among them, by fields, or with values that nothing can
+    have."""
     wishes = Wishes.of(pod)
     own = wishes.requirements(wishes=True).get(POOL)
     if own is not None and own.operator == DOES_NOT_EXIST:
@@ -157,6 +160,8 @@ def acceptable(pod: Pod) -> bool:
 
 
 def _valid(row: NodeSelectorRequirement) -> bool:
+    """Whether Karpenter takes a row of a pod's selector: no label that it keeps for itself, values for In, a capacity
+    type that there is, and a whole number from 0 as a bound."""
     key = ALIASES.get(row.key, row.key)
     domain = key.partition("/")[0] if "/" in key else ""
     kept = domain == "karpenter.sh" or domain.endswith(".karpenter.sh") or key == HOSTNAME
@@ -175,4 +180,5 @@ W = t.TypeVar("W")
 
 
 def _heaviest_first(rows: tuple[tuple[int, W], ...]) -> tuple[tuple[int, W], ...]:
+    """The rows by weight, of equal ones as written."""
     return tuple(sorted(rows, key=lambda row: -row[0]))

@@ -21,12 +21,14 @@ MARK = Taint(key=EVACUATED, effect="NoSchedule")
 
 
 def is_evacuated(cluster: MemberCluster) -> bool:
-    """Whether the cluster has the mark of an evacuation: placements are to leave it, and none may come."""
+    """Whether a taint of the cluster has the key of the mark of an evacuation, of whatever value: placements are to
+    leave it, and none may come."""
     return any(each.key == EVACUATED for each in cluster.taints)
 
 
 def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
-    """The cluster with the mark of an evacuation, or without it; other taints stay."""
+    """The cluster with the mark of an evacuation behind its other taints, or without any taint of that key. It is the
+    same object if it is so already; a spec that is missing is made, with an empty identity."""
     if is_evacuated(cluster) == evacuated:
         return cluster
     kept = tuple(each for each in cluster.taints if each.key != EVACUATED)
@@ -37,7 +39,8 @@ def with_mark(cluster: MemberCluster, evacuated: bool) -> MemberCluster:
 def evacuation_marked(
     clusters: t.Iterable[MemberCluster], evacuated: t.Container[str], readmitted: t.Container[str]
 ) -> tuple[MemberCluster, ...]:
-    """All clusters, those named in ``evacuated`` with the mark, those in ``readmitted`` alone without it."""
+    """All clusters in their order, those named in ``evacuated`` with the mark, those named in ``readmitted`` alone
+    without it, the others as they are."""
     return tuple(
         with_mark(each, each.name in evacuated) if each.name in evacuated or each.name in readmitted else each
         for each in clusters

@@ -4,8 +4,8 @@
 """Fields for texts of FleetMembers (names, contexts, paths, words) and their forms: they reach commands, roles and file
 names of whoever runs the fleet.
 
-None has room for a template (braces), a second line or what is not seen on a screen. Each may be empty here; where a
-text has to be there, ``rules`` says so.
+None has room for a template (braces, but for a variable such as ``${HOME}`` in a path), a second line or what is not
+seen on a screen. Each may be empty here; where a text has to be there, ``rules`` says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ WORDS_FORM = "one line without braces"
 
 
 def object_name_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for the name of another object, which may be empty; ``details`` as of ``prop``."""
+    """A field for the name of another object, which may be empty, of at most 253 characters; ``details`` as of
+    ``prop``."""
     form = "the name of an object: lower-case letters, digits, '-' and '.'"
     return prop(doc, max_length=253, pattern=SUBDOMAIN, form=form, **details)
 
@@ -52,11 +53,13 @@ def context_prop(doc: str) -> t.Any:
 
 
 def kubeconfig_prop(doc: str) -> t.Any:
-    """A field for the path of a kubeconfig on the controller; empty means none."""
+    """A field for the path of a kubeconfig on the controller, on one line, with braces only as in ``${HOME}``; empty
+    means none."""
     form = "a path on one line, with braces only as in ${HOME}"
     return prop(doc, default="", max_length=4096, pattern=KUBECONFIG, form=form)
 
 
 def words_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for words of the user on one line, at most 100 characters; empty means none."""
+    """A field for words of the user on one line without braces, at most 100 characters; empty, the default, means none.
+    ``details`` as of ``prop``, but for the default."""
     return prop(doc, default="", max_length=100, pattern=WORDS, form=WORDS_FORM, **details)

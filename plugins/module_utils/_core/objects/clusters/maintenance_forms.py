@@ -100,13 +100,15 @@ PROFILE_SPEC_RULES: Rules = (
 
 
 def configuration_prop() -> t.Any:
-    """A required field for what a maintenance window governs."""
+    """A required field for what a maintenance window governs: kubernetes, nodeImage, platform or AKS' name of one of
+    these, in any case."""
     doc = "What the window governs: kubernetes, nodeImage or platform; the names of AKS are taken too."
     return prop(doc, max_length=40, pattern=CONFIGURATION, form=CONFIGURATION_FORM)
 
 
 def date_prop(doc: str, **details: t.Any) -> t.Any:
-    """A field for a date, YYYY-MM-DD; ``details`` as of ``prop``."""
+    """A field for a date in the form YYYY-MM-DD; whether the month has that day is for rules. ``details`` as of
+    ``prop``."""
     return prop(doc, max_length=10, pattern=DATE, form="a date such as 2026-12-24", **details)
 
 
@@ -116,15 +118,16 @@ def offset_prop() -> t.Any:
 
 
 def time_zone_prop() -> t.Any:
-    """A field for a time zone by its IANA name; empty means none."""
+    """A field for a time zone by its IANA name; empty means none. Whether there is such a zone is for rules."""
     return prop("IANA time zone, such as Europe/Vienna, instead of utcOffset.", default="", max_length=64)
 
 
 def amount_prop(doc: str) -> t.Any:
-    """A field for a number or a percentage; empty means that it was left out."""
+    """A field for a number or a percentage from 0% to 100%, as text; a bare whole number is repaired, and empty means
+    that it was left out."""
     return prop(doc, default="", max_length=LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
 
 
 def release_prop(doc: str) -> t.Any:
-    """A required field for a version of three numbers, with a suffix and a ``v`` or without."""
+    """A required field for a version of three numbers, with or without a ``v`` and a suffix."""
     return prop(doc, max_length=60, pattern=RELEASE, form="a full version such as 1.34.2")

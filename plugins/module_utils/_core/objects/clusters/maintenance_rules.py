@@ -68,7 +68,8 @@ def warn_fleet_maintenance(obj: FleetMaintenance) -> t.Iterator[Finding]:
 
 
 def _interval(schedule: MaintenanceSchedule) -> int:
-    """Every how many days, weeks or months the schedule comes, in the unit of its form; 0 if it says nothing."""
+    """Every how many days, weeks or months the schedule comes, in the unit of its form; 0 if it has none. Of several
+    forms days count before weeks, these before months, and of two monthly ones the larger interval."""
     forms = schedule.daily, schedule.weekly, schedule.absolute_monthly, schedule.relative_monthly
     days, weeks, *months = forms
     return (
@@ -79,6 +80,7 @@ def _interval(schedule: MaintenanceSchedule) -> int:
 
 
 def _check_configuration(each: MaintenanceConfiguration, path: str) -> t.Iterator[Found]:
+    """What is wrong with one window and its member selector, as of ``check_windows``."""
     yield from check_member_selector(each.member_selector, f"{path}.memberSelector.byLabel")
     window, platform = each.maintenance_window, each.configuration == PLATFORM
     if (window is None) == (not each.time_in_week):
@@ -98,6 +100,8 @@ def _check_configuration(each: MaintenanceConfiguration, path: str) -> t.Iterato
 
 
 def _check_window(window: MaintenanceWindow, platform: bool, path: str) -> t.Iterator[Found]:
+    """What is wrong with a ``maintenanceWindow``: not exactly one form of schedule, one that is not weekly for
+    ``platform``, its clock, its dates."""
     schedule = window.schedule
     given = (schedule.daily, schedule.weekly, schedule.absolute_monthly, schedule.relative_monthly)
     if sum(each is not None for each in given) != 1:
@@ -111,6 +115,7 @@ def _check_window(window: MaintenanceWindow, platform: bool, path: str) -> t.Ite
 
 
 def _check_clock(each: MaintenanceWindow | Freeze, path: str) -> t.Iterator[Found]:
+    """``two-clocks`` if there are an offset and a zone; ``unknown-time-zone`` for a zone that there is not."""
     if each.utc_offset and each.time_zone:
         yield Found("two-clocks", f"{path}.timeZone", "utcOffset and timeZone exclude each other", "keep one of them")
     if each.time_zone:
@@ -121,10 +126,12 @@ def _check_clock(each: MaintenanceWindow | Freeze, path: str) -> t.Iterator[Foun
 
 
 def _check_days(span: DateSpan, path: str) -> t.Iterator[Found]:
+    """As of ``_check_span``, for whole days."""
     yield from _check_span(span.start, span.end, path)
 
 
 def _check_span(start: str, end: str, path: str) -> t.Iterator[Found]:
+    """``no-such-date`` for either end, and ``ends-before-start``; an empty end is left to the schema."""
     wrong = [*_check_date(start, f"{path}.start"), *_check_date(end, f"{path}.end")]
     yield from wrong
     if start and end and end < start:
@@ -132,6 +139,7 @@ def _check_span(start: str, end: str, path: str) -> t.Iterator[Found]:
 
 
 def _check_date(text: str, path: str) -> t.Iterator[Found]:
+    """``no-such-date`` for a text that is no date; nothing for an empty one."""
     try:
         if text:
             date.fromisoformat(text)
@@ -140,6 +148,7 @@ def _check_date(text: str, path: str) -> t.Iterator[Found]:
 
 
 def _check_names(items: Sequence[Freeze | FleetBudget], path: str) -> t.Iterator[Found]:
+    """``duplicate-name`` for each item with the name of an earlier one; empty names are left out."""
     seen: dict[str, int] = {}
     for index, each in enumerate(items):
         if each.name and seen.setdefault(each.name, index) != index:

@@ -184,5 +184,5 @@ class NodeRotation:
 
     @property
     def budgets(self) -> tuple[Budget, ...]:
-        """As NodePools have them: without any, the default one of 10%."""
+        """As NodePools have them, in their order; without any, one of 10% that always holds, for all reasons."""
         return tuple(each.budget for each in self.spec.budgets) or (Budget(),)

@@ -32,6 +32,8 @@ def check_node_rotation(obj: NodeRotation) -> t.Iterator[Found]:
 
 
 def _check_budget(budget: RotationBudget, path: str) -> t.Iterator[Found]:
+    """``half-a-window`` if a budget has one of schedule and duration without the other; ``unreadable-schedule`` for a
+    schedule that cannot be read or never comes."""
     if bool(budget.schedule) != bool(budget.duration):
         missing = "duration" if budget.schedule else "schedule"
         message = f"schedule and duration stand together; {missing} is missing"

@@ -21,8 +21,9 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.I
 
 
 def check_member_cluster(member: MemberCluster) -> t.Iterator[Found]:
-    """What is wrong with a MemberCluster: taints that are malformed or there twice (``invalid-taint``,
-    ``duplicate-taint``, KubeFleet's webhook), and an identity that names nobody (``empty-text``)."""
+    """What is wrong with a MemberCluster: taints with a malformed key or value, or equal to an earlier one
+    (``invalid-taint``, ``duplicate-taint``, KubeFleet's webhook), and an identity without kind or name
+    (``empty-text``)."""
     if member.spec:
         for name, value in (("kind", member.spec.identity.kind), ("name", member.spec.identity.name)):
             if not value:
@@ -50,15 +51,15 @@ def warn_member_cluster(member: MemberCluster) -> t.Iterator[Finding]:
 
 def check_member_status(status: FleetMemberStatus) -> t.Iterator[Found]:
     """What is wrong in the status of a FleetMember, as of ``check_windows``: the windows and freezes that live on the
-    cluster itself, as they are recorded."""
+    cluster itself, where such are recorded."""
     if status.maintenance is not None:
         yield from check_windows(status.maintenance, "status.maintenance")
 
 
 def check_fleet_member(member: FleetMember) -> t.Iterator[Found]:
-    """What is wrong with the connection of a FleetMember: exactly one source is wanted (``connection-source``), a
-    context only of a kubeconfig (``context-in-cluster``), a Secret by both names (``empty-text``); and with its
-    status."""
+    """What is wrong with the status of a FleetMember, as of ``check_member_status``, then with its connection: not
+    exactly one source (``connection-source``), a context beside ``inCluster`` (``context-in-cluster``), a Secret
+    without name or namespace (``empty-text``)."""
     yield from check_member_status(member.status)
     connection = member.spec.connection
     given = [bool(connection.kubeconfig), connection.secret_ref is not None, connection.in_cluster]

@@ -22,8 +22,8 @@ def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) 
 
 
 def covers(toleration: Toleration, taint: Taint) -> bool:
-    """Whether a taint is tolerated. An empty effect covers every effect, an empty key with Exists every key; an unknown
-    operator covers nothing."""
+    """Whether the toleration tolerates the taint: key and value are equal, or with Exists the key alone. An empty
+    effect covers every effect, an empty key with Exists every key; an unknown operator covers nothing."""
     if toleration.effect not in ("", taint.effect):
         return False
     if toleration.operator == "Exists":

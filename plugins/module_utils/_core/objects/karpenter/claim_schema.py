@@ -98,8 +98,9 @@ def check_node_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Ite
 
 
 def check_label(key: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
-    """The problem ``restricted-label`` if Karpenter sets the label itself or keeps it for itself; ``pool`` as in
-    ``check_node_requirements``. A key that is no text is left to the schema."""
+    """The problem ``restricted-label`` of a label that Karpenter keeps for itself: ``kubernetes.io/hostname`` and those
+    whose prefix ends with ``karpenter.sh``, but capacity-type and nodepool, for a ``pool`` nodepool too. A key that is
+    no text is left to the schema."""
     if not isinstance(key, str):
         return
     own = key.partition("/")[0].endswith("karpenter.sh") and key not in _DOMAIN_OK
@@ -108,6 +109,8 @@ def check_label(key: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
 
 
 def _check_values(row: Mapping[str, t.Any], path: str) -> t.Iterator[Found]:
+    """At most one problem of a requirement: ``values-missing`` if In has no values or a comparing operator not just one
+    whole number of at least 0; ``min-values-too-large`` if In has fewer values than ``minValues``."""
     values: t.Sequence[t.Any] = row.get("values") or ()
     operator, least = row.get("operator"), row.get("minValues")
     if operator == "In" and not values:
@@ -120,4 +123,5 @@ def _check_values(row: Mapping[str, t.Any], path: str) -> t.Iterator[Found]:
 
 
 def _is_count(value: t.Any) -> bool:
+    """Whether a value is the text of a whole number of at least 0, of at most 18 digits, with a ``+`` or without."""
     return isinstance(value, str) and bool(re.fullmatch(r"\+?[0-9]{1,18}", value, re.ASCII))

@@ -16,8 +16,8 @@ NAME, VERSION = "nodepools.karpenter.sh", "v1"
 
 
 def policies(definition: t.Any) -> tuple[str, ...]:
-    """The values of ``spec.disruption.consolidationPolicy`` that a cluster's CustomResourceDefinition lists, as an API
-    server returns it; none if it takes any.
+    """The values of ``spec.disruption.consolidationPolicy`` that a cluster's CustomResourceDefinition lists for v1, in
+    its order, as an API server returns it; empty if it takes any.
 
     FleetError ``not-the-definition`` if it is not that of NodePools, or does not say in v1 what that field takes.
     """
@@ -39,4 +39,5 @@ def policies(definition: t.Any) -> tuple[str, ...]:
 
 
 def _refusal(message: str, where: str) -> FleetError:
+    """The error ``not-the-definition``, to be raised, with how to print the definition as its hint."""
     return FleetError("not-the-definition", message, where, f"give what kubectl get crd {NAME} -o json prints")

@@ -80,10 +80,13 @@ class Judgement:
 
 
 def _claim_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
+    """What ``check_claim`` finds in the spec of a NodeClaim."""
     yield from check_claim(spec, "spec", pool=False)
 
 
 def _overlay_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
+    """What is wrong over several fields of a NodeOverlay's spec: ``two-prices``, ``restricted-capacity``, what
+    ``check_node_requirements`` finds, and ``values-missing`` for NotIn too."""
     if "price" in spec and "priceAdjustment" in spec:
         yield Found("two-prices", "spec", "price and priceAdjustment exclude each other", "keep one of them")
     for name in spec.get("capacity") or ():
@@ -99,6 +102,7 @@ def _overlay_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
 
 
 def _disruption_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
+    """``two-limits`` if a PodDisruptionBudget gives both limits, of whatever value."""
     if "maxUnavailable" in spec and "minAvailable" in spec:
         yield Found("two-limits", "spec", "maxUnavailable and minAvailable exclude each other", "keep one of them")
 
@@ -117,8 +121,9 @@ JUDGEMENTS: t.Mapping[str, Judgement] = {
 def judge_written(
     document: Mapping[str, t.Any], known: Judgement, written: Written = as_read
 ) -> tuple[list[Found], list[Finding]]:
-    """All problems and repairs of a manifest that is of a kind of ``JUDGEMENTS``; status is nobody's input. In a
-    version that is not served nothing but that is told."""
+    """All problems, and the repairs, of a manifest that is of a kind of ``JUDGEMENTS``, ``known`` being its entry;
+    status is nobody's input, and the API group is taken for granted. In a version that is not served, that is the only
+    problem."""
     check = Check(written=written)
     version = str(document.get("apiVersion")).rpartition("/")[2]
     if version not in known.served:
@@ -142,8 +147,8 @@ def judge_written(
 
 
 def check_written_metadata(document: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    """What is wrong with the name, which ``generateName`` may stand for: ``missing-field``, ``invalid-name``, or
-    ``wrong-type``, of the metadata too. A namespace may come from elsewhere, or is passed over."""
+    """What is wrong with the name, which ``generateName`` may stand for: ``missing-field``, ``wrong-type`` or
+    ``invalid-name``; or ``wrong-type`` of the metadata itself. Nothing else in it is judged."""
     metadata = document.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         yield Found("wrong-type", "metadata", f"an object is wanted here, not {metadata!r:.60}")

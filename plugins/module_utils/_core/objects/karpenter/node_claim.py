@@ -60,10 +60,10 @@ class NodeClaim:
         return self.metadata.name
 
     def condition(self, kind: str) -> Condition | None:
-        """The condition of that type; None without one."""
+        """The first condition of that type; None without one."""
         return find_condition(self.status.conditions, kind)
 
     def holds(self, kind: str) -> bool:
-        """Whether a condition is True."""
+        """Whether the condition of that type is there and True."""
         found = self.condition(kind)
         return found is not None and found.status == "True"

@@ -55,6 +55,8 @@ class Ec2PlacementGroup:
 
 
 def _setting(low: int, high: int, json: str | None = None) -> t.Any:
+    """An optional field for a kernel parameter, a whole number from ``low`` to ``high``, both included; ``json`` is its
+    name in manifests where it does not follow from that of the attribute."""
     return prop("Kernel parameter.", default=None, minimum=low, maximum=high, json=json)
 
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Rules over several fields of ``EC2NodeClass`` (role, images, terms, interfaces) and ``AKSNodeClass`` (FIPS, swap,
-kernel parameters, DNS zones), as their published definitions say them in CEL."""
+kernel parameters, DNS zones), and on image thresholds of both, as their published definitions say them in CEL."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ def check_ec2(spec: Spec) -> t.Iterator[Found]:
 
 
 def _check_images(spec: Spec) -> t.Iterator[Found]:
+    """``missing-field`` if there are image terms, none with an alias, and no ``amiFamily``; else ``alias-alone``, or
+    ``alias-of-another-family`` than ``amiFamily``, unless that is Custom."""
     images = _rows(spec, "amiSelectorTerms")
     aliased = [each for each in images if each.get("alias")]
     family = spec.get("amiFamily")
@@ -72,6 +74,8 @@ def _check_images(spec: Spec) -> t.Iterator[Found]:
 
 
 def _check_reservations(spec: Spec) -> t.Iterator[Found]:
+    """``id-alone`` if every reservation term has an ``id`` beside other fields; as in the published definition, one
+    term without such a fault lets all pass."""
     name = "capacityReservationSelectorTerms"
     terms = _rows(spec, name)
     if terms and all("id" in each and each.keys() & {"tags", "ownerID", "instanceMatchCriteria"} for each in terms):
@@ -79,6 +83,8 @@ def _check_reservations(spec: Spec) -> t.Iterator[Found]:
 
 
 def _check_interfaces(rows: t.Sequence[Spec]) -> t.Iterator[Found]:
+    """``no-primary-interface``, and ``duplicate-interface`` for each place on a card that is taken more than once and
+    each card with several interfaces of type efa-only; nothing without interfaces."""
     path = "spec.networkInterfaces"
     places = [(each.get("networkCardIndex"), each.get("deviceIndex")) for each in rows]
     first = ((0, 0), "interface")
@@ -124,6 +130,8 @@ def check_aks(spec: Spec) -> t.Iterator[Found]:
 
 
 def _check_sysctls(sysctls: t.Any) -> t.Iterator[Found]:
+    """``threshold-order`` for each pair of kernel parameters of which the lower is the larger, and ``port-range``.
+    Nothing if they are no mapping, and for what is no whole number or not two ports."""
     if not isinstance(sysctls, Mapping):
         return
     for low, high in _IN_ORDER:
@@ -137,11 +145,15 @@ def _check_sysctls(sysctls: t.Any) -> t.Iterator[Found]:
 
 
 def _is_port_range(first: str, last: str) -> bool:
+    """Whether the first port, in digits, is 1024 to 60999, and the last 32768 to 65535 and not below it."""
     low, high = int64(first) or 0, int64(last) or 0
     return 1024 <= low <= 60999 and 32768 <= high <= 65535 and low <= high
 
 
 def _check_zones(zones: t.Sequence[Spec], path: str, of_vnet: bool) -> t.Iterator[Found]:
+    """``dns-zones`` if ``.`` or ``cluster.local`` is missing, ``duplicate-value`` for each zone that stands more than
+    once, then by zone ``dns-forward`` and ``stale-over-tcp``. ``of_vnet``: they are the overrides of the virtual
+    network."""
     names = [str(each.get("zone")) for each in zones]
     lacking = [each for each in (".", CLUSTER_ZONE) if each not in names]
     if lacking:
@@ -162,6 +174,8 @@ def _check_zones(zones: t.Sequence[Spec], path: str, of_vnet: bool) -> t.Iterato
 
 
 def _check_thresholds(spec: Spec) -> t.Iterator[Found]:
+    """``threshold-order`` if the kubelet's high threshold for images is not above the low one; nothing unless both are
+    whole numbers."""
     high, low = (field(spec, f"kubelet.imageGC{name}ThresholdPercent") for name in ("High", "Low"))
     if isinstance(high, int) and isinstance(low, int) and high <= low:
         path = "spec.kubelet.imageGCHighThresholdPercent"
@@ -169,4 +183,6 @@ def _check_thresholds(spec: Spec) -> t.Iterator[Found]:
 
 
 def _rows(spec: Spec, name: str) -> list[Spec]:
+    """The mappings in the list of that name, in order; empty where it is absent. What is no list, ``check_object`` has
+    taken out before."""
     return [each for each in spec.get(name) or () if isinstance(each, Mapping)]

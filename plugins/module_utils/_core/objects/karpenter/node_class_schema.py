@@ -31,7 +31,7 @@ MAX_TERMS = 30
 
 
 def _id_with(start: str) -> dict[str, t.Any]:
-    """Ids that have something behind ``start``, wherever that stands."""
+    """Details of a ``prop`` for an id that has ``start``, anywhere in it, with a digit or lower-case letter behind."""
     return {"matches": re.compile(f"{start}[0-9a-z]").search, **RESOURCE_ID}
 
 

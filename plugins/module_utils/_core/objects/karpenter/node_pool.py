@@ -46,7 +46,7 @@ class Budget:
     )
 
     def covers(self, reason: str) -> bool:
-        """Whether it holds for a disruption of that reason."""
+        """Whether it holds for a disruption of that reason; one with an empty list of reasons holds for none."""
         return self.reasons is None or reason in self.reasons
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -130,7 +130,8 @@ class NodePool:
 def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
     """The pool of a stored object, with the schema's defaults. What people write is checked first, by reading.
 
-    Raises FleetError ``undecodable`` where Karpenter's typed client could not read the object either.
+    FleetError ``undecodable`` where a field that is read here holds what Karpenter's typed client could not read
+    either; what is not read here is not judged, and stays in ``manifest``.
     """
     spec = _mapping(document.get("spec"), "spec")
     template = _mapping(spec.get("template"), "spec.template")
@@ -160,14 +161,16 @@ def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
 
 
 def decode_budgets(rows: t.Any, path: str = "spec.disruption.budgets") -> tuple[Budget, ...]:
-    """Budgets as they are stored. What they say is judged where they are evaluated, except durations, which Karpenter's
-    client reads at once: one that does not parse is FleetError ``undecodable``, as is a value of another type."""
+    """Budgets as they are stored, in their order. What they say is judged where they are evaluated, except durations,
+    which Karpenter's client reads at once: one that does not parse is FleetError ``undecodable``, as is a value of
+    another type."""
     if not isinstance(rows, (list, tuple)):
         raise FleetError("undecodable", f"a list is wanted, not {rows!r:.60}", path)
     return tuple(_budget(_mapping(each, f"{path}[{index}]"), f"{path}[{index}]") for index, each in enumerate(rows))
 
 
 def _metadata(row: Mapping[str, t.Any]) -> ObjectMeta:
+    """The metadata of a pool; FleetError ``undecodable`` where a part of it is of another structure."""
     try:
         return decode(ObjectMeta, row)
     except (ValueError, TypeError) as error:
@@ -175,6 +178,8 @@ def _metadata(row: Mapping[str, t.Any]) -> ObjectMeta:
 
 
 def _requirements(rows: t.Any) -> tuple[NodeSelectorRequirement, ...]:
+    """The requirements of the template, in order; empty for None. FleetError ``undecodable`` for what is no list of
+    requirements, or a part of one of another type."""
     here = "spec.template.spec.requirements"
     if rows is not None and not isinstance(rows, (list, tuple)):
         raise FleetError("undecodable", f"a list of requirements is wanted, not {rows!r:.60}", here)
@@ -182,12 +187,15 @@ def _requirements(rows: t.Any) -> tuple[NodeSelectorRequirement, ...]:
 
 
 def _requirement(row: t.Any, path: str) -> Mapping[str, t.Any]:
+    """Key, operator and values of a requirement, empty where they are absent. FleetError ``undecodable`` for those of
+    another type."""
     found = _mapping(row, path)
     texts = {key: _text(found.get(key), f"{path}.{key}") or "" for key in ("key", "operator")}
     return {**texts, "values": _texts(found.get("values"), f"{path}.values") or ()}
 
 
 def _texts(value: t.Any, path: str) -> tuple[str, ...] | None:
+    """The list as a tuple; None for None. FleetError ``undecodable`` for anything but a list of texts."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
@@ -196,12 +204,15 @@ def _texts(value: t.Any, path: str) -> tuple[str, ...] | None:
 
 
 def _text(value: t.Any, path: str) -> str | None:
+    """The text itself; None for None. FleetError ``undecodable`` for anything else."""
     if value is None or isinstance(value, str):
         return value
     raise FleetError("undecodable", f"text is wanted, not {value!r:.60}", path)
 
 
 def _budget(row: Mapping[str, t.Any], path: str) -> Budget:
+    """The budget of a row, 10% if it does not say how many nodes. FleetError ``undecodable`` for a value of another
+    type or a duration that does not parse."""
     nodes, schedule = _text(row.get("nodes"), f"{path}.nodes"), _text(row.get("schedule"), f"{path}.schedule")
     return Budget(
         DEFAULT_NODES if nodes is None else nodes,
@@ -212,11 +223,15 @@ def _budget(row: Mapping[str, t.Any], path: str) -> Budget:
 
 
 def _class(row: Mapping[str, t.Any]) -> tuple[str, str]:
+    """Group and kind of the class that a template refers to, empty where they are absent. FleetError ``undecodable``
+    for one that is no text."""
     path = "spec.template.spec.nodeClassRef"
     return _text(row.get("group"), f"{path}.group") or "", _text(row.get("kind"), f"{path}.kind") or ""
 
 
 def _duration(value: t.Any, path: str, never: bool = True) -> str | None:
+    """The duration as it is written; None for None. FleetError ``undecodable`` for anything that does not parse as one,
+    and for ``Never`` where ``never`` is False."""
     if value is None:
         return None
     try:
@@ -229,6 +244,7 @@ def _duration(value: t.Any, path: str, never: bool = True) -> str | None:
 
 
 def _mapping(value: t.Any, path: str) -> Mapping[str, t.Any]:
+    """The mapping itself; an empty one for None. FleetError ``undecodable`` for anything else."""
     if value is None:
         return EMPTY
     if not isinstance(value, Mapping):

@@ -80,7 +80,7 @@ class NodePoolAdmission:
 
     @property
     def decodes(self) -> bool:
-        """Whether all durations of what was stored can be read."""
+        """Whether all durations of what was stored can be read; True where there are none."""
         return all(parses(text) for _path, text in durations(self.stored))
 
 
@@ -100,6 +100,7 @@ def admit(
 
 
 def _lone(stored: Mapping[str, t.Any]) -> t.Iterator[Found]:
+    """``schedule-without-duration`` for each budget that has one of schedule and duration without the other."""
     for index, each in enumerate(_budgets(stored)):
         if ("schedule" in each) != ("duration" in each):
             key, other = ("schedule", "duration") if "schedule" in each else ("duration", "schedule")
@@ -108,7 +109,8 @@ def _lone(stored: Mapping[str, t.Any]) -> t.Iterator[Found]:
 
 
 def _rules(stored: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    """Rules over several fields, each in its place."""
+    """Rules over several fields: labels that Karpenter keeps for itself, those of ``check_claim``, and what may not
+    stand beside ``replicas`` (``not-with-replicas``)."""
     labels = field(stored, f"{_TEMPLATE}.metadata.labels")
     for key in labels or ():
         yield from check_label(key, f"{_TEMPLATE}.metadata.labels[{key}]", pool=True)
@@ -125,11 +127,13 @@ def _rules(stored: Mapping[str, t.Any]) -> t.Iterator[Found]:
 
 
 def _budgets(stored: Mapping[str, t.Any]) -> t.Sequence[Mapping[str, t.Any]]:
+    """The budgets of what was stored, in order; empty where there are none."""
     return field(stored, BUDGETS) or ()
 
 
 def durations(stored: Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Any]]:
-    """The paths and values of all duration fields that are there, whatever stands in them."""
+    """Path and value of each duration field that is there and not null, whatever stands in it: those of budgets, then
+    consolidateAfter, expireAfter and terminationGracePeriod."""
     found = [(f"{BUDGETS}[{index}].duration", each.get("duration")) for index, each in enumerate(_budgets(stored))]
     paths = ("spec.disruption.consolidateAfter", f"{_CLAIM}.expireAfter", GRACE)
     for path, value in (*found, *((path, field(stored, path)) for path in paths)):
@@ -138,7 +142,7 @@ def durations(stored: Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Any]]:
 
 
 def parses(text: str) -> bool:
-    """Whether a duration that fits its pattern can be read, which one of more than 292 years cannot."""
+    """Whether a duration that fits its pattern can be read, which one of more than 292 years cannot; ``Never`` can."""
     try:
         parse_or_never(text)
     except ValueError:

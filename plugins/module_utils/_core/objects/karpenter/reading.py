@@ -67,7 +67,8 @@ class Examined:
 
     @property
     def budgets(self) -> tuple[Budget, ...] | None:
-        """The budgets, defaults included; None if anything about them is wrong."""
+        """The budgets, defaults included; None if anything is wrong with them, with ``spec``, ``spec.disruption`` or
+        the document as a whole."""
         if any(each.path in ("", "spec", "spec.disruption") or each.path.startswith(BUDGETS) for each in self.problems):
             return None
         return decode_budgets(self.stored["spec"]["disruption"]["budgets"])
@@ -93,17 +94,20 @@ def read_node_pool(document: t.Any, where: str = "", strict: bool = False) -> tu
 
 
 def _unreadable_metadata(document: Document) -> list[Found]:
-    """Of metadata only what no server reads; the rest is judged with that of all kinds."""
+    """The problems ``wrong-type`` and ``placeholder`` of metadata, which no server reads; the rest of it is judged with
+    that of all kinds."""
     check = Check()
     check_object(check, ObjectMeta, document.get("metadata") or {}, "metadata")
     return [each for each in check.problems if each.code in ("wrong-type", "placeholder")]
 
 
 def examine(document: t.Any, strict: bool = False, policies: Policies = None, written: Written = as_read) -> Examined:
-    """Everything that can be said about a NodePool, a patch or a fragment without its cluster; nothing is raised.
+    """Everything that can be said about a NodePool, a patch or a fragment without its cluster; nothing is raised. Of
+    what a server would refuse one problem is told for each path, and before what it would drop.
 
-    ``strict`` makes problems of repairs. ``policies`` are those that the cluster's own definition lists, where it is
-    known. ``written`` as in ``Check``.
+    What only a new pool needs is no problem in a fragment, nor in a patch; what lacks just one of nodeClassRef and
+    requirements counts as a whole pool. ``strict`` makes problems of repairs. ``policies`` are those that the cluster's
+    own definition lists, where it is known. ``written`` as in ``Check``.
     """
     check = Check(strict)
     whole, fragment = _whole(check, document)
@@ -127,12 +131,14 @@ def examine(document: t.Any, strict: bool = False, policies: Policies = None, wr
 
 
 def _said_otherwise(found: Found, document: Document) -> bool:
-    """The group is missing because an older field has it: that one is told, with what to write."""
+    """Whether the problem is that ``nodeClassRef.group`` is missing where its older form ``apiVersion`` stands: that
+    one is told, with what to write."""
     return found.code == MISSING and found.path == _GROUP and bool(field(document, OLDER_GROUP))
 
 
 def _whole(check: Check, document: t.Any) -> tuple[Document, bool]:
-    """The document in the place where it belongs in a NodePool, and whether it was a fragment."""
+    """The document in the place where it belongs in a NodePool, and whether it is a fragment. What is no NodePool, or
+    no part of one, is added to ``check``; where nothing can be made of it, the document is empty."""
     if isinstance(document, (list, tuple)):
         return {"spec": {"disruption": {"budgets": document}}}, True
     if not isinstance(document, Mapping):
@@ -154,7 +160,9 @@ def _whole(check: Check, document: t.Any) -> tuple[Document, bool]:
 
 
 def _move_expiry(check: Check, document: Document) -> Document:
-    """An older API had ``expireAfter`` under ``disruption``; a server drops it there, and 720h holds silently."""
+    """The document with ``expireAfter`` moved from ``disruption``, where an older API had it and a server drops it, to
+    the template: the repair ``expireAfter-misplaced``. It stays as it is, with ``expireAfter-conflict``, if the
+    template says another, and without a word where the template is no mapping."""
     value, there = field(document, MISPLACED), field(document, PLACE)
     if value is None:
         return document
@@ -171,7 +179,8 @@ def _move_expiry(check: Check, document: Document) -> Document:
 
 
 def _without_alternatives(check: Check, document: Document) -> Document:
-    """Documentation prints ``A | B`` where one of them is to be chosen; the rest is judged without it."""
+    """The document without a consolidationPolicy such as ``A | B``, as documentation prints it where one is to be
+    chosen: the problem ``alternatives``. Any other stays."""
     value = field(document, POLICY)
     words = [word.strip() for word in value.split("|")] if isinstance(value, str) else []
     if len(words) < 2:
@@ -182,7 +191,8 @@ def _without_alternatives(check: Check, document: Document) -> Document:
 
 
 def _too_long(stored: Document) -> t.Iterator[Found]:
-    """Durations that admission lets through and no client can read, which breaks every list of NodePools."""
+    """``invalid-duration`` for durations that admission lets through and no client can read, which breaks every list of
+    NodePools."""
     for path, text in durations(stored):
         digits = re.fullmatch(r"([0-9]++[hms])++", text, re.ASCII) if isinstance(text, str) else None
         if digits and not parses(text):

@@ -30,8 +30,9 @@ from .envelope import ClusterResourceEnvelope, Envelope
 
 
 def check_envelope(envelope: Envelope, scopes: Scopes = BUILT_IN, credentials: Secrets = ()) -> t.Iterator[Found]:
-    """Every broken rule of one envelope, its manifests in the order of their keys: ``enveloped-unnamed``,
-    ``enveloped-scope``, ``enveloped-never-placed``, ``malformed-metadata``, ``stops-cluster``, ``enveloped-twice``.
+    """The broken rules of one envelope, its manifests in the order of their keys: ``enveloped-unnamed``,
+    ``enveloped-scope``, ``enveloped-never-placed``, ``malformed-metadata``, ``stops-cluster``, ``enveloped-twice``. Of
+    a manifest whose identity or scope is wrong only that is told; only those without any problem are compared.
 
     ``scopes`` tells by (group, kind) whether a kind is namespaced; a kind that is not in it is judged by its namespace.
     ``credentials`` are the Secrets by which members are reached.
@@ -54,6 +55,8 @@ def check_envelope(envelope: Envelope, scopes: Scopes = BUILT_IN, credentials: S
 
 
 def _check_identity(manifest: Manifest, path: str) -> t.Iterator[Found]:
+    """``enveloped-unnamed`` for each of API version, kind and name that is missing or no text, and
+    ``enveloped-never-placed`` for an envelope or a kind that is never placed."""
     wanted = {"apiVersion": manifest.get("apiVersion"), "kind": manifest.get("kind")}
     wanted["metadata.name"] = metadata_of(manifest).get("name")
     for name, value in wanted.items():
@@ -67,7 +70,8 @@ def _check_identity(manifest: Manifest, path: str) -> t.Iterator[Found]:
 
 
 def _check_object(manifest: Manifest, credentials: Secrets, path: str) -> t.Iterator[Found]:
-    """What could not be selected without an envelope either."""
+    """What could not be selected without an envelope either: ``enveloped-never-placed``, ``stops-cluster``,
+    ``malformed-metadata``. FleetError as of ``identify``."""
     each = identify(manifest)
     never, stops = refusal(each, manifest, credentials=credentials), stopping_webhook_problem(each, manifest)
     if never:
@@ -77,6 +81,8 @@ def _check_object(manifest: Manifest, credentials: Secrets, path: str) -> t.Iter
 
 
 def _check_scope(manifest: Manifest, namespace: str, clusterwide: bool, scopes: Scopes, path: str) -> t.Iterator[Found]:
+    """At most one problem: ``enveloped-scope`` if the manifest is not of the scope of its envelope, or does not name
+    the envelope's namespace; ``enveloped-never-placed`` for a reserved Namespace."""
     given = metadata_of(manifest).get("namespace") or ""
     group_kind = _group_kind(manifest)
     namespaced = bool(given) or scopes.get(group_kind, False)
@@ -100,11 +106,13 @@ def _check_scope(manifest: Manifest, namespace: str, clusterwide: bool, scopes: 
 
 
 def _group_kind(manifest: Manifest) -> tuple[str, str]:
+    """API group and kind of a manifest; empty where they are no text."""
     api_version, kind = manifest.get("apiVersion"), manifest.get("kind")
     group = group_version(api_version)[0] if isinstance(api_version, str) else ""
     return group, kind if isinstance(kind, str) else ""
 
 
 def _place(manifest: Manifest) -> tuple[str, str, str, str]:
+    """Group, kind, namespace (empty for none) and name of a manifest; KeyError without a name."""
     metadata = metadata_of(manifest)
     return (*_group_kind(manifest), str(metadata.get("namespace") or ""), str(metadata["name"]))

@@ -149,7 +149,7 @@ Place = tuple[str, str, str, str, str]
 
 
 def places_of(override: Override) -> tuple[Place, ...]:
-    """The objects that an override names, as (group, version, kind, namespace, name).
+    """The objects that an override names, in its order, as (group, version, kind, namespace, name).
 
     For a ClusterResourceOverride the namespace is empty, and ("", "v1", "Namespace", "", name) also stands for every
     object in that namespace.

@@ -39,7 +39,8 @@ _IDENTITY = {"kind": "the kind", "apiVersion": "the API version", "status": "the
 
 
 def check_override(override: Override) -> t.Iterator[Found]:
-    """Every broken rule of one override of either kind, with the codes of ``rules.RULES``."""
+    """What is wrong with the spec of one override of either kind beyond the form of single fields, with the codes of
+    ``rules.RULES``: objects, placement, and by rule its terms and patches."""
     yield from _check_selectors(override)
     placement = override.spec.placement
     if placement and not placement.name:
@@ -77,8 +78,9 @@ def check_override_update(old: Override, new: Override) -> t.Iterator[Found]:
 
 
 def check_overrides(overrides: t.Iterable[Override]) -> tuple[Problem, ...]:
-    """What is wrong with all overrides of a fleet together: ``overridden-twice`` where two of one kind name an object,
-    at the one that comes later in ``override_order``; then ``too-many-overrides`` for more than 100 of a kind."""
+    """What is wrong with all overrides of a fleet together: ``overridden-twice`` where two of one kind name an object
+    in one API version, whatever their placements, at each that comes after the first in ``override_order``; then
+    ``too-many-overrides`` for more than 100 of a kind."""
     problems: list[Problem] = []
     first: dict[tuple[str, t.Any], str] = {}
     counts: dict[str, int] = {}
@@ -113,8 +115,8 @@ def title(override: Override) -> str:
 
 
 def path_problem(path: str) -> tuple[str, str]:
-    """Code (``invalid-patch-path``, ``forbidden-patch-path``) and message of what is wrong with the path of a patch of
-    an override; two empty texts if nothing is."""
+    """Code (``invalid-patch-path``, ``forbidden-patch-path``) and message of the first thing that is wrong with the
+    path of a patch of an override; two empty texts if nothing is."""
     if not path.startswith("/"):
         return "invalid-patch-path", f"{path!r} does not start with /"
     first, *rest = path[1:].split("/")
@@ -130,6 +132,8 @@ def path_problem(path: str) -> tuple[str, str]:
 
 
 def _check_selectors(override: Override) -> t.Iterator[Found]:
+    """What is wrong with the objects that an override names: ``empty-text``, ``override-selector-with-labels``,
+    ``override-selector-without-name`` (``empty-text`` in a ResourceOverride) and ``duplicate-override-selector``."""
     base = SELECTORS[type(override)]
     seen = set()
     for index, place in enumerate(places_of(override)):
@@ -154,6 +158,7 @@ def _check_selectors(override: Override) -> t.Iterator[Found]:
 
 
 def _check_rule(rule: OverrideRule, path: str) -> t.Iterator[Found]:
+    """What is wrong with one rule: its terms, patches beside Delete, no patches beside another type, each patch."""
     terms = rule.cluster_selector.cluster_selector_terms if rule.cluster_selector else ()
     for index, term in enumerate(terms):
         yield from _check_term(term, f"{path}.clusterSelector.clusterSelectorTerms[{index}]")
@@ -168,6 +173,8 @@ def _check_rule(rule: OverrideRule, path: str) -> t.Iterator[Found]:
 
 
 def _check_term(term: ClusterSelectorTerm, path: str) -> t.Iterator[Found]:
+    """What is wrong with a term of a cluster selector: ``override-by-property``, ``override-term-without-labels`` where
+    there is nothing else either, ``invalid-label-selector``."""
     for name, part in (("propertySelector", term.property_selector), ("propertySorter", term.property_sorter)):
         if part is not None:
             message = "overrides choose clusters by their labels alone"
@@ -180,6 +187,8 @@ def _check_term(term: ClusterSelectorTerm, path: str) -> t.Iterator[Found]:
 
 
 def _check_patch(patch: JSONPatchOverride, path: str) -> t.Iterator[Found]:
+    """What is wrong with a patch: its path as of ``path_problem``, ``remove-with-value``, ``unclosed-variable`` for
+    each text in its value that has one."""
     code, message = path_problem(patch.path)
     if code:
         yield Found(code, f"{path}.path", message)
@@ -191,7 +200,8 @@ def _check_patch(patch: JSONPatchOverride, path: str) -> t.Iterator[Found]:
 
 
 def _mistyped(text: str) -> t.Iterator[str]:
-    """What looks like one of the variables and is none."""
+    """Each ``${...}`` of a text, closed or not, that has MEMBER and CLUSTER in it, in any case, and is neither the
+    variable of the name nor one of a label."""
     for found in _VARIABLE.findall(text):
         near = "MEMBER" in found.upper() and "CLUSTER" in found.upper()
         if near and found != CLUSTER_NAME and not found.startswith(LABEL_PREFIX):
@@ -199,7 +209,7 @@ def _mistyped(text: str) -> t.Iterator[str]:
 
 
 def _texts(value: t.Any) -> t.Iterator[str]:
-    """Every text in a JSON value, keys included."""
+    """Every text in a JSON value, keys included, in its order; a key that is no text as JSON."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, t.Mapping):

@@ -84,12 +84,13 @@ class ClusterResourceBinding:
 
     @property
     def held_snapshot(self) -> str:
-        """The snapshot that the cluster is known to hold; empty if it holds nothing yet."""
+        """Name of the snapshot that the cluster is known to hold: that which is recorded as held before, until the one
+        of the spec is all there, else the latter; empty if it holds nothing yet."""
         return self.metadata.annotations.get(HELD_BEFORE, self.spec.resource_snapshot_name)
 
     @property
     def left_out(self) -> frozenset[ObjectKey]:
-        """What of that snapshot the cluster does not hold; nothing where the record of it is damaged."""
+        """What of that snapshot the cluster does not hold; nothing where there is no record of it, or a damaged one."""
         try:
             rows = json.loads(self.metadata.annotations.get(LEFT_OUT, "[]"))
             return frozenset(
@@ -107,7 +108,7 @@ class ResourceBinding(ClusterResourceBinding):
 
 
 def left_out_mark(objects: t.Iterable[ObjectId]) -> dict[str, str]:
-    """The annotation of a binding whose cluster does not get these objects, by its key; empty where it gets
-    everything."""
+    """The annotation of a binding whose cluster does not get these objects, by its key: a JSON list of their keys,
+    sorted. Empty where it gets everything."""
     rows = sorted(each.key for each in objects)
     return {LEFT_OUT: json.dumps(rows, separators=(",", ":"))} if rows else {}

@@ -48,6 +48,8 @@ SPEC_RULES = (
 
 
 def _only(types: str, field: str, empty: str) -> tuple[str, str]:
+    """The rule, with its message, that ``field`` is not there for placement types ``types``, which are quoted;
+    ``empty`` is CEL that lets an empty one pass."""
     return (
         f"!(self.placementType in [{types}]) || !has(self.{field}){empty}",
         f"{field} does not belong to this placement type",

@@ -145,8 +145,8 @@ class ClusterResourcePlacement:
 
     @property
     def reporting_namespace(self) -> str:
-        """The namespace that it selects by name if its status can be read there too, by ``statusReportingScope``; else
-        empty."""
+        """The namespace in which its status can be read too, by ``statusReportingScope``: the name in its first
+        selector of kind Namespace. Empty without such a name, for another scope, and for a ResourcePlacement."""
         if self.namespace or self.spec.status_reporting_scope != "NamespaceAccessible":
             return ""
         return next((each.name for each in self.spec.resource_selectors if each.kind == "Namespace"), "")

@@ -48,8 +48,9 @@ def warn_disruption_budget(budget: ClusterResourcePlacementDisruptionBudget) -> 
 def check_budget_for(
     budget: ClusterResourcePlacementDisruptionBudget, placement: ClusterResourcePlacement
 ) -> t.Iterator[Found]:
-    """The problem ``budget-for-pick-all`` of a budget that says of a PickAll placement, which it guards, anything but
-    ``minAvailable`` as a number (KubeFleet's admission webhook); none for other placements."""
+    """The problem ``budget-for-pick-all`` of a budget that gives the PickAll placement which it guards maxUnavailable,
+    or minAvailable as text (KubeFleet's admission webhook); none for other placements, and for a budget without
+    limits."""
     if _type_of(placement) != PICK_ALL:
         return
     hint = "write minAvailable as a number"
@@ -73,4 +74,5 @@ def check_eviction_from(
 
 
 def _type_of(placement: ClusterResourcePlacement) -> str:
+    """The placement type; PickAll for a placement without a policy."""
     return (placement.spec.policy or PlacementPolicy()).placement_type

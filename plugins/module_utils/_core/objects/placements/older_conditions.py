@@ -31,7 +31,8 @@ EVENT_REASONS: t.Mapping[str, str] = {
 
 
 def with_todays_conditions(status: PlacementStatus) -> PlacementStatus:
-    """The status with today's types and reasons; statuses, messages and times of transitions stay as they are."""
+    """The status with today's types and reasons in the conditions of the placement, its clusters and failed objects;
+    statuses, messages and times of transitions stay as they are."""
     return replace(
         status,
         conditions=with_todays_types(status.conditions),
@@ -48,11 +49,13 @@ def with_todays_types(conditions: tuple[Condition, ...]) -> tuple[Condition, ...
 
 
 def _condition(one: Condition) -> Condition:
+    """The condition with today's type and reason; itself if it has them."""
     kind, reason = TYPES.get(one.type, one.type), REASONS.get(one.reason, one.reason)
     return one if (kind, reason) == (one.type, one.reason) else replace(one, type=kind, reason=reason)
 
 
 def _cluster(row: PerClusterPlacementStatus) -> PerClusterPlacementStatus:
+    """The cluster's row with today's types and reasons, those of its failed objects too."""
     return replace(
         row,
         conditions=with_todays_types(row.conditions),
@@ -61,5 +64,6 @@ def _cluster(row: PerClusterPlacementStatus) -> PerClusterPlacementStatus:
 
 
 def _failed(row: FailedPlacement) -> FailedPlacement:
+    """The failed object with today's type and reason in its condition, if it has one."""
     # A record need not have the condition, whatever the class says.
     return replace(row, condition=_condition(row.condition)) if row.condition else row

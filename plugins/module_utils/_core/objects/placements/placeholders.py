@@ -21,12 +21,13 @@ _DECIDES = re.compile(r"spec|metadata|(spec\.policy|metadata\.name(space)?)(\b.*
 
 def blocks(problem: Found) -> bool:
     """Whether a problem keeps a placement from being decided: any but a literal ``...``, and such a one in its policy,
-    its name or its namespace."""
+    its name or its namespace, or for its whole spec or metadata."""
     return problem.code not in HOLES or bool(_DECIDES.fullmatch(problem.path))
 
 
 def without_holes(placement: ClusterResourcePlacement, holes: t.Sequence[Found]) -> ClusterResourcePlacement:
-    """The placement without the selectors that have a hole, so that none of them selects more than is written."""
+    """The placement without the resource selectors that have a hole, so that none of them selects more than is written;
+    other holes stay."""
     found = items_at((each.path for each in holes), "spec.resourceSelectors")
     kept = tuple(one for index, one in enumerate(placement.spec.resource_selectors) if str(index) not in found)
     return replace(placement, spec=replace(placement.spec, resource_selectors=kept))

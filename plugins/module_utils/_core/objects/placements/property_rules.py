@@ -39,9 +39,9 @@ _RESOURCE = re.compile(rf"({DNS_SUBDOMAIN}/)?[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
 
 
 def check_property_name(name: str, path: str) -> t.Iterator[Found]:
-    """What is wrong with the name of a property at ``path``, with one that is like it where there is one:
-    ``unknown-property``, ``invalid-property-name``, or of a resource ``unknown-capacity`` and
-    ``resource-upper-case``."""
+    """What is wrong with the name of a property at ``path``: ``unknown-property`` for letters beyond ASCII,
+    ``invalid-property-name``, or of a resource ``unknown-capacity`` and ``resource-upper-case``, with the name that may
+    be meant as a hint. A well-formed name may be unknown."""
     if not name.isascii():
         yield Found(
             "unknown-property", path, f"{name!r} is not a property name: it has letters beyond ASCII", _like(name)
@@ -61,8 +61,8 @@ def alias_finding(name: str, path: str) -> Finding | None:
 
 def check_property_requirements(requirements: t.Sequence[PropertyRequirement], path: str) -> t.Iterator[Found]:
     """What is wrong with one term's requirements, which must all hold: each by itself (``unknown-operator``,
-    ``value-missing``, ``invalid-value``, and those of ``check_property_name``), then those on the same property
-    together (``contradictory-requirements``)."""
+    ``value-missing``, ``invalid-value``, and those of ``check_property_name``), then those without such a problem that
+    are on the same property together (``contradictory-requirements``)."""
     held: dict[str, _Left] = {}
     for index, one in enumerate(requirements):
         place = f"{path}[{index}]"
@@ -87,7 +87,7 @@ class _Left:
     conditions: list[str] = field(default_factory=list)
 
     def takes(self, operator: str, value: Quantity) -> bool:
-        """Whether something is left with one more condition, which then counts."""
+        """Whether some value is left with one more condition; only then does it count from here on."""
         low, high = self.low, self.high
         if operator in ("Gt", "Ge", "Eq"):
             low = value if low is None else max(low, value)
@@ -106,6 +106,8 @@ class _Left:
 
 
 def _check_requirement(one: PropertyRequirement, path: str) -> t.Iterator[Found]:
+    """What is wrong with one requirement: its name, ``unknown-operator``, ``value-missing``, and ``invalid-value`` for
+    each value that is no quantity."""
     yield from check_property_name(one.name, f"{path}.name")
     if one.operator not in OPERATORS:
         near = difflib.get_close_matches(one.operator[:LONGEST_WORD].capitalize(), OPERATORS, 1)
@@ -122,6 +124,8 @@ def _check_requirement(one: PropertyRequirement, path: str) -> t.Iterator[Found]
 
 
 def _check_resource(name: str, path: str) -> t.Iterator[Found]:
+    """At most one problem of the name of a resource property: ``unknown-capacity``, ``resource-upper-case`` or
+    ``invalid-property-name``."""
     capacity, dash, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
     if capacity not in CAPACITIES or not dash:
         form = f"{RESOURCE_PREFIX}<{', '.join(CAPACITIES)}>-<resource>"
@@ -136,11 +140,13 @@ def _check_resource(name: str, path: str) -> t.Iterator[Found]:
 
 
 def _like(name: str) -> str:
-    """The known name that shares most words with a translated one."""
+    """A hint with the known name that shares most words with a translated one, and of these is the most alike; empty if
+    it is less than half alike."""
     plain = unicodedata.normalize("NFKD", name[:LONGEST_WORD]).encode("ascii", "ignore").decode().lower()
     words = set(re.split(r"[^a-z0-9]+", plain))
 
     def likeness(known: str) -> tuple[int, float]:
+        """How many words a known name has in common with it, and how alike they are as texts, 0 to 1."""
         common = words & set(re.split(r"[^a-z0-9]+", known))
         return len(common), difflib.SequenceMatcher(None, plain, known).ratio()
 

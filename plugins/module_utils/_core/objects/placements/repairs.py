@@ -43,6 +43,8 @@ def repair_placement(check: Check, document: Document) -> Document:
 
 
 def _repair_term(check: Check, term: t.Any, path: str) -> t.Any:
+    """A preferred term with its preference as one object and ``propertySorter`` for ``metricSorter``, each told as a
+    repair; itself where neither applies, as where both sorters are there."""
     if not isinstance(term, Mapping):
         return term
     preference, place = term.get("preference"), f"{path}.preference"

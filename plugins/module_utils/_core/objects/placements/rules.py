@@ -51,8 +51,8 @@ _JSON = {
 
 
 def check_placement(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
-    """What is wrong with a placement over several fields: its selectors, policy and strategy, with the codes of
-    ``rules.RULES``."""
+    """What is wrong with the spec of a placement beyond the form of single fields: its selectors, policy and strategy,
+    with the codes of ``rules.RULES``."""
     yield from _check_selectors(placement)
     if placement.spec.policy:
         yield from _check_policy(placement.spec.policy)
@@ -101,6 +101,8 @@ def check_placement_update(old: ClusterResourcePlacement, new: ClusterResourcePl
 
 
 def _check_selectors(placement: ClusterResourcePlacement) -> t.Iterator[Found]:
+    """What is wrong with each resource selector, then with ``NamespaceWithResourceSelectors`` and
+    ``NamespaceAccessible``, which look at all of them."""
     selectors = placement.spec.resource_selectors
     scoped = [index for index, one in enumerate(selectors) if one.selection_scope == WITH_SELECTORS]
     namespaces = [index for index, one in enumerate(selectors) if (one.group, one.version, one.kind) == _NAMESPACE]
@@ -124,6 +126,8 @@ _NAMESPACE = ("", "v1", "Namespace")
 
 
 def _check_selector(one: ResourceSelector, path: str) -> t.Iterator[Found]:
+    """What is wrong with one resource selector: ``empty-text``, ``name-with-label-selector``, ``scope-without-name``,
+    ``invalid-label-selector``."""
     for name, value in (("version", one.version), ("kind", one.kind)):
         if not value:
             yield Found("empty-text", f"{path}.{name}", f"{name} must not be empty")
@@ -136,11 +140,14 @@ def _check_selector(one: ResourceSelector, path: str) -> t.Iterator[Found]:
 
 
 def _check_label_selector(selector: LabelSelector | None, path: str) -> t.Iterator[Found]:
+    """``invalid-label-selector`` for each fault of a label selector; none for None."""
     for place, message in check_selector(selector) if selector else ():
         yield Found("invalid-label-selector", f"{path}.{place}", message)
 
 
 def _check_policy(policy: PlacementPolicy) -> t.Iterator[Found]:
+    """What is wrong with a policy: fields that its placement type does not have, a missing number for PickN, names for
+    PickFixed, affinity for others, topology keys, tolerations."""
     kind = policy.placement_type
     for name in NOT_FOR.get(kind, ()):
         if not is_empty(getattr(policy, name)):
@@ -161,6 +168,8 @@ def _check_policy(policy: PlacementPolicy) -> t.Iterator[Found]:
 
 
 def _check_names(names: t.Sequence[str]) -> t.Iterator[Found]:
+    """What is wrong with the names of PickFixed: ``cluster-names-missing``, ``duplicate-cluster-name``,
+    ``invalid-cluster-name``."""
     if not names:
         yield Found("cluster-names-missing", f"{POLICY}.clusterNames", "PickFixed needs the names of clusters")
     seen: set[str] = set()
@@ -177,6 +186,7 @@ def _check_names(names: t.Sequence[str]) -> t.Iterator[Found]:
 
 
 def _check_affinity(affinity: ClusterAffinity, kind: str) -> t.Iterator[Found]:
+    """What is wrong with the required terms, then with the preferred ones, which PickAll may not have."""
     for index, required in enumerate(affinity.required.cluster_selector_terms if affinity.required else ()):
         path = f"{AFFINITY}.{REQUIRED}[{index}]"
         yield from _check_term(required, path)
@@ -197,6 +207,7 @@ def _check_affinity(affinity: ClusterAffinity, kind: str) -> t.Iterator[Found]:
 
 
 def _check_term(term: ClusterSelectorTerm, path: str) -> t.Iterator[Found]:
+    """What is wrong with the label selector of a term, its property requirements and the name in its sorter."""
     yield from _check_label_selector(term.label_selector, f"{path}.labelSelector")
     if term.property_selector:
         place = f"{path}.propertySelector.matchExpressions"
@@ -206,6 +217,7 @@ def _check_term(term: ClusterSelectorTerm, path: str) -> t.Iterator[Found]:
 
 
 def _check_tolerations(tolerations: t.Sequence[Toleration]) -> t.Iterator[Found]:
+    """What is wrong with tolerations, each by itself or equal to an earlier one."""
     seen: set[Toleration] = set()
     for index, one in enumerate(tolerations):
         path = f"{POLICY}.tolerations[{index}]"
@@ -225,6 +237,8 @@ def _check_tolerations(tolerations: t.Sequence[Toleration]) -> t.Iterator[Found]
 
 
 def _check_strategy(strategy: RolloutStrategy) -> t.Iterator[Found]:
+    """What is wrong with a strategy: ``external-with-rolling-update``, ``config-without-server-side-apply``,
+    ``report-back-without-destination``."""
     if strategy.type == "External" and strategy.rolling_update:
         message = "External leaves the rollout to staged runs, so that its budgets would mean nothing"
         yield Found("external-with-rolling-update", "spec.strategy.rollingUpdate", message)
@@ -239,6 +253,7 @@ def _check_strategy(strategy: RolloutStrategy) -> t.Iterator[Found]:
 
 
 def _terms(policy: PlacementPolicy | None) -> t.Iterator[tuple[str, ClusterSelectorTerm]]:
+    """Field path and term of the cluster affinity, required ones first; none without an affinity."""
     affinity = policy.affinity.cluster_affinity if policy and policy.affinity else None
     if affinity is None:
         return

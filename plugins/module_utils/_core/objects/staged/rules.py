@@ -62,7 +62,8 @@ def warn_staged_strategy(strategy: ClusterStagedUpdateStrategy) -> t.Iterator[Fi
 
 def check_staged_run(run: ClusterStagedUpdateRun) -> t.Iterator[Found]:
     """What is wrong with a staged update run: the names of placement and strategy, as of ``check_reference``, and
-    ``invalid-snapshot-index``, an index of resources that is no whole number."""
+    ``invalid-snapshot-index`` for an index of resources that is not empty and no whole number, or begins with a
+    needless 0."""
     yield from check_reference(run.spec.placement_name, "spec.placementName")
     yield from check_reference(run.spec.staged_rollout_strategy_name, "spec.stagedRolloutStrategyName")
     index = run.spec.resource_snapshot_index
@@ -104,6 +105,8 @@ def check_approval_request_update(old: ClusterApprovalRequest, new: ClusterAppro
 
 
 def _check_stage(stage: StageConfig, path: str) -> t.Iterator[Found]:
+    """What is wrong with one stage: selector, sorting key, a TimedWait before it (``wait-before-stage``), two tasks of
+    one type after it (``duplicate-task``), each task."""
     for place, message in check_selector(stage.label_selector) if stage.label_selector else ():
         yield Found("invalid-label-selector", f"{path}.labelSelector.{place}", message)
     if stage.sorting_label_key is not None:
@@ -126,6 +129,7 @@ def _check_stage(stage: StageConfig, path: str) -> t.Iterator[Found]:
 
 
 def _check_task(task: StageTask, path: str) -> t.Iterator[Found]:
+    """At most one problem of a task: ``wait-not-wanted``, ``wait-missing`` or ``wait-not-usable``."""
     place = f"{path}.waitTime"
     if task.type == APPROVAL:
         if task.wait_time:
@@ -139,6 +143,7 @@ def _check_task(task: StageTask, path: str) -> t.Iterator[Found]:
 
 
 def _is_usable(wait_time: str) -> bool:
+    """Whether a time to wait can be read and is longer than none."""
     try:
         return parse_duration(wait_time) > 0
     except ValueError:

@@ -105,19 +105,21 @@ def name_prop(doc: str, **details: t.Any) -> t.Any:
 
 
 def concurrency_prop(doc: str, rules: Rules = ()) -> t.Any:
-    """A field for maxConcurrency: the text of the manifest, empty where it is left out."""
+    """A field for maxConcurrency, a number of at least 1 or a percentage: the text of the manifest, empty where it is
+    left out; a bare whole number is repaired. ``rules`` are in CEL."""
     details = {"max_length": LIMIT_LENGTH, "pattern": CONCURRENCY, "form": CONCURRENCY_FORM, "digits": True}
     return prop(doc, default="", rules=rules, **details)
 
 
 def failures_prop(doc: str) -> t.Any:
-    """A field for maxAllowedFailures: the text of the manifest, empty where it is left out."""
+    """A field for maxAllowedFailures, a number or a percentage: the text of the manifest, empty where it is left out; a
+    bare whole number is repaired."""
     return prop(doc, default="", max_length=LIMIT_LENGTH, pattern=FAILURES, form=FAILURES_FORM, digits=True)
 
 
 def group_failures_prop(doc: str) -> t.Any:
-    """A field for maxAllowedFailures of a group, which may be ``inherit`` for its stage's; empty where it is left
-    out."""
+    """A field for maxAllowedFailures of a group, a number, a percentage or ``inherit`` for its stage's: the text of the
+    manifest, empty where it is left out; a bare whole number is repaired."""
     form = {"pattern": GROUP_FAILURES, "form": GROUP_FAILURES_FORM}
     return prop(doc, default="", max_length=LIMIT_LENGTH, digits=True, **form)
 
@@ -133,11 +135,11 @@ def start_time_prop() -> t.Any:
 
 
 def utc_offset_prop(**details: t.Any) -> t.Any:
-    """A field for an offset from UTC, +HH:MM or -HH:MM; ``details`` as of ``prop``."""
+    """A field for an offset from UTC, +HH:MM or -HH:MM, of at most 14 hours; ``details`` as of ``prop``."""
     form = {"pattern": UTC_OFFSET, "form": "an offset such as +02:00", "max_length": 6}
     return prop("Offset from UTC, +HH:MM or -HH:MM.", **form, **details)
 
 
 def digest_prop(doc: str) -> t.Any:
-    """A field for a SHA-256 digest with its prefix; empty means none."""
+    """A field for a whole SHA-256 digest, ``sha256:`` and 64 hexadecimal digits; empty means none."""
     return prop(doc, default="", pattern=DIGEST, form="a digest such as sha256: and 64 digits", max_length=71)

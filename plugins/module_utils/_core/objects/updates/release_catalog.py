@@ -90,5 +90,5 @@ class ReleaseCatalog:
 
     @property
     def told_by(self) -> str:
-        """How messages name it."""
+        """How messages name it: ``release catalogue``, its name and, where it says one, its source."""
         return f"release catalogue {self.name}" + (f", {self.spec.source}" if self.spec.source else "")

@@ -57,6 +57,8 @@ def check_profile_update(old: AutoUpgradeProfile, new: AutoUpgradeProfile) -> t.
 
 
 def _check_versions(location: CatalogLocation, path: str) -> t.Iterator[Found]:
+    """``not-a-release`` for a version that cannot be read, ``duplicate-release`` for one that stands before, with a
+    ``v`` or without; empty ones are left to the schema."""
     seen: dict[KubeVersion, int] = {}
     for index, release in enumerate(location.versions):
         if not release.version:
@@ -72,6 +74,7 @@ def _check_versions(location: CatalogLocation, path: str) -> t.Iterator[Found]:
 
 
 def _check_families(location: CatalogLocation, path: str) -> t.Iterator[Found]:
+    """``duplicate-family`` for a family that stands before, and what is wrong with the images of each."""
     seen: dict[str, int] = {}
     for index, family in enumerate(location.images):
         place = f"{path}.images[{index}]"
@@ -81,6 +84,7 @@ def _check_families(location: CatalogLocation, path: str) -> t.Iterator[Found]:
 
 
 def _check_images(family: NodeImageFamily, path: str) -> t.Iterator[Found]:
+    """``duplicate-release`` for an image of a family that stands before; empty ones are left to the schema."""
     seen: dict[str, int] = {}
     for index, image in enumerate(family.versions):
         if image.version and seen.setdefault(image.version, index) != index:

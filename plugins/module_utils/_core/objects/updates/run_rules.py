@@ -92,6 +92,7 @@ def check_gate_update(old: Gate, new: Gate) -> t.Iterator[Found]:
 
 
 def _check_version(upgrade: ManagedClusterUpgradeSpec) -> t.Iterator[Found]:
+    """``version-not-wanted`` or ``version-missing``, by the type of the upgrade; none for an empty type."""
     if upgrade.type == NODE_IMAGE_ONLY and upgrade.kubernetes_version:
         message = "NodeImageOnly leaves the Kubernetes version as it is"
         yield Found("version-not-wanted", _VERSION, message, "leave it out, or take type Full")
@@ -101,6 +102,7 @@ def _check_version(upgrade: ManagedClusterUpgradeSpec) -> t.Iterator[Found]:
 
 
 def _check_chain(run: UpdateRun) -> t.Iterator[Found]:
+    """``chain-not-wanted`` of a run for node images alone, and of one that a profile made."""
     upgrade = run.spec.managed_cluster_update.upgrade
     if upgrade.chain and upgrade.type == NODE_IMAGE_ONLY:
         message = "NodeImageOnly leaves the Kubernetes version as it is, so there are no minors to go through"
@@ -111,6 +113,8 @@ def _check_chain(run: UpdateRun) -> t.Iterator[Found]:
 
 
 def _check_images(selection: NodeImageSelection) -> t.Iterator[Found]:
+    """``images-missing`` or ``images-not-wanted``, by the type of the selection, and for each named image of the family
+    of an earlier one ``duplicate-image-family``."""
     images = selection.custom_node_image_versions
     if selection.type == CUSTOM and not images:
         yield Found("images-missing", _IMAGES, "Custom needs the node images to be named")

@@ -166,5 +166,5 @@ class UpdateRunStatus:
 
     @property
     def members(self) -> tuple[MemberUpdateStatus, ...]:
-        """Those of all stages, in order."""
+        """The members of all groups of all stages, in their order."""
         return tuple(row for stage in self.stages for group in stage.groups for row in group.members)

@@ -34,13 +34,15 @@ def strategy_from_json(document: t.Any, where: str = "") -> UpdateRunStrategy:
 
 
 def judge_strategy(document: t.Any) -> tuple[tuple[Found, ...], tuple[Finding, ...]]:
-    """All problems, and all findings with the repairs among them, of a document as ``strategy_from_json`` takes it;
-    nothing is raised."""
+    """All problems, and the findings, repairs among them, of a document as ``strategy_from_json`` takes it; nothing is
+    raised. Warnings at, below or around the path of a problem are left out."""
     _strategy, problems, findings = _judged(document)
     return problems, findings
 
 
 def _judged(document: t.Any) -> tuple[UpdateRunStrategy | None, tuple[Found, ...], tuple[Finding, ...]]:
+    """The sequence, None if there are problems; these; and the findings, of which there are none if the document has no
+    object for the sequence."""
     path, given = _inner(document)
     check = Check()
     clean = check_object(check, UpdateRunStrategy, given, path)
@@ -54,7 +56,8 @@ def _judged(document: t.Any) -> tuple[UpdateRunStrategy | None, tuple[Found, ...
 
 
 def _inner(document: t.Any) -> tuple[str, t.Any]:
-    """The object that has the stages, and its path; the outermost that has no known frame if none has them."""
+    """Path and value of the object that has ``stages``, inside known frames; of the innermost frame if none has
+    them."""
     path = ""
     while isinstance(document, Mapping) and "stages" not in document:
         frame = next((each for each in _OUTER if isinstance(document.get(each), Mapping)), None)
@@ -65,4 +68,5 @@ def _inner(document: t.Any) -> tuple[str, t.Any]:
 
 
 def _problem(found: Found, where: str) -> Problem:
+    """The problem as callers get it, with ``where`` before its path."""
     return Problem(found.code, found.message, " ".join(filter(None, (where, found.path))), found.hint)

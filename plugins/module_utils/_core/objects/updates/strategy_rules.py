@@ -81,7 +81,9 @@ def check_schedule(kind: str, schedule: object | None, path: str) -> t.Iterator[
 
 
 def _check_groups(stage: UpdateStage, index: int, place: str, seen: dict[str, int]) -> t.Iterator[Found]:
-    """``seen`` has the index of the stage in which a group's name stood first."""
+    """What is wrong with the groups of the stage at ``index``: ``duplicate-group``, ``group-in-two-stages``, and each
+    group's selector and gates. ``seen`` has the index of the stage in which a group's name stood first, and is added
+    to."""
     here: set[str] = set()
     for at, group in enumerate(stage.groups):
         path = f"{place}.groups[{at}]"
@@ -96,6 +98,7 @@ def _check_groups(stage: UpdateStage, index: int, place: str, seen: dict[str, in
 
 
 def _check_segment(segment: UpdateStage | UpdateGroup, place: str) -> t.Iterator[Found]:
+    """What is wrong with the member selector and the gates of a stage or group."""
     yield from check_member_selector(segment.member_selector, f"{place}.memberSelector.byLabel")
     yield from _check_gates(segment.before_gates, f"{place}.beforeGates", before=True)
     yield from _check_gates(segment.after_gates, f"{place}.afterGates", before=False)
@@ -114,6 +117,7 @@ def check_member_selector(selector: MemberSelector | None, path: str) -> t.Itera
 
 
 def _check_gates(gates: Sequence[GateConfiguration], path: str, before: bool) -> t.Iterator[Found]:
+    """What is wrong with gates ``before`` or after a stage or group: ``scheduled-after``, and their schedules."""
     for index, gate in enumerate(gates):
         place = f"{path}[{index}]"
         if gate.type == SCHEDULED_START and not before:
@@ -123,6 +127,7 @@ def _check_gates(gates: Sequence[GateConfiguration], path: str, before: bool) ->
 
 
 def _check_ceiling(stage: UpdateStage, place: str) -> t.Iterator[Found]:
+    """``concurrency-above-ceiling`` for a number above 50; percentages pass."""
     number = _number(stage.max_concurrency)
     if number is not None and number > MAX_CONCURRENCY:
         message = f"{number} members at once; a stage updates at most {MAX_CONCURRENCY}"
@@ -130,6 +135,8 @@ def _check_ceiling(stage: UpdateStage, place: str) -> t.Iterator[Found]:
 
 
 def _warn_limits(stage: UpdateStage, group: UpdateGroup, place: str) -> t.Iterator[Finding]:
+    """The findings ``concurrency-above-stage``, and ``group-limit-stricter`` or ``group-limit-looser``, of one group;
+    limits that are left out count as their defaults, percentages mostly cannot be compared."""
     wanted, allowed = _number(group.max_concurrency), _number(stage.max_concurrency or str(MAX_CONCURRENCY))
     if wanted is not None and allowed is not None and wanted > allowed:
         reason = f"the stage updates at most {allowed} members at once, so {wanted} are never reached"
@@ -150,7 +157,8 @@ def _warn_limits(stage: UpdateStage, group: UpdateGroup, place: str) -> t.Iterat
 
 
 def _stricter(group: str, stage: str) -> bool:
-    """Whether the group's limit is the smaller one for any number of members: numbers, or nothing against something."""
+    """Whether the first limit is the smaller one for any number of members: a smaller number, or 0 against anything
+    else. Otherwise a percentage or ``inherit`` makes it False."""
     if group.rstrip("%") == "0":
         return stage.rstrip("%") != "0"
     ours, theirs = _number(group), _number(stage)
@@ -158,13 +166,15 @@ def _stricter(group: str, stage: str) -> bool:
 
 
 def _number(text: str) -> int | None:
-    """None for percentages, and for what the form of the field refuses."""
+    """The number that a limit says; None for percentages, and for what the form of the field refuses."""
     return int(text) if len(text) <= LIMIT_LENGTH and text.isascii() and text.isdecimal() else None
 
 
 def _warning(code: str, path: str, value: t.Any, reason: str) -> Finding:
+    """The finding of a warning: ``value`` stands at ``path``, and stays."""
     return Finding(code, path, path, value, value, reason)
 
 
 def _stage_path(path: str, index: int) -> str:
+    """The path of the stage at ``index`` of the strategy at ``path``, which is empty at the top of a document."""
     return f"{path}.stages[{index}]" if path else f"stages[{index}]"

@@ -115,7 +115,7 @@ class UpdateRunSpec:
 
     @property
     def strategy_name(self) -> str:
-        """The name of the UpdateStrategy that is referred to, or an empty text."""
+        """The name of the UpdateStrategy that is referred to, the last part of its id; empty without one."""
         return self.update_strategy_id.rpartition("/")[2]
 
     @property

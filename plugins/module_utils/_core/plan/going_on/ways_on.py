@@ -34,8 +34,8 @@ def ways_on(
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]],
     waits: t.Mapping[str, t.Iterable[BindingWait]],
 ) -> WaysOn:
-    """By what was seen when they were written, and by who waits, each by the placement's name; one that waits for
-    nobody is not in ``waits``."""
+    """The ways on after ``plans`` were written: by what was seen of the members, ``outcomes`` by placement and cluster,
+    and by the bindings that wait, ``waits`` by placement; a placement that waits for nothing is not in ``waits``."""
     stuck = [each for each in plans if _is_stuck(each, outcomes.get(each.name, {}), waits.get(each.name, ()))]
     return WaysOn(
         back=tuple(each.name for each in stuck),
@@ -46,7 +46,9 @@ def ways_on(
 
 
 def _is_stuck(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome], waits: t.Iterable[BindingWait]) -> bool:
-    """Whether clusters that have the new version, and are not available with it, are what the others wait for."""
+    """Whether clusters that have the new version and are not available with it, or where objects failed, are what holds
+    the rollout up, with no end in time. False for a placement that replaces no old version, is rolled back already, or
+    ends, and where nobody has looked."""
     far = reached(plan, outcomes)
     if far is None or not far.replacing or plan.rolled_back or plan.deleting:
         return False

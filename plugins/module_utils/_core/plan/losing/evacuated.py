@@ -17,9 +17,9 @@ from ..document import EVACUATED, ClusterPlan
 def with_new_homes_told(
     rows: tuple[ClusterPlan, ...], after: t.Iterable[ClusterResourceBinding], empty_first: bool
 ) -> tuple[ClusterPlan, ...]:
-    """The ``rows`` of a plan; the ``reason`` of those that an evacuation takes the placement from tells which cluster
-    takes their place, as the marks on ``after`` say, the bindings that scheduling leaves. Where no cluster does, the
-    reason stays."""
+    """The ``rows`` of a plan; the ``reason`` of those of cause ``evacuated`` tells which cluster takes their place, as
+    the marks on ``after`` say, the bindings that scheduling leaves. Where no cluster does, and in rows of other causes,
+    ``left-behind`` too, the reason stays."""
     if not any(each.cause == EVACUATED for each in rows):
         return rows
     homes = {new_home_of(each): each.spec.target_cluster for each in after if each.spec.state != UNSCHEDULED}
@@ -32,6 +32,8 @@ def with_new_homes_told(
 
 
 def _told(reason: str, home: str, empty_first: bool) -> str:
+    """The new reason of an evacuated cluster whose place ``home`` takes; ``reason``, the one that it had, is not in
+    it."""
     if empty_first:
         return f"it was evacuated, and is emptied whether or not {home} has what it holds (empty_first)"
     return f"it was evacuated; what it holds goes once {home} has it"

@@ -24,9 +24,11 @@ LOSSES = {
 
 
 def loss_cause(binding: ClusterResourceBinding, index: FleetIndex, policy: str, deleting: str) -> str:
-    """A key of ``LOSSES`` for a binding that is to go, also if an earlier run decided that. ``policy`` is the name of
-    today's policy snapshot; ``deleting`` is the cause where the placement itself ends, else empty. A cluster that is
-    not in the index has left the fleet, whatever else is true of it; next counts ``deleting``."""
+    """A key of ``LOSSES`` for a binding that is to go, also if an earlier run decided that; the first that holds, in
+    this order: ``left-the-fleet`` for a cluster that is not in the index; ``deleting``, the cause where the placement
+    itself ends, else empty; ``left-the-fleet`` for one that is leaving; ``left-behind`` or ``evacuated`` for one with
+    that mark; ``scaled-down`` where it was picked under ``policy``, the name of today's policy snapshot;
+    ``policy-changed``."""
     position = index.positions.get(binding.spec.target_cluster)
     if position is None:
         return "left-the-fleet"

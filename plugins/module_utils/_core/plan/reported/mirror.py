@@ -53,6 +53,7 @@ def not_mirrored(placement: ClusterResourcePlacement, from_hub: bool) -> str:
 
 
 def _of_one_cluster(placement: ClusterResourcePlacement) -> bool:
+    """Whether the policy is PickFixed with one name, or PickN with the number 1."""
     policy = placement.spec.policy
     if policy is None:
         return False

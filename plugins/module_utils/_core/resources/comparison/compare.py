@@ -128,11 +128,14 @@ class _Pair:
     full: bool = False
 
     def below(self, path: str, key: str, name: str, desired: t.Any, live: t.Any) -> _Pair:
+        """The pair one step down, which is called ``name`` in the trees of owners; of these only those who own
+        something there."""
         held = [(node[name], who) for node, who in zip(self.nodes, self.names, strict=True) if name in node]
         nodes, names = tuple(node for node, _who in held), tuple(who for _node, who in held)
         return replace(self, path=path, key=key, parent=self.key, desired=desired, live=live, nodes=nodes, names=names)
 
     def field(self, key: str) -> _Pair:
+        """The pair at a key of the manifest; live it may be ABSENT."""
         live = self.live.get(key, ABSENT) if isinstance(self.live, t.Mapping) else ABSENT
         return self.below(field_path(self.path, key), key, f"f:{key}", self.desired[key], live)
 
@@ -141,9 +144,11 @@ class _Pair:
         return self.below(field_path(self.path, key), key, f"f:{key}", ABSENT, self.live[key])
 
     def item(self, path: str, name: str, desired: t.Any, live: t.Any) -> _Pair:
+        """The pair at an item of a list, which is called ``name`` in the trees of owners."""
         return self.below(path, "", name, desired, live)
 
     def diff(self) -> FieldDiff:
+        """The difference as it is shown; None for what is ABSENT."""
         return FieldDiff(self.path, shown(self.desired, self.masked), shown(self.live, self.masked))
 
 
@@ -151,17 +156,18 @@ def differences(
     desired: Manifest, live: Manifest, limit: int = MAX_DIFFS, *, full: bool = False
 ) -> tuple[FieldDiff, ...]:
     """At most ``limit`` differences in the order of the manifest, those in metadata after the others; identity and
-    status are not compared, and a null in ``desired`` says nothing.
+    status are not compared, a null in ``desired`` says nothing, and neither does a missing field that servers leave out
+    when it is empty. Quantities are compared by value.
 
-    ``full`` adds what the manifest does not name, but for finalizers and for labels and annotations of Kubernetes and
-    of the fleet.
+    ``full`` adds what the manifest does not name, top-level fields last, but for finalizers and for labels and
+    annotations of Kubernetes and of the fleet.
     """
     return tuple(islice((pair.diff() for pair in _all(desired, live, full)), limit))
 
 
 def additions(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
-    """What others than ``manager`` have put into the object beside what the manifest names; at most MAX_DIFFS. What
-    nobody owns is a server's default, and no addition."""
+    """What others than ``manager`` have put into the object beside what the manifest names, as far as a full comparison
+    (``differences``) looks; at most MAX_DIFFS. What nobody owns is a server's default, and no addition."""
     found = []
     for pair in _all(desired, live, full=True):
         others = tuple(dict.fromkeys(name for name in pair.names if name != manager))
@@ -171,6 +177,7 @@ def additions(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDri
 
 
 def _all(desired: Manifest, live: Manifest, full: bool) -> t.Iterator[_Pair]:
+    """Each pair that differs, in the order of ``differences``."""
     _ours, everybody = owners(live, "")
     nodes, names = tuple(one.fields for one in everybody), tuple(one.name for one in everybody)
     quantities = str(desired.get("kind")) not in TEXT_KINDS
@@ -185,6 +192,8 @@ def _all(desired: Manifest, live: Manifest, full: bool) -> t.Iterator[_Pair]:
 
 
 def _differ_in_metadata(root: _Pair) -> t.Iterator[_Pair]:
+    """The pairs that differ in labels, annotations and finalizers; in a full comparison then the labels and annotations
+    that only the live object has, but for those of ``RESERVED_DOMAINS``."""
     desired, live = metadata_of(root.desired), metadata_of(root.live)
     metadata = root.below(".metadata", "metadata", "f:metadata", desired, live)
     hides = "annotations" if is_secret(root.desired) else ""
@@ -200,13 +209,16 @@ def _differ_in_metadata(root: _Pair) -> t.Iterator[_Pair]:
 
 
 def _unnamed(pair: _Pair) -> list[str]:
-    """The keys of a live map that the manifest does not name, where those count; null says nothing."""
+    """In a full comparison the keys of a live map that the manifest does not name; null on either side counts as no
+    key. Empty in any other comparison, and where either is no map."""
     if not pair.full or not isinstance(pair.live, t.Mapping) or not isinstance(pair.desired, t.Mapping):
         return []
     return [key for key, value in pair.live.items() if value is not None and pair.desired.get(key) is None]
 
 
 def _differ(pair: _Pair) -> t.Iterator[_Pair]:
+    """The pairs at or below this one that differ, as ``differences`` says, each as far down as both sides go; a map of
+    ``REPLACED_MAPS`` with a key too many is one as a whole."""
     if pair.desired is None:
         return
     if pair.live is None or isinstance(pair.live, Absent):
@@ -227,6 +239,8 @@ def _differ(pair: _Pair) -> t.Iterator[_Pair]:
 
 
 def _differ_in_list(pair: _Pair) -> t.Iterator[_Pair]:
+    """The pairs that differ in a list: by keys or as a set where owners tell, by name where nobody owns it and all
+    items have one, else by position; the whole where it is of another length then."""
     style = list_style(pair.nodes)
     if style == KEYED:
         yield from _differ_in_keyed_list(pair)
@@ -249,6 +263,8 @@ def _differ_in_list(pair: _Pair) -> t.Iterator[_Pair]:
 
 
 def _differ_in_keyed_list(pair: _Pair) -> t.Iterator[_Pair]:
+    """The pairs that differ in a list whose items are told apart by keys, then, in a full comparison, the live items
+    that match no wanted one."""
     known, there = keys_of(pair.nodes), LiveItems(pair.live)
     matched = set()
     for position, (name, keys) in enumerate(match_items(pair.desired, known)):
@@ -264,6 +280,7 @@ def _differ_in_keyed_list(pair: _Pair) -> t.Iterator[_Pair]:
 
 
 def _differ_in_set(pair: _Pair) -> t.Iterator[_Pair]:
+    """The values that are not live, then, in a full comparison, those that only are live."""
     wanted, there = json_words(pair.desired), json_words(pair.live)
     for value in pair.desired:
         if json_word(value) not in there:
@@ -274,17 +291,22 @@ def _differ_in_set(pair: _Pair) -> t.Iterator[_Pair]:
 
 
 def _named(items: list[t.Any]) -> bool:
+    """Whether each item is a map with a text as ``name``, and no two have the same; so of an empty list."""
     names = [item.get("name") if isinstance(item, t.Mapping) else None for item in items]
     return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
 def _omitted(pair: _Pair) -> bool:
+    """Whether a missing field is as good as the value that is wanted, since servers leave it out: an empty list always,
+    an empty map under names of ``OMITTED_WHEN_EMPTY``, false, zero or an empty text under those of
+    ``OMITTED_WHEN_ZERO``."""
     if pair.desired == {}:
         return pair.key in OMITTED_WHEN_EMPTY
     return pair.desired == [] or (not pair.desired and pair.key in OMITTED_WHEN_ZERO)
 
 
 def _same_quantity(pair: _Pair) -> bool:
+    """Whether both are the same quantity, in a field that holds quantities; False in ConfigMaps and Secrets."""
     if not pair.quantities or not (pair.key in QUANTITY_FIELDS or pair.parent in QUANTITY_MAPS or _is_target(pair)):
         return False
     try:
@@ -294,5 +316,5 @@ def _same_quantity(pair: _Pair) -> bool:
 
 
 def _is_target(pair: _Pair) -> bool:
-    """The target of a metric of a HorizontalPodAutoscaler."""
+    """Whether it is ``target.value``, as of a metric of a HorizontalPodAutoscaler."""
     return pair.key == "value" and pair.parent == "target"

@@ -46,7 +46,7 @@ def value_path(parent: str, value: t.Any) -> str:
 
 
 def is_secret(manifest: Manifest) -> bool:
-    """Whether the manifest is a Secret of the core group, whose values are never shown."""
+    """Whether the manifest is a Secret of the core group, of whatever version, whose values are never shown."""
     return manifest.get("kind") == "Secret" and group_version(str(manifest.get("apiVersion", "")))[0] == ""
 
 
@@ -64,8 +64,9 @@ def is_masked(key: str, desired: Manifest, live: Manifest) -> bool:
 
 
 def shown(value: t.Any, masked: bool) -> t.Any:
-    """A value as drift and differences show it: None where it is ``ABSENT``; if ``masked`` only the lengths in bytes of
-    what is in it, under the same keys; else texts beyond 65,536 characters, deep and large structures are cut."""
+    """A value as drift and differences show it: None where it is ``ABSENT``. If ``masked`` only the lengths in bytes of
+    what is in it, under the same keys, of base64 those of what it stands for; else texts are cut after 65,536
+    characters, structures after 32 levels and about 5,000 values."""
     if isinstance(value, Absent):
         return None
     if not masked or value is None:
@@ -74,12 +75,15 @@ def shown(value: t.Any, masked: bool) -> t.Any:
 
 
 def _lengths(value: t.Any, depth: int) -> t.Any:
+    """``<masked, 12 bytes>`` for each value of a map, down to ``depth``, or for a value that is none; null stays."""
     if isinstance(value, t.Mapping) and depth > 0:
         return {key: None if one is None else _lengths(one, depth - 1) for key, one in value.items()}
     return f"<masked, {_length(value)} bytes>"
 
 
 def _readable(value: t.Any, depth: int, left: list[int]) -> t.Any:
+    """The value with long texts cut, and lists and maps as far as ``depth`` and the number ``left`` go, which each
+    value lowers."""
     left[0] -= 1
     if isinstance(value, str):
         return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}... ({len(value) - _LONGEST} more characters)"
@@ -102,6 +106,7 @@ def same_json(one: t.Any, other: t.Any) -> bool:
 
 
 def _length(value: t.Any) -> int:
+    """Bytes of a text, of base64 those of what it stands for; characters of the JSON of anything else."""
     if not isinstance(value, str):
         return len(_json(value))
     try:
@@ -111,4 +116,5 @@ def _length(value: t.Any) -> int:
 
 
 def _json(value: t.Any) -> str:
+    """Compact JSON; what JSON does not have becomes a text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

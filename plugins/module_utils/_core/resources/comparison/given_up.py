@@ -67,10 +67,13 @@ class _Field:
     masked: bool = False
 
     def below(self, path: str, name: str, desired: t.Any, live: t.Any) -> _Field:
+        """What is one step down, where ``name`` is that of our tree of fields; of the others those who own something
+        there."""
         others = tuple(Owner(one.name, one.fields[name]) for one in self.others if name in one.fields)
         return replace(self, path=path, desired=desired, live=live, ours=self.ours[name], others=others)
 
     def field(self, name: str) -> _Field:
+        """What is at a key of a map, whose ``name`` in the tree is ``f:<key>``."""
         key = name.removeprefix("f:")
         return self.below(field_path(self.path, key), name, _at(self.desired, key), _at(self.live, key))
 
@@ -107,6 +110,7 @@ def becomes(each: ObjectId, path: str, managers: t.Sequence[str] = ()) -> str:
 
 
 def _gone(at: _Field) -> t.Iterator[GivenUp]:
+    """This field if it is live and not wanted (a null counts as that), else what is given up below it."""
     if isinstance(at.live, Absent):
         return
     if isinstance(at.desired, Absent) or at.desired is None:
@@ -116,6 +120,8 @@ def _gone(at: _Field) -> t.Iterator[GivenUp]:
 
 
 def _gone_below(at: _Field) -> t.Iterator[GivenUp]:
+    """What is given up in a map or a list: keyed items first, then keys and elements of sets in the order of our
+    tree."""
     wanted = at.desired if isinstance(at.desired, list) else []
     keys, there = keys_of((at.ours,)), LiveItems(at.live)
     items = {name: wanted[place] for place, (name, _keys) in enumerate(match_items(wanted, keys)) if name}
@@ -133,4 +139,5 @@ def _gone_below(at: _Field) -> t.Iterator[GivenUp]:
 
 
 def _at(value: t.Any, key: str) -> t.Any:
+    """What a map has at the key; ABSENT where it has nothing, or is no map."""
     return value.get(key, ABSENT) if isinstance(value, t.Mapping) else ABSENT

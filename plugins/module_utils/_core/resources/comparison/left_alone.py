@@ -116,12 +116,14 @@ def compared(manifest: Manifest, live: Manifest) -> Manifest:
 
 
 def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Where the match that begins at a position ends; the position where there is none."""
     found = pattern.match(text, position)
     return found.end() if found else position
 
 
 def _path(text: str, start: int) -> tuple[Path, int]:
-    """The path that begins at ``start``, and where it ends; the first dot may be left out."""
+    """The path that begins at ``start``, and where it ends; the first dot may be left out. ValueError where it cannot
+    be read, or may not be ignored."""
     first = _FIRST.match(text, start)
     steps: list[Step] = [first[0]] if first else []
     position = first.end() if first else start
@@ -142,10 +144,12 @@ def _path(text: str, start: int) -> tuple[Path, int]:
 
 
 def _dotted(path: str) -> str:
+    """The path with its first dot, which may have been left out."""
     return path if path[0] in ".[" else f".{path}"
 
 
 def _value(text: str) -> t.Any:
+    """What a text says as JSON; the text itself where it is none."""
     try:
         return json.loads(text, strict=False)
     except ValueError:
@@ -153,6 +157,8 @@ def _value(text: str) -> t.Any:
 
 
 def _check(path: Path, text: str) -> None:
+    """ValueError for a path that says which object it is, that is never compared, or that is of ``metadata`` and none
+    of the finalizers or of single labels and annotations, our two apart; ``text`` is how it is written."""
     first = path[0]
     if first == "metadata":
         part, key = path[1] if len(path) > 1 else "", path[2] if len(path) > 2 else ""
@@ -180,6 +186,7 @@ class _At:
 
     @property
     def whole(self) -> bool:
+        """Whether any owner has this as one field."""
         return any(not node for node in self.nodes)
 
     @property
@@ -189,9 +196,12 @@ class _At:
 
     @property
     def lacking(self) -> bool:
+        """Whether nothing is live here, or null."""
         return self.live is None or isinstance(self.live, Absent)
 
     def below(self, name: str, desired: t.Any, live: t.Any) -> _At:
+        """The place one step down, called ``name`` in the trees of owners; of what is applied, all below what is only
+        replaced as a whole counts as ours."""
         if self.sends and self.whole:
             return _At(desired, live, {}, ({},))
         ours = None if self.ours is None else self.ours.get(name)
@@ -210,7 +220,9 @@ def _kept(at: _At, path: Path) -> t.Any:
 
 
 def _kept_in_map(at: _At, key: str, rest: Path) -> t.Any:
-    """Where all is missing around a field that others set, it is made with what is to be around it, or not at all."""
+    """What is desired, with what is at ``rest`` below the ``key`` kept as of ``_kept``; as it is where it, or what is
+    live, is something else than a map. Where no map is live around a field that others set, it is applied with what is
+    beside it, or, with nothing beside it, not at all: ABSENT."""
     if not (at.lacking or isinstance(at.live, t.Mapping)) or not (at.unnamed or isinstance(at.desired, t.Mapping)):
         return at.desired
     before, there = {} if at.unnamed else at.desired, {} if at.lacking else at.live
@@ -226,6 +238,9 @@ def _kept_in_map(at: _At, key: str, rest: Path) -> t.Any:
 
 
 def _kept_in_list(at: _At, keys: Node, rest: Path) -> t.Any:
+    """The list that is desired, with what is at ``rest`` below each item that has these ``keys`` kept as of ``_kept``,
+    and, where the path ends at the item, such items that only are live; as it is where it, or what is live, is no list.
+    ABSENT where nothing is left that has to be sent."""
     if not (at.lacking or isinstance(at.live, list)) or not (at.unnamed or isinstance(at.desired, list)):
         return at.desired
     before, there = [] if at.unnamed else at.desired, [] if at.lacking else at.live
@@ -250,11 +265,13 @@ def _kept_in_list(at: _At, keys: Node, rest: Path) -> t.Any:
 
 
 def _is_named(item: t.Any, keys: Node) -> bool:
+    """Whether the item has all these keys."""
     return isinstance(item, t.Mapping) and all(same_json(item.get(key), value) for key, value in keys.items())
 
 
 def _held(live: t.Any, node: Node) -> t.Any:
-    """What an owner of ``node`` owns of the live value."""
+    """What an owner of ``node`` owns of the live value; all of it where nothing below it is told apart, and a list of
+    which none is found."""
     if not has_children(node):
         return live
     if isinstance(live, t.Mapping):
@@ -272,7 +289,8 @@ def _held(live: t.Any, node: Node) -> t.Any:
 
 
 def _as_held(manifest: Manifest, live: Manifest, ours: Node) -> Manifest:
-    """The object as we hold it already, and with our label."""
+    """The object as we hold it already: its identity, what we own of the ``live`` one, and the manifest's ``part-of``
+    label."""
     metadata = {key: metadata_of(manifest)[key] for key in ("name", "namespace") if key in metadata_of(manifest)}
     below = ours.get("f:metadata", {})
     for key in OWNABLE_METADATA:

@@ -41,17 +41,20 @@ class Owner:
 
 
 def check_managed_fields(live: Manifest) -> None:
-    """ValueError if ``metadata.managedFields`` are not what an API server writes; everything below relies on it."""
+    """ValueError if ``metadata.managedFields`` are not what an API server writes, or more than ``DEEPEST`` deep;
+    everything below relies on it."""
     for entry in rows(metadata_of(live), "managedFields"):
         if not _is_tree(mapping(entry, "fieldsV1"), DEEPEST):
             raise ValueError("managedFields hold no tree of fields")
 
 
 def _is_tree(node: t.Any, depth: int) -> bool:
+    """Whether it is a FieldsV1 tree of at most ``depth`` levels."""
     return depth > 0 and isinstance(node, dict) and all(_fits_tree(*pair, depth) for pair in node.items())
 
 
 def _fits_tree(key: str, below: t.Any, depth: int) -> bool:
+    """Whether a key of a tree is well formed, its value in JSON where it has one, and what is below it is a tree."""
     if key.startswith((KEYED, SET)):
         try:
             told = json.loads(key[2:])
@@ -111,7 +114,8 @@ def keys_of(nodes: t.Iterable[Node]) -> list[tuple[str, Keys]]:
 
 
 def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) -> list[tuple[str, Keys]]:
-    """For each wanted item of a keyed list its (name in the tree, key fields); an empty name if it is not in any tree.
+    """For each item of a keyed list its (name in the tree, key fields); where it is in no tree an empty name, with
+    those key fields that it has.
 
     A key field that the item leaves out matches, because the server fills it in (``protocol: TCP``); but an item that
     names all key fields comes first.
@@ -167,7 +171,7 @@ def json_words(values: t.Any) -> set[t.Hashable]:
 
 
 def set_values(node: Node) -> list[t.Any]:
-    """The elements that a node owns of a list that is a set."""
+    """The elements that a node owns of a list that is a set, in its order."""
     return [json.loads(key[2:]) for key in node if key.startswith(SET)]
 
 
@@ -181,6 +185,7 @@ class _KnownKeys:
 
     @classmethod
     def of(cls, keys: t.Sequence[tuple[str, Keys]]) -> _KnownKeys:
+        """The keys with the places of each set of key fields."""
         forms: dict[_Names, list[int]] = {}
         for place, (_name, fields) in enumerate(keys):
             forms.setdefault(frozenset(fields), []).append(place)
@@ -196,7 +201,8 @@ class _KnownKeys:
                 yield found
 
     def _places_of(self, form: _Names, names: _Names) -> t.Mapping[t.Hashable, list[int]]:
-        """Nothing beyond _MOST_PARTS: a server fills in the same few fields, but members could leave out any."""
+        """The places of the keys of one ``form`` by what they have in ``names``, the last one first. Nothing for more
+        than _MOST_PARTS pairs: a server fills in the same few fields, but members could leave out any."""
         if (form, names) not in self._places and len(self._places) < _MOST_PARTS:
             found = self._places[form, names] = {}
             for place in reversed(self.forms[form]):
@@ -205,20 +211,25 @@ class _KnownKeys:
 
 
 def _named(item: t.Any, names: t.Container[str]) -> _Names:
+    """Those of the names that the item has; none if it is no map."""
     return frozenset(name for name in item if name in names) if isinstance(item, t.Mapping) else frozenset()
 
 
 def _word(item: Keys, names: _Names) -> t.Hashable:
+    """What stands for the item in these fields: equal, as of ``json_word``, for items that agree in them. KeyError if
+    one is missing."""
     return json_word({name: item[name] for name in names})
 
 
 def _without(taken: set[int], places: list[int]) -> list[int]:
+    """The places, from whose end those are taken off that are ``taken``."""
     while places and places[-1] in taken:
         places.pop()
     return places
 
 
 def _own_keys(item: t.Any, ranks: t.Mapping[str, int]) -> Keys:
+    """The key fields that an item has, in the order of ``ranks``."""
     return {name: item[name] for name in sorted(_named(item, ranks), key=ranks.__getitem__)}
 
 
@@ -236,5 +247,6 @@ def _plain(value: t.Any) -> t.Any:
 
 
 def _union(one: Node, other: Node) -> Node:
+    """The tree of all that either has."""
     both = {key: _union(one[key], other[key]) for key in one.keys() & other.keys()}
     return {**one, **other, **both}

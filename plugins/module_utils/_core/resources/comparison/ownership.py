@@ -82,9 +82,12 @@ class _Place:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
+        """The trees of ours, if any, and of the others."""
         return (*(() if self.ours is None else (self.ours,)), *(other.fields for other in self.others))
 
     def below(self, path: str, name: str, desired: t.Any, live: t.Any) -> _Place:
+        """The place one step down, which is called ``name`` in the trees; of the others those who own something
+        there."""
         return replace(
             self,
             path=path,
@@ -95,10 +98,12 @@ class _Place:
         )
 
     def field(self, key: str) -> _Place:
+        """The place at a key of the manifest; live it may be ABSENT."""
         live = self.live.get(key, ABSENT) if isinstance(self.live, t.Mapping) else ABSENT
         return self.below(field_path(self.path, key), f"f:{key}", self.desired[key], live)
 
     def drift(self) -> FieldDrift:
+        """This place as a drift, with each other manager once."""
         managers = tuple(dict.fromkeys(one.name for one in self.others))
         return FieldDrift(self.path, shown(self.desired, self.masked), shown(self.live, self.masked), managers)
 
@@ -126,6 +131,7 @@ def drift(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, 
 
 
 def _unowned(at: _Place) -> t.Iterator[FieldDrift]:
+    """What has drifted at or below this place, as ``drift`` says."""
     if at.desired is None:
         return
     if at.desired in ({}, []):
@@ -142,6 +148,8 @@ def _unowned(at: _Place) -> t.Iterator[FieldDrift]:
 
 
 def _unowned_in_map(at: _Place) -> t.Iterator[FieldDrift]:
+    """What has drifted in a map: key by key where owners or the live value tell its keys apart, else the whole, unless
+    it is ours."""
     granular = any(map(has_children, at.nodes))
     if not granular and at.ours is None:
         granular = not at.others and isinstance(at.live, t.Mapping)
@@ -158,6 +166,8 @@ def _unowned_in_map(at: _Place) -> t.Iterator[FieldDrift]:
 
 
 def _unowned_in_list(at: _Place) -> t.Iterator[FieldDrift]:
+    """What has drifted in a list, by the way in which owners tell its items apart; the whole where none does, unless it
+    is ours."""
     match list_style(at.nodes):
         case style if style == ATOMIC:
             if at.ours is None:
@@ -171,6 +181,8 @@ def _unowned_in_list(at: _Place) -> t.Iterator[FieldDrift]:
 
 
 def _unowned_in_keyed_list(at: _Place) -> t.Iterator[FieldDrift]:
+    """What has drifted in the wanted items of a list, each found by its keys; by position in the path where it has
+    none."""
     there = LiveItems(at.live)
     for position, (name, keys) in enumerate(match_items(at.desired, keys_of(at.nodes))):
         path = item_path(at.path, keys) if keys else f"{at.path}[{position}]"
@@ -178,12 +190,14 @@ def _unowned_in_keyed_list(at: _Place) -> t.Iterator[FieldDrift]:
 
 
 def _unowned_in_indexed_list(at: _Place) -> t.Iterator[FieldDrift]:
+    """What has drifted in the wanted items of a list, by position."""
     for position, item in enumerate(at.desired):
         live = at.live[position] if isinstance(at.live, list) and position < len(at.live) else ABSENT
         yield from _unowned(at.below(f"{at.path}[{position}]", f"i:{position}", item, live))
 
 
 def _unowned_in_set(at: _Place) -> t.Iterator[FieldDrift]:
+    """The wanted elements that we do not own, with those who do."""
     live, ours = json_words(at.live), json_words([] if at.ours is None else set_values(at.ours))
     others = [(one, json_words(set_values(one.fields))) for one in at.others]
     for value in at.desired:

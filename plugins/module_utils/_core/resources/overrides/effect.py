@@ -18,7 +18,8 @@ LENGTH = 10
 
 
 def effect_name(one: Acting, cluster: MemberCluster, secret: bool, key: bytes) -> str:
-    """``<override>-<digest of what it does on the cluster>``.
+    """``<override>-<digest>``: the first 10 hexadecimal digits over the objects that it names and what its acting rules
+    do on the cluster. FleetError ``not-json`` for a value that JSON does not have.
 
     Of an override that reaches a ``secret`` the digest is made with the ``key`` of the records, and without one it does
     not cover values: whoever reads a name must not be able to try out weak ones.
@@ -36,4 +37,5 @@ def effect_name(one: Acting, cluster: MemberCluster, secret: bool, key: bytes) -
 
 
 def _filled(value: t.Any, cluster: MemberCluster) -> t.Any:
+    """The value with its variables filled in for the cluster; those that cannot be are left out."""
     return filled(value, cluster.name, cluster.metadata.labels)[0]

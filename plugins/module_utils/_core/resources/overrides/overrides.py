@@ -98,9 +98,10 @@ def overridden(
     """An object as the cluster gets it with its overrides; the manifest given is not changed.
 
     ``overrides`` are the attached ones, in any order; those that do not reach the object (``reaches``) are passed over.
-    Delete ends its own override; later ones then have nothing to patch. ``upstream`` fills variables into the text of a
-    value before it is read as JSON, else into the texts inside it. The first rule that fails ends it, with problems
-    ``override-failed`` or those of ``filled``. FleetError if the manifest has no name, and as of ``patched``.
+    Delete ends its own override; later ones then have nothing to patch, but problems of their variables count.
+    ``upstream`` fills variables into the text of a value before it is read as JSON, else into the texts inside it. The
+    first rule that fails ends it, with problems ``override-failed`` or those of ``filled``. FleetError as of
+    ``identify`` and ``patched``.
     """
     each = identify(manifest)
     places = _places(each)
@@ -137,6 +138,8 @@ def reaches(override: Override, each: ObjectId) -> bool:
 
 
 def _belongs(override: Override, placement: ClusterResourcePlacement) -> bool:
+    """Whether the override is for any placement or names this one: a ResourcePlacement in the namespace of a
+    ResourceOverride, or a ClusterResourcePlacement, by its scope."""
     wanted = override.spec.placement
     if wanted is None:
         return True
@@ -150,7 +153,7 @@ def _belongs(override: Override, placement: ClusterResourcePlacement) -> bool:
 def _filled(
     override: Override, index: int, rule: OverrideRule, cluster: MemberCluster, each: ObjectId, upstream: bool
 ) -> tuple[list[dict[str, t.Any]], list[Problem]]:
-    """The operations of a rule with their variables filled in; every variable that cannot be is a problem."""
+    """The operations of a rule with their variables filled in, and a problem for every variable that cannot be."""
     operations: list[dict[str, t.Any]] = []
     problems: list[Problem] = []
     for at, patch in enumerate(rule.json_patch_overrides):
@@ -165,9 +168,11 @@ def _filled(
 
 
 def _failed(override: Override, index: int, failure: PatchFailed, each: ObjectId, cluster: MemberCluster) -> Problem:
+    """The Problem ``override-failed`` of a patch that could not be done to the object on the cluster."""
     where = f"{_rule_path(override, index)}.jsonPatchOverrides[{failure.index}].path"
     return Problem("override-failed", f"{failure.message} in {each} for {cluster.name}", where, failure.hint)
 
 
 def _rule_path(override: Override, index: int) -> str:
+    """Where a rule stands, for messages: ``ClusterResourceOverride/web spec.policy.overrideRules[0]``."""
     return f"{title(override)} {RULES_PATH}[{index}]"

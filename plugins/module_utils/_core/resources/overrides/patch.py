@@ -34,7 +34,7 @@ class PatchFailed(Exception):
 
 def patched(manifest: Manifest, operations: t.Sequence[Manifest]) -> dict[str, t.Any]:
     """A copy of the manifest after all operations, in order. PatchFailed names the first that cannot be done;
-    FleetError ``missing-library``."""
+    FleetError ``missing-library`` where jsonpatch is not installed."""
     if jsonpatch is None:
         raise FleetError(
             "missing-library", "the Python library jsonpatch is not installed", "", "pip install jsonpatch"
@@ -80,6 +80,8 @@ def filled(value: t.Any, cluster: str, labels: Labels, *, upstream: bool = False
 
 
 def _inside(value: t.Any, cluster: str, labels: Labels, wrong: list[Wrong]) -> t.Any:
+    """The value with variables filled in inside each text, keys too; tuples become lists. What cannot be filled in is
+    added to ``wrong``."""
     if isinstance(value, str):
         return _text(value, cluster, labels, wrong)
     if isinstance(value, t.Mapping):
@@ -93,6 +95,8 @@ def _inside(value: t.Any, cluster: str, labels: Labels, wrong: list[Wrong]) -> t
 
 
 def _text(text: str, cluster: str, labels: Labels, wrong: list[Wrong]) -> str:
+    """The text with variables filled in, those that cannot be left out and added to ``wrong``; one that is not closed
+    ends the text."""
     before, found, rest = text.replace(CLUSTER_NAME, cluster).partition(LABEL_PREFIX)
     out = [before]
     while found:
@@ -111,7 +115,8 @@ def _text(text: str, cluster: str, labels: Labels, wrong: list[Wrong]) -> str:
 
 
 def _reason(document: t.Any, operation: Manifest) -> tuple[str, str]:
-    """Why an operation could not be done, and the way out."""
+    """Why an operation could not be done to the document, without any value of it, and the way out, empty if there is
+    none to tell."""
     path, op = str(operation["path"]), operation["op"]
     *parents, last = path.split("/")[1:] or [""]
     here, so_far = document, ""
@@ -131,6 +136,7 @@ def _reason(document: t.Any, operation: Manifest) -> tuple[str, str]:
 
 
 def _child(here: t.Any, part: str) -> t.Any:
+    """What one part of a JSON pointer leads to; None where there is nothing, or null."""
     key = part.replace("~1", "/").replace("~0", "~")
     if isinstance(here, t.Mapping):
         return here.get(key)

@@ -56,7 +56,8 @@ def confirmed(held: RolloutBinding, now: datetime) -> RolloutBinding:
 
 
 def held_back(held: RolloutBinding, now: datetime) -> RolloutBinding:
-    """The binding that was not begun yet, with RolloutStarted False, which says so."""
+    """The binding that was not begun yet, with RolloutStarted False, which says so, since ``now`` unless it was so
+    before."""
     return replace(held, binding=_with_condition(held.binding, NOT_YET, now))
 
 
@@ -75,7 +76,7 @@ def with_apply_strategy(held: RolloutBinding, apply_strategy: ApplyStrategy) -> 
 
 
 def _respecified(binding: ClusterResourceBinding, spec: BindingSpec) -> ClusterResourceBinding:
-    """A changed spec is a new generation, as the API server counts."""
+    """The binding with this spec: in a new generation, as the API server counts, if it is another one."""
     metadata = binding.metadata
     if spec != binding.spec:
         metadata = replace(metadata, generation=metadata.generation + 1)
@@ -85,5 +86,6 @@ def _respecified(binding: ClusterResourceBinding, spec: BindingSpec) -> ClusterR
 def _with_condition(
     binding: ClusterResourceBinding, row: tuple[str, str, str], now: datetime
 ) -> ClusterResourceBinding:
+    """The binding with RolloutStarted set for its present generation."""
     conditions = set_condition(binding.status.conditions, ROLLOUT_STARTED, row, binding.metadata.generation, now)
     return replace(binding, status=replace(binding.status, conditions=conditions))

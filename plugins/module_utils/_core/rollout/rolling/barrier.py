@@ -26,9 +26,9 @@ class Barrier:
 
 
 def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
-    """Clusters whose former binding is still being removed wait (``cleaning-up``); two live bindings on one
-    (``two-bindings``) are a finding too. The error is the first finding, else that a bound one stands beside one that
-    is being removed."""
+    """What several bindings on a cluster hold back: it waits while a former binding is being removed (``cleaning-up``)
+    or two live ones are there (``two-bindings``, a finding for each after the first). The error is the first finding,
+    else that one that is or was Bound stands beside one that is being removed."""
     leaving = {each.cluster for each in bindings if each.deleting}
     live: dict[str, RolloutBinding] = {}
     blocked: dict[str, str] = {}
@@ -48,7 +48,8 @@ def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
 
 
 def _unexpected(each: RolloutBinding, leaving: t.Container[str]) -> Problem | None:
-    """Nothing is bound while the former binding is being removed, so a bound one beside it should not be."""
+    """The problem of a binding that is Bound, or was and is Unscheduled, while a former one of its cluster is being
+    removed: nothing is bound meanwhile. None for others."""
     before = each.binding.metadata.annotations.get(PREVIOUS_STATE, "")
     was_bound = each.state == BOUND or (each.state == UNSCHEDULED and before == BOUND)
     if each.cluster not in leaving or not was_bound:

@@ -60,7 +60,7 @@ class Calculation:
     max_to_add: int | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The numbers that are not None, under the names of the fields, and ``min_wait_seconds``, whole ones."""
+        """The numbers that are not None, under the names of the fields, and ``min_wait_seconds``, cut to whole ones."""
         row = {key: value for key, value in vars(self).items() if value is not None and key != "min_wait"}
         return row | {"min_wait_seconds": int(self.min_wait.total_seconds())}
 
@@ -115,4 +115,5 @@ def unavailable_period(placement: ClusterResourcePlacement) -> timedelta:
 
 
 def _where(placement: ClusterResourcePlacement) -> str:
+    """Kind and key of the placement, as problems have them."""
     return f"{placement.kind}/{placement.key}"

@@ -52,7 +52,7 @@ class RolloutCandidate:
 
     @property
     def ready(self) -> bool:
-        """Whether its cluster is done with what it holds, now."""
+        """Whether its cluster is ready now, as of ``readiness``; a Scheduled one never is."""
         return self.readiness.ready
 
     @property
@@ -69,7 +69,7 @@ class RolloutCandidate:
 def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: ReadinessTerms) -> RolloutCandidate:
     """What the binding is and wants under KubeFleet's rules: a Scheduled one to be bound, a Bound one to be updated if
     its content is another, an Unscheduled one to be removed, one that is being deleted nothing, though upstream binds
-    it. Scheduled ones hold nothing and are never ready."""
+    it if it is Scheduled. Scheduled ones hold nothing and are never ready."""
     if held.state not in (BOUND, UNSCHEDULED):
         wants = BIND if held.state == SCHEDULED and (look.upstream or not held.deleting) else ""
         return RolloutCandidate(
@@ -89,7 +89,8 @@ def rollout_candidate(held: RolloutBinding, wanted: WantedContent, look: Readine
 
 
 def may_hold(all_judged: t.Iterable[RolloutCandidate]) -> list[RolloutCandidate]:
-    """The bindings that hold, or may still hold, something on their cluster."""
+    """The bindings that hold, or may still hold, something on their cluster: Bound and Unscheduled ones, in their
+    order."""
     return [each for each in all_judged if each.held.state in (BOUND, UNSCHEDULED)]
 
 
@@ -99,6 +100,8 @@ def _down(held: RolloutBinding, failure: Condition | None) -> bool:
 
 
 def _wants(held: RolloutBinding, wanted: WantedContent) -> str:
+    """What a Bound or Unscheduled binding wants: update, remove, or empty for nothing, as for one that is being
+    deleted."""
     if held.deleting:
         return ""
     if held.state == UNSCHEDULED:

@@ -122,9 +122,11 @@ RolloutDecision = Decision[RolloutState, RolloutAct]
 
 def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDecision:
     """Decide which bindings begin to change at ``now``; their order does not matter. Acts that change a cluster are in
-    the order in which budgets were spent, behind those that are only recorded (hold, mark-started).
+    the order in which budgets were spent, behind those that are only recorded (hold, mark-started). Nothing is done for
+    a placement that is being deleted or of strategy External; another apply strategy is pushed before anything else.
 
-    FleetError ``not-a-count`` for maxUnavailable or maxSurge, ``number-of-clusters-missing`` for PickN.
+    FleetError ``not-a-count`` for maxUnavailable or maxSurge, but for upstream; ``number-of-clusters-missing`` for
+    PickN.
     """
     held = by_name(state.bindings)
     strategy = seen.placement.spec.strategy
@@ -150,6 +152,8 @@ def acts_in_flight(state: RolloutState) -> tuple[RolloutAct, ...]:
 
 
 def _in_flight(held: RolloutBinding) -> RolloutAct | None:
+    """The act that a binding has in flight: its removal, or its update if it is Bound and has none of Applied,
+    Available and DiffReported for its present generation yet; None for neither."""
     generation = held.binding.metadata.generation
     if held.deleting:
         return RolloutAct(binding=held.name, cluster=held.cluster, action=REMOVE, generation=generation)
@@ -162,6 +166,8 @@ def _in_flight(held: RolloutBinding) -> RolloutAct | None:
 
 
 def _rolled(seen: RolloutSeen, rows: list[RolloutCandidate], block: Barrier, look: ReadinessTerms) -> RolloutDecision:
+    """The decision once there is content: where no binding wants a change, rollouts are marked as started (up-to-date);
+    else what the limits let go begins (rolling). FleetError as of ``decide``."""
     placement = seen.placement
     picked = sum(1 for each in rows if each.picked)
     calculation = _calculation(rows, target_count(placement, picked), look)
@@ -202,6 +208,7 @@ def _rolled(seen: RolloutSeen, rows: list[RolloutCandidate], block: Barrier, loo
 
 
 def _calculation(rows: t.Sequence[RolloutCandidate], target: int, look: ReadinessTerms) -> Calculation:
+    """The numbers of a decision, those of its limits still None."""
     held = may_hold(rows)
     unready = [each for each in held if not each.ready]
     left = [each.readiness.at - look.now for each in unready if each.readiness.at]
@@ -222,8 +229,10 @@ def _calculation(rows: t.Sequence[RolloutCandidate], target: int, look: Readines
 def _chosen(
     rows: t.Sequence[RolloutCandidate], calculation: Calculation, limit: Limits, block: Barrier, look: ReadinessTerms
 ) -> list[RolloutCandidate]:
-    """What takes nothing away goes first; then removals and updates within maxUnavailable, in name order; new clusters
-    within maxSurge. With nothing left to keep ready, removals of what is not ready take nothing away either."""
+    """What takes nothing away goes first; then removals and, after them, updates within maxUnavailable, each in the
+    order of ``rows``; last new clusters within maxSurge. With nothing left to keep ready, removals of what is not ready
+    take nothing away either, but for upstream. Left out are clusters out of reach and, but for removals, blocked
+    ones."""
     open_rows = [
         each
         for each in rows
@@ -251,6 +260,9 @@ def _steps(
     wanted: WantedContent,
     look: ReadinessTerms,
 ) -> list[RolloutAct]:
+    """The acts: first, in the order of ``rows``, hold for those to be bound or updated that were not chosen, and
+    mark-started for those that hold the wanted content, where that is not recorded yet (for upstream, always); then
+    what was chosen, in its order."""
     taken = {each.held.name for each in chosen}
     steps = []
     for each in rows:
@@ -266,7 +278,8 @@ def _steps(
 
 
 def _pushes(held: t.Sequence[RolloutBinding], strategy: ApplyStrategy, upstream: bool) -> list[RolloutAct]:
-    """Bindings, of any state, that carry another apply strategy; upstream takes an absent one for another."""
+    """An act for each binding, of any state, that carries another apply strategy and is not being deleted; upstream
+    takes an absent one for another."""
     return [
         RolloutAct(binding=each.name, cluster=each.cluster, action=PUSH_APPLY_STRATEGY)
         for each in held
@@ -275,25 +288,30 @@ def _pushes(held: t.Sequence[RolloutBinding], strategy: ApplyStrategy, upstream:
 
 
 def _carried(each: RolloutBinding, upstream: bool) -> ApplyStrategy | None:
+    """The apply strategy that a binding carries, with defaults; for upstream as it is stored, None for none."""
     carried = each.binding.spec.apply_strategy
     return carried if upstream else defaulted(carried)
 
 
 def _mark(each: RolloutCandidate) -> RolloutAct:
+    """The act that records that the binding's rollout has started."""
     return RolloutAct(binding=each.held.name, cluster=each.held.cluster, action=MARK_STARTED)
 
 
 def _holds_wanted(each: RolloutCandidate) -> bool:
+    """Whether it is Scheduled or Bound, wants nothing and is not being deleted."""
     return each.picked and not each.wants and not each.held.deleting
 
 
 def _says(each: RolloutCandidate, row: tuple[str, str, str]) -> bool:
-    """Whether the binding's current RolloutStarted is this one already; upstream writes it again and again."""
+    """Whether the binding's current RolloutStarted has the status of this row already, whatever its reason; upstream
+    writes it again and again."""
     binding = each.held.binding
     return status_is(binding.status.conditions, ROLLOUT_STARTED, binding.metadata.generation, row[0])
 
 
 def _wake_at(rows: t.Iterable[RolloutCandidate]) -> datetime | None:
+    """The earliest instant at which time alone makes a binding ready; None without one."""
     return min((each.readiness.at for each in rows if each.readiness.at), default=None)
 
 
@@ -310,7 +328,8 @@ def _decision(
     writes: _Writes | None = None,
     wake_at: datetime | None = None,
 ) -> RolloutDecision:
-    """With the bindings as they are once ``writes`` are done."""
+    """The decision, with the bindings as they are once ``writes`` are done, in the order given, and each act with the
+    generation of its binding then. Waits are those of the report."""
     done = {each.name: each for each in held}
     acts: list[RolloutAct] = []
     if writes:
@@ -323,6 +342,7 @@ def _decision(
 
 
 def _written(held: RolloutBinding, act: RolloutAct, strategy: ApplyStrategy, now: datetime) -> RolloutBinding:
+    """The binding as it is once the act is done; ``strategy`` is the one that a push gives it."""
     if act.content is not None:
         return after.bound(held, act.content, held.binding.spec.apply_strategy, now)
     if act.action == REMOVE:

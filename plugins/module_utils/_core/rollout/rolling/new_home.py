@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evacuated clusters keep what they hold until that is available in its new home; upstream evacuates nothing."""
+"""Evacuated clusters keep what they hold until that is available in its new home: which of them wait, and why; upstream
+evacuates nothing."""
 
 from __future__ import annotations
 
@@ -64,6 +65,7 @@ def _is_evacuated(each: RolloutCandidate) -> bool:
 
 
 def _has_it(each: RolloutCandidate) -> bool:
+    """Whether the cluster is ready and wants no change."""
     return each.ready and not each.wants
 
 
@@ -73,6 +75,8 @@ def _supports(each: RolloutCandidate, kept: t.Container[str]) -> bool:
 
 
 def _waits_for(home: RolloutCandidate, max_surge: int) -> HomeWait:
+    """The wait for a new home: ``no-room-for-new-home`` if it is yet to be bound and maxSurge is 0, else
+    ``new-home``."""
     name = home.held.cluster
     if home.wants == BIND and max_surge == 0:
         message = f"maxSurge 0 leaves no room for {name} beside it: give it some, or empty it first with {LIFTED}"

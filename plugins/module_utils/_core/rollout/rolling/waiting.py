@@ -60,6 +60,8 @@ class _Spent:
 
     @classmethod
     def by(cls, rows: t.Iterable[RolloutCandidate]) -> _Spent:
+        """The clusters of ``rows`` by name, each once; the earliest instant at which time alone makes one ready (None
+        without one); in words the first three names, and how many more."""
         found = list(rows)
         ends = [each.readiness.at for each in found if each.readiness.at]
         names = tuple(sorted({each.held.cluster for each in found}))
@@ -77,7 +79,7 @@ def waiting(
     """A reason for each binding that wants a change and was not ``chosen`` (names of bindings), and for each that wants
     none and is being removed or not ready yet, in the order of ``rows``. ``homes`` are reasons by binding,
     ``out_of_reach`` and ``blocked`` by cluster; the first of these counts, then the budget. No removal is ``blocked``.
-    ``limit`` None: no budget holds any."""
+    With ``limit`` None no budget holds any, and what only a budget would hold has no reason."""
     held = may_hold(rows)
     unready = _Spent.by(each for each in held if not each.ready or each.leaving)
     coming = _Spent.by(each for each in held if each.can_be_ready)
@@ -99,17 +101,20 @@ def waiting(
 
 
 def _over_surge(each: RolloutCandidate, limit: Limits, coming: _Spent) -> BindingWait:
+    """The wait of a new cluster for maxSurge; ``coming`` are those that hold it or may come to."""
     message = f"{limit.target} clusters and {limit.max_surge} more may hold it at once, and {len(coming.names)} do"
     return _wait(each, MAX_SURGE, message, coming.names, coming.until)
 
 
 def _over_limit(each: RolloutCandidate, limit: Limits, unready: _Spent) -> BindingWait:
+    """The wait of an update or removal for maxUnavailable; ``unready`` are the clusters that use it up."""
     message = f"{limit.max_unavailable} of {limit.target} clusters may be unavailable at once"
     more = f", and not ready or on the way out are {unready.named}" if unready.named else ""
     return _wait(each, MAX_UNAVAILABLE, message + more, unready.names, unready.until)
 
 
 def _unready(each: RolloutCandidate) -> list[BindingWait]:
+    """The one wait of a binding that wants nothing: leaving, failed or not-ready; empty for one that is ready."""
     if each.held.deleting:
         return [_wait(each, LEAVING, "it is being removed")]
     if each.ready:
@@ -122,6 +127,7 @@ def _unready(each: RolloutCandidate) -> list[BindingWait]:
 
 
 def _blocked(each: RolloutCandidate, reason: str) -> BindingWait:
+    """The wait of a binding on a cluster that is blocked for this reason."""
     if reason == CLEANING_UP:
         return _wait(each, reason, "what the cluster held before is still being removed")
     return _wait(each, reason, "another binding holds the same cluster")
@@ -130,6 +136,7 @@ def _blocked(each: RolloutCandidate, reason: str) -> BindingWait:
 def _wait(
     each: RolloutCandidate, reason: str, message: str, blockers: tuple[str, ...] = (), until: datetime | None = None
 ) -> BindingWait:
+    """The wait of a binding under this reason."""
     return BindingWait(
         binding=each.held.name,
         cluster=each.held.cluster,

@@ -36,12 +36,12 @@ class StagedCourt:
     since: datetime | None = None
 
     def vouches(self, created: datetime | None) -> bool:
-        """Whether names in an object that was made then are true."""
+        """Whether the hub vouches for names in an object that was made then; not where that is not known (None)."""
         return is_vouched_for(created, self.since)
 
     @property
     def maker(self) -> str:
-        """Who made the run; empty if nothing proves it."""
+        """Who made the run, by its annotation; empty if it has none, or nothing proves it."""
         proven = self.vouches(self.run.metadata.creation_timestamp)
         return self.run.metadata.annotations.get(MADE_BY, "") if proven else ""
 
@@ -53,15 +53,15 @@ def signature(by: str, digest: str, reason: str) -> str:
 
 
 def signed_by(message: str, digest: str) -> str:
-    """Who has signed the approval of this digest, by its message as of ``signature``; empty where nobody has, or for
-    another digest."""
+    """Who has signed the approval of this digest, by its message as of ``signature``; empty where it is not signed, or
+    for another digest."""
     by = message.removeprefix(_BY).partition(_FOR)[0]
     signed = signature(by, digest, "")
     return by if message == signed or message.startswith(f"{signed}: ") else ""
 
 
 def given_approval(request: ClusterApprovalRequest) -> Condition | None:
-    """The approval of a request that no run has taken yet; None without one."""
+    """The approval of a request, at its present generation, that no run has taken yet; None without one."""
     conditions, generation = request.status.conditions, request.metadata.generation
     if status_is(conditions, APPROVAL_ACCEPTED, generation, TRUE):
         return None
@@ -69,7 +69,8 @@ def given_approval(request: ClusterApprovalRequest) -> Condition | None:
 
 
 def refusal(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
-    """Why the approval of the request does not count; empty if it does, or if there is none."""
+    """The first reason for which the approval of the request, which no run has taken yet, does not count: nothing
+    proves who gave it or who made the run, self-approval, expiry. Empty if it counts, or if there is none."""
     approval = given_approval(request)
     if approval is None:
         return ""

@@ -57,14 +57,14 @@ def begin(scene: RunContext) -> RunContext:
 
 
 def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
-    """The run's status with the stages as its copy of the strategy lays them out today, none begun. RunRefused as of
-    ``laid_out``."""
+    """The run's status with the stages as its copy of the strategy lays them out today for the picked clusters, none
+    begun. RunRefused as of ``laid_out``."""
     selected = frozenset(each.cluster for each in scene.selected)
     return laid_out(scene.run.name, scene.status, selected, scene.world.clusters, upstream=scene.upstream)
 
 
 def used_snapshot(scene: RunContext) -> ObjectMeta:
-    """The first part of the resources that the run rolls out, of the given index or the latest.
+    """The metadata of the first part of the resources that the run rolls out, of the given index or the latest.
 
     RunRefused if there is none, or if the index is no number from 0 on.
     """
@@ -99,9 +99,9 @@ def with_placement(scene: RunContext) -> RunContext:
 
 
 def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicySnapshot]:
-    """Takes over the latest policy, which is given back, too, and how many clusters it asks for: ``WHATEVER_IS_PICKED``
-    for PickAll. RunRefused unless just one is the latest, has an index and, for PickN, a number, and is fully
-    scheduled."""
+    """The scene with the latest policy's index in its status, and how many clusters it asks for: ``WHATEVER_IS_PICKED``
+    for PickAll; and that policy. RunRefused unless just one is the latest, has an index and, for PickN, a number, and
+    is fully scheduled."""
     latest = [each for each in scene.world.policy_snapshots if each.metadata.labels.get(LATEST) == "true"]
     if not latest:
         raise _refused(scene, "no-latest-policy-snapshot", "no policy snapshot is the latest")
@@ -120,6 +120,8 @@ def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicyS
 
 
 def _wanted_count(scene: RunContext, snapshot: ClusterSchedulingPolicySnapshot) -> int:
+    """How many clusters the policy asks for; ``WHATEVER_IS_PICKED`` for PickAll. RunRefused for PickN without a number
+    of at least 0."""
     policy = snapshot.spec.policy or PlacementPolicy()
     if policy.placement_type == PICK_FIXED:
         return len(policy.cluster_names)
@@ -132,11 +134,12 @@ def _wanted_count(scene: RunContext, snapshot: ClusterSchedulingPolicySnapshot) 
 
 
 def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) -> RunContext:
-    """Takes over which clusters are picked, and which lose the placement.
+    """The scene with the clusters that are picked, and those that lose the placement, by name of the binding; for
+    PickAll their number goes into the status.
 
     A run that has nothing to do does not begin (RunRefused), nor one with another number of clusters than the policy
-    asks for; NotYet while a binding stands under another policy. Upstream also ends a run that has just deleted its
-    last binding.
+    asks for; NotYet while a binding that is not Unscheduled stands under another policy. Upstream also ends a run that
+    has just deleted its last binding.
     """
     selected, leaving = [], []
     for each in by_name(scene.world.bindings):
@@ -159,6 +162,8 @@ def with_bindings(scene: RunContext, policy: ClusterSchedulingPolicySnapshot) ->
 
 
 def _with_strategy(scene: RunContext) -> RunContext:
+    """The scene with a copy of the strategy in its status, without waiting times of Approvals. RunRefused if there is
+    no strategy."""
     strategy = scene.world.strategy
     if strategy is None:
         message = f"there is no strategy {scene.run.strategy_record}"
@@ -168,12 +173,16 @@ def _with_strategy(scene: RunContext) -> RunContext:
 
 
 def _with_resources(scene: RunContext, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
+    """The status with the index of the resources to roll out. RunRefused as of ``used_snapshot``."""
     snapshot = used_snapshot(_with_status(scene, status))
     return replace(status, resource_snapshot_index_used=snapshot.labels.get(RESOURCE_INDEX, ""))
 
 
 def _with_overrides(scene: RunContext, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
+    """The status with the overrides of each cluster of its stages; the delete stage needs none."""
+
     def frozen(cluster: ClusterUpdatingStatus) -> ClusterUpdatingStatus:
+        """The cluster with the names of the overrides that apply to it now."""
         overrides = scene.world.overrides.get(cluster.cluster_name, NO_OVERRIDES)
         return replace(
             cluster,
@@ -188,8 +197,10 @@ def _with_overrides(scene: RunContext, status: StagedUpdateRunStatus) -> StagedU
 
 
 def _with_status(scene: RunContext, status: StagedUpdateRunStatus) -> RunContext:
+    """The scene, its run with this status."""
     return replace(scene, run=replace(scene.run, status=status))
 
 
 def _refused(scene: RunContext, code: str, message: str) -> RunRefused:
+    """The error for a run that cannot begin or go on, to be raised, with the status so far."""
     return RunRefused(RunFailure(code=code, message=message), scene.status)

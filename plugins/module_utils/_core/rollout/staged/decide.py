@@ -96,7 +96,7 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
     """The next state of a staged update run and what is to be done for it; the order of ``seen`` does not matter.
 
     An act is decided again until it is seen done. Waits are what may pass by itself. A run that cannot begin or go on
-    ends, and ``failure`` in the state says why.
+    ends, and ``failure`` in the state says why. Of a run that is being deleted only the approval requests are deleted.
     """
     run = run_at_generation(state.run)
     scene = RunContext(run=run, world=seen, now=now, upstream=seen.upstream)
@@ -122,7 +122,8 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
 
 
 def acts_in_flight(state: StagedState) -> tuple[ClusterInFlight, ...]:
-    """Clusters whose turn has begun and is not over. In a run that has ended, or was stopped, none is followed."""
+    """Clusters whose turn has begun and is not over, in the order of stages, the delete stage last. In a run that has
+    ended, or was stopped, none is followed."""
     if settled(state):
         return ()
     deletion = state.run.status.deletion_stage_status
@@ -154,6 +155,7 @@ def _decision(
     problems: t.Iterable[Problem] = (),
     failure: RunFailure | None = None,
 ) -> StagedDecision:
+    """The decision with this run as its state; each problem is a wait."""
     waits = tuple(HeldBack(each.where, (Blocker(each.code, each.message),)) for each in problems)
     return Decision(state=StagedState(run=run, failure=failure), acts=acts, waits=waits, wake_at=wake_at)
 
@@ -166,12 +168,14 @@ def is_over(run: ClusterStagedUpdateRun) -> bool:
 
 
 def _begun(scene: RunContext) -> RunContext:
+    """The scene of a run that begins, as of ``begin``, with Initialized True. RunRefused or NotYet if it cannot."""
     scene = begin(scene)
     marks = Marks(scene.generation, scene.now)
     return replace(scene, run=_with(scene, marks.on_run(scene.status, INITIALIZED, RUN_BEGUN)))
 
 
 def _failed(scene: RunContext, refusal: RunRefused, begun: bool) -> StagedDecision:
+    """The decision that ends a run: one that had begun has failed, else its Initialized is False."""
     marks = Marks(scene.generation, scene.now)
     if begun:
         status = marks.run_failed(scene.status, refusal.failure.message)
@@ -182,7 +186,8 @@ def _failed(scene: RunContext, refusal: RunRefused, begun: bool) -> StagedDecisi
 
 
 def _stepped(scene: RunContext, index: int) -> StagedDecision:
-    """One step of the stage at ``index``; the delete stage comes after the last."""
+    """The decision of one step of the stage at ``index``, which after the last is the delete stage; a failure ends
+    stage and run."""
     step = _step(scene, index)
     marks = Marks(scene.generation, scene.now)
     stage = step.stage
@@ -205,6 +210,8 @@ def _stepped(scene: RunContext, index: int) -> StagedDecision:
 
 
 def _step(scene: RunContext, index: int) -> StageStep:
+    """One look at the stage at ``index``, running or stopping as is wanted; what RunRefused says is its failure.
+    ValueError for a run without the stage or its copy of the strategy."""
     stages, deletion = scene.status.stages_status, scene.status.deletion_stage_status
     stage = stages[index] if index < len(stages) else deletion
     strategy = scene.status.staged_update_strategy_snapshot
@@ -220,6 +227,8 @@ def _step(scene: RunContext, index: int) -> StageStep:
 
 
 def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> StageStep:
+    """One look at a stage of a run that goes on: tasks before it, clusters, tasks after it. One without clusters ends
+    at once, skipped, without its tasks. RunRefused as of ``tasks``."""
     marks = Marks(scene.generation, scene.now)
     if not stage.clusters:
         stage = replace(stage, start_time=stage.start_time or scene.now)
@@ -250,7 +259,8 @@ def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -
 
 
 def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> StageStep:
-    """All clusters are done. The stage ends when its last tasks pass; then the next one's turn comes at once."""
+    """The step of a stage whose clusters are all done: it ends when its last tasks pass, and the next one's turn comes
+    at once. RunRefused as of ``tasks``."""
     marks = Marks(scene.generation, scene.now)
     waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
     tasks = staged_tasks.after(scene, waiting, config)
@@ -264,6 +274,8 @@ def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> Sta
 
 
 def _delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
+    """One look at the delete stage of a run that goes on; the run is finished once no binding is left. RunRefused as of
+    ``deletion_step``."""
     marks = Marks(scene.generation, scene.now)
     stage, actions = deletion_step(scene, marks.stage_started(stage), stopping=False)
     if not scene.leaving:
@@ -274,8 +286,9 @@ def _delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
 
 
 def _stop_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
-    """No cluster starts, those in flight are let finish. One that is in trouble or stuck may never do so: it is left as
-    it is, and looked at again when the run goes on. Upstream waits for it for ever."""
+    """One look at a stage of a run that stops: no cluster starts, those in flight are let finish. One that is in
+    trouble or stuck may never do so: it is left as it is, and looked at again when the run goes on. Upstream waits for
+    it for ever."""
     marks = Marks(scene.generation, scene.now)
     flight = finish_clusters(scene, stage)
     stage = replace(stage, clusters=tuple(flight.clusters))
@@ -299,7 +312,8 @@ def _stop_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
 
 
 def _stop_delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
-    """Deletions that have begun are let finish. Upstream counts those that have not begun too, and never stops."""
+    """One look at the delete stage of a run that stops: deletions that have begun are let finish. Upstream counts those
+    that have not begun too, and never stops."""
     marks = Marks(scene.generation, scene.now)
     stage, actions = deletion_step(scene, stage, stopping=True)
     left = deletions_under_way(scene, stage)
@@ -312,11 +326,13 @@ def _stop_delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageSt
 
 
 def _look_again(scene: RunContext, upstream: timedelta, ours: datetime | None) -> datetime | None:
-    """Upstream looks again after a fixed time; we do when time alone changes something."""
+    """When to look again: ``ours``, when time alone changes something (None: never); for upstream, after its fixed
+    time."""
     return shifted(scene.now, upstream) if scene.upstream else ours
 
 
 def _with_stage(status: StagedUpdateRunStatus, index: int, stage: StageUpdatingStatus) -> StagedUpdateRunStatus:
+    """The status with this stage at ``index``, which after the last is the delete stage."""
     stages = status.stages_status
     if index == len(stages):
         return replace(status, deletion_stage_status=stage)
@@ -324,4 +340,5 @@ def _with_stage(status: StagedUpdateRunStatus, index: int, stage: StageUpdatingS
 
 
 def _with(scene: RunContext, status: StagedUpdateRunStatus) -> ClusterStagedUpdateRun:
+    """The scene's run with this status."""
     return replace(scene.run, status=status)

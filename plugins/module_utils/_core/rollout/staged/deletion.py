@@ -35,7 +35,8 @@ def deletion_step(
 
     One that is recorded as begun and is not being deleted is deleted now: who recorded it ended before it could.
 
-    RunRefused if a binding contradicts the record.
+    RunRefused if a cluster that is done has a binding again, or one loses the placement that is not in the stage; for
+    upstream also instead of deleting anew.
     """
     marks = Marks(scene.generation, scene.now)
     left = {each.cluster: each for each in scene.leaving}
@@ -69,12 +70,15 @@ def deletions_under_way(scene: RunContext, stage: StageUpdatingStatus) -> int:
 
 
 def _started(scene: RunContext, marks: Marks, cluster: ClusterUpdatingStatus) -> ClusterUpdatingStatus:
+    """The cluster with Started True, since when it was so first."""
     if scene.holds(cluster.conditions, STARTED):
         return cluster
     return marks.on_cluster(cluster, STARTED, CLUSTER_STARTED)
 
 
 def _check(scene: RunContext, cluster: ClusterUpdatingStatus, deleting: bool) -> None:
+    """Raises RunRefused ``contradiction`` if the cluster is done and still has a binding; for upstream also if it has
+    begun and its binding is not being deleted."""
     if scene.holds(cluster.conditions, SUCCEEDED):
         message = f"cluster {cluster.cluster_name} of {DELETE_STAGE} is done and has a binding again"
     elif scene.upstream and scene.holds(cluster.conditions, STARTED) and not deleting:

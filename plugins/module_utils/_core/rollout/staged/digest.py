@@ -14,8 +14,8 @@ from ...values.canonical import digest_of
 
 def staged_digest(run: ClusterStagedUpdateRun, resource_hash: str) -> str:
     """``sha256:`` and the hash over the placement, the content (``resource_hash``), the apply strategy, the stages of
-    the strategy with their limits and tasks, and the clusters of each in order with the overrides that act there; empty
-    for a run whose stages are not laid out.
+    the strategy with their limits and tasks, the clusters of each in order with the overrides that act there, and the
+    clusters that lose the placement; empty for a run whose stages are not laid out.
 
     It is the same from the beginning of a run to its end. Not covered: the names of run and strategy, states, times.
     """
@@ -36,6 +36,8 @@ def staged_digest(run: ClusterStagedUpdateRun, resource_hash: str) -> str:
 
 
 def _clusters(stage: StageUpdatingStatus) -> list[t.Any]:
+    """The clusters of a stage in order, each with the names of its overrides of cluster-scoped and of namespaced
+    objects."""
     return [
         [
             each.cluster_name,

@@ -71,9 +71,10 @@ class Flight:
 
 
 def update_clusters(scene: RunContext, stage: StageUpdatingStatus, limit: int) -> Flight:
-    """One walk over the stage's clusters in order, with at most ``limit`` in flight. A place that one cluster leaves is
-    taken by the next in the same walk. Failures are ``cluster-failed``, ``binding-missing`` and ``pre-empted``,
-    problems ``cluster-troubled``; a cluster is stuck after 5 minutes."""
+    """One walk over the stage's clusters in order, with at most ``limit`` in flight; those behind are left as they are,
+    and not counted. A place that one cluster leaves is taken by the next in the same walk. Failures are
+    ``cluster-failed``, ``binding-missing`` and ``pre-empted``, problems ``cluster-troubled``; a cluster is stuck after
+    5 minutes."""
     flight = Flight.of(scene, stage)
     bindings = {each.cluster: each for each in scene.selected}
     for cluster in stage.clusters:
@@ -112,6 +113,8 @@ def finish_clusters(scene: RunContext, stage: StageUpdatingStatus) -> Flight:
 
 
 def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding | None) -> ClusterUpdatingStatus:
+    """The cluster after a look at it, which may start, give it its content or judge it; what is found is added to
+    ``flight``. A failure keeps it as it is, or, if its binding was changed by others, marks it failed."""
     scene = flight.scene
     if scene.holds(cluster.conditions, SUCCEEDED, FALSE):
         flight.fail("cluster-failed", f"cluster {cluster.cluster_name} has failed")
@@ -134,8 +137,8 @@ def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding |
 
 
 def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
-    """Bind the cluster; one that holds the content already is judged straight away. It starts later than what was begun
-    on its binding before, by whatever clock.
+    """The cluster as started, with the act that binds it; one that holds the content already is judged straight away.
+    It starts later than what was begun on its binding before, by whatever clock.
 
     Upstream keeps such a cluster's place until the next look, and never marks it started if it has failed.
     """
@@ -158,7 +161,8 @@ def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
 
 
 def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
-    """Gives the cluster what it is to hold."""
+    """Adds the act that gives the cluster what it is to hold, or only marks it started if the binding names that
+    already, and notes how long it is in flight. Returns the cluster as it is."""
     scene, stage = flight.scene, flight.stage.stage_name
     if scene.has_content(held, cluster) and scene.is_bound(held):
         flight.actions.append(MarkStarted(stage=stage, cluster=cluster.cluster_name, binding=held.name))
@@ -186,6 +190,8 @@ def _owed(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) 
 
 
 def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
+    """The cluster after a look at its binding: done, and no longer in flight, or as it is; trouble and time are noted
+    in ``flight``."""
     result = _result(flight, held)
     if result == DONE:
         flight.finished += 1
@@ -198,7 +204,8 @@ def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
 
 
 def _time(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
-    """Whether the cluster has been in flight for too long, or else from when on it will be."""
+    """Notes in ``flight`` that the cluster has been in flight for too long, or else when it will have been, if no other
+    comes before."""
     scene, condition = flight.scene, find_condition(cluster.conditions, STARTED)
     started = (condition.last_transition_time if condition else None) or scene.now
     due = shifted(started if scene.upstream else min(started, scene.now), STUCK_AFTER)
@@ -209,7 +216,8 @@ def _time(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
 
 
 def _result(flight: Flight, held: RolloutBinding) -> str:
-    """A cluster that fails to apply does not end the run: nobody knows whether it will recover."""
+    """``DONE``, ``TROUBLED`` or ``GOING_ON``, by the binding; trouble is added to the problems of ``flight``. A cluster
+    that fails to apply does not end the run: nobody knows whether it will recover."""
     binding = held.binding
     conditions, generation = binding.status.conditions, binding.metadata.generation
     if any(status_is(conditions, kind, generation, TRUE) for kind in (AVAILABLE, DIFF_REPORTED)):
@@ -231,19 +239,21 @@ def _is_given(scene: RunContext, cluster: ClusterUpdatingStatus, held: RolloutBi
 
 
 def _begun_at(held: RolloutBinding, now: datetime) -> datetime | None:
-    """Also None for an instant that is later than clocks may differ: it tells nothing."""
+    """When something was begun on the binding last; None where that is not known, or so much later than ``now`` that it
+    tells nothing."""
     found = find_condition(held.binding.status.conditions, ROLLOUT_STARTED)
     at = found.last_transition_time if found else None
     return None if at is not None and is_ahead(at, now) else at
 
 
 def _without_binding(cluster: ClusterUpdatingStatus) -> str:
+    """What to say of a cluster in flight that has no binding any more."""
     return f"cluster {cluster.cluster_name} has lost its binding"
 
 
 def stage_after(flight: Flight) -> StageUpdatingStatus:
-    """The stage after the walk. A stage that was stopped counts as under way again as soon as a cluster is in flight;
-    upstream waits for the next one to start."""
+    """The stage after the walk: under way if a cluster was started in it, else as it was. A stage that was stopped
+    counts as under way again as soon as a cluster is in flight; upstream waits for the next one to start."""
     stage = replace(flight.stage, clusters=tuple(flight.clusters))
     resumed = not flight.scene.upstream and flight.in_flight > 0
     return flight.marks.stage_started(stage) if flight.any_started or resumed else stage

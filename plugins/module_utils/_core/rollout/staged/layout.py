@@ -35,6 +35,7 @@ def without_approval_waits(strategy: StagedUpdateStrategySpec) -> StagedUpdateSt
     """The strategy without the waiting times of Approvals: they mean nothing, and are dropped before any check."""
 
     def stripped(tasks: tuple[StageTask, ...]) -> tuple[StageTask, ...]:
+        """The tasks, in order, Approvals without their waiting times."""
         return tuple(replace(each, wait_time="") if each.type == APPROVAL else each for each in tasks)
 
     return replace(
@@ -86,8 +87,8 @@ def laid_out(
 
 
 def concurrency(config: StageConfig, clusters: int) -> int:
-    """How many of ``clusters`` may be in flight at once; a percentage is of them and rounds down, and one may always
-    go. ValueError for what is neither a number nor a percentage."""
+    """How many of ``clusters`` may be in flight at once, at least 1: a number as it is, even if there are fewer of
+    them; a percentage is of them and rounds down. ValueError for what is neither."""
     return max(1, scaled(config.max_concurrency, clusters, round_up=False))
 
 
@@ -100,6 +101,8 @@ def wait_nanoseconds(task: StageTask) -> int:
 
 
 def _check_tasks(config: StageConfig, status: StagedUpdateRunStatus) -> None:
+    """Raises RunRefused if the stage has more before it than one Approval, two tasks of one type after it, or a
+    TimedWait there without a usable time."""
     before, after = config.before_stage_tasks, config.after_stage_tasks
     if len(before) > 1 or any(each.type != APPROVAL for each in before):
         message = f"stage {config.name} may have one task before it, an Approval"
@@ -117,7 +120,8 @@ def _check_tasks(config: StageConfig, status: StagedUpdateRunStatus) -> None:
 
 
 def _check_concurrency(config: StageConfig, members: int, status: StagedUpdateRunStatus) -> None:
-    """Upstream finds this out only when the stage's turn comes."""
+    """Raises RunRefused for a maxConcurrency that is neither a number nor a percentage, which upstream finds only when
+    the stage's turn comes."""
     try:
         concurrency(config, members)
     except ValueError as error:
@@ -132,7 +136,8 @@ def _members(
     placed: t.Container[str],
     status: StagedUpdateRunStatus,
 ) -> list[str]:
-    """By the sorting label as an integer, then by name."""
+    """Names of the selected clusters that the stage takes, by the sorting label as an integer, then by name. RunRefused
+    for an unusable selector, a sorting label that is no integer, a cluster that an earlier stage has."""
     try:
         matches = compile_selector(config.label_selector)
     except ValueError as error:
@@ -151,6 +156,8 @@ def _members(
 
 
 def _rank(config: StageConfig, name: str, labels: t.Mapping[str, str], status: StagedUpdateRunStatus) -> int:
+    """The integer in the cluster's sorting label; 0 for a stage without such a label. RunRefused for what is no
+    integer, or missing."""
     if config.sorting_label_key is None:
         return 0
     value = labels.get(config.sorting_label_key, "")
@@ -162,6 +169,8 @@ def _rank(config: StageConfig, name: str, labels: t.Mapping[str, str], status: S
 
 
 def _stage(run_name: str, config: StageConfig, members: t.Iterable[str]) -> StageUpdatingStatus:
+    """The record of a stage that has not begun, with the names of its approval requests: ``RUN-before-STAGE``,
+    ``RUN-after-STAGE``."""
     return StageUpdatingStatus(
         stage_name=config.name,
         clusters=tuple(ClusterUpdatingStatus(cluster_name=name) for name in members),
@@ -171,6 +180,7 @@ def _stage(run_name: str, config: StageConfig, members: t.Iterable[str]) -> Stag
 
 
 def _tasks(tasks: t.Iterable[StageTask], request: str) -> tuple[StageTaskStatus, ...]:
+    """The records of tasks that have not begun; only Approvals have the name of a request."""
     return tuple(
         StageTaskStatus(type=each.type, approval_request_name=request if each.type == APPROVAL else "")
         for each in tasks

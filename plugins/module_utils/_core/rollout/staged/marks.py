@@ -73,6 +73,7 @@ class Marks:
     """Gives back a run's status, a stage, cluster or task with conditions set, at one generation and one instant."""
 
     def __init__(self, generation: int, now: datetime) -> None:
+        """Conditions are set for this generation, and as of ``now`` where their status changes."""
         self.generation, self.now = generation, now
 
     def on_run(self, status: StagedUpdateRunStatus, kind: str, row: Row) -> StagedUpdateRunStatus:
@@ -80,12 +81,13 @@ class Marks:
         return replace(status, conditions=self._put(status.conditions, kind, row))
 
     def run_done(self, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
-        """The status of a run of which all stages are done."""
+        """The status of a run of which all stages are done: Progressing False, Succeeded True."""
         status = self.on_run(status, PROGRESSING, (FALSE, RUN_DONE, "all stages are done"))
         return self.on_run(status, SUCCEEDED, (TRUE, RUN_DONE, "all stages are done"))
 
     def run_failed(self, status: StagedUpdateRunStatus, message: str) -> StagedUpdateRunStatus:
-        """The status of a run that has ended without getting there; ``message`` says why."""
+        """The status of a run that has ended without getting there, Progressing and Succeeded False; ``message`` says
+        why."""
         status = self.on_run(status, PROGRESSING, (FALSE, RUN_FAILED, "the run has ended"))
         return self.on_run(status, SUCCEEDED, (FALSE, RUN_FAILED, message))
 
@@ -94,7 +96,7 @@ class Marks:
         return replace(stage, conditions=self._put(stage.conditions, PROGRESSING, row))
 
     def stage_started(self, stage: StageUpdatingStatus) -> StageUpdatingStatus:
-        """The stage under way; the instant at which it began first stays."""
+        """The stage under way, with Progressing True; the instant at which it began first stays."""
         return self.on_stage(replace(stage, start_time=stage.start_time or self.now), STAGE_STARTED)
 
     def stage_ended(self, stage: StageUpdatingStatus, status: str, reason: str, message: str) -> StageUpdatingStatus:
@@ -112,6 +114,7 @@ class Marks:
         return replace(task, conditions=self._put(task.conditions, kind, row))
 
     def _put(self, conditions: Conditions, kind: str, row: Row) -> Conditions:
+        """The conditions with this one set, as of ``set_condition``."""
         return set_condition(conditions, kind, row, self.generation, self.now)
 
 
@@ -123,16 +126,19 @@ def run_at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
     deletion = status.deletion_stage_status
 
     def here(conditions: Conditions) -> Conditions:
+        """The conditions counted for the present generation; the same tuple if they are already."""
         if _count_for(generation, conditions):
             return conditions
         return tuple(replace(each, observed_generation=generation) for each in conditions)
 
     def all_here(parts: tuple[T, ...]) -> tuple[T, ...]:
+        """Clusters or tasks with their conditions so counted; the same tuple if all are already."""
         if all(_count_for(generation, each.conditions) for each in parts):
             return parts
         return tuple(replace(each, conditions=here(each.conditions)) for each in parts)
 
     def stage(each: StageUpdatingStatus) -> StageUpdatingStatus:
+        """A copy of the stage with all its conditions so counted."""
         return replace(
             each,
             conditions=here(each.conditions),
@@ -156,12 +162,14 @@ def run_at_generation(run: ClusterStagedUpdateRun) -> ClusterStagedUpdateRun:
 
 
 def _is_at(generation: int, stage: StageUpdatingStatus) -> bool:
+    """Whether all conditions of the stage, its clusters and its tasks count for this generation."""
     tasks = (*stage.before_stage_task_status, *stage.after_stage_task_status)
     conditions = (stage.conditions, *(each.conditions for each in stage.clusters), *(each.conditions for each in tasks))
     return all(_count_for(generation, each) for each in conditions)
 
 
 def _count_for(generation: int, conditions: Conditions) -> bool:
+    """Whether all conditions are of this generation; True for none."""
     return all(each.observed_generation == generation for each in conditions)
 
 

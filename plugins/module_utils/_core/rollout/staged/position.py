@@ -53,6 +53,8 @@ def resume(scene: RunContext) -> tuple[RunContext, int]:
 
 
 def _compare_origin(recorded: StagedUpdateRunStatus, today: StagedUpdateRunStatus) -> None:
+    """Raises RunRefused if apply strategy, policy or the number of clusters that it asks for is no longer what was
+    recorded; for PickAll the number may be any."""
     if recorded.applied_strategy != today.applied_strategy:
         raise _refused(recorded, "apply-strategy-changed", "the placement's apply strategy has changed")
     if recorded.policy_snapshot_index_used != today.policy_snapshot_index_used:
@@ -63,6 +65,8 @@ def _compare_origin(recorded: StagedUpdateRunStatus, today: StagedUpdateRunStatu
 
 
 def _compare_stage(recorded: StagedUpdateRunStatus, stage: StageUpdatingStatus, fresh: StageUpdatingStatus) -> None:
+    """Raises RunRefused if the stage as laid out today has another name, other types of tasks, or other clusters or
+    another order of them than the recorded one."""
     if stage.stage_name != fresh.stage_name:
         raise _refused(recorded, "stages-changed", f"stage {stage.stage_name} is now {fresh.stage_name}")
     if _tasks(stage) != _tasks(fresh):
@@ -82,10 +86,13 @@ def _compare_stage(recorded: StagedUpdateRunStatus, stage: StageUpdatingStatus, 
 
 
 def _tasks(stage: StageUpdatingStatus) -> list[str]:
+    """Types of the tasks of a stage, those before it first."""
     return [each.type for each in (*stage.before_stage_task_status, *stage.after_stage_task_status)]
 
 
 def _limit(recorded: StagedUpdateRunStatus, strategy: StagedUpdateStrategySpec, index: int, clusters: int) -> int:
+    """How many clusters of the stage at ``index`` may be in flight, as of ``concurrency``; RunRefused where that raises
+    ValueError."""
     try:
         return concurrency(strategy.stages[index], clusters)
     except ValueError as error:
@@ -93,7 +100,8 @@ def _limit(recorded: StagedUpdateRunStatus, strategy: StagedUpdateStrategySpec, 
 
 
 def _advance(scene: RunContext, index: int, limit: int, updating: int, finished: int) -> tuple[int, int]:
-    """The stage that is updating and the last that is finished, after a look at one more."""
+    """Indexes of the stage that is updating and of the last that is finished (``ALL_DONE`` for none), after a look at
+    one more. RunRefused if that has failed, or contradicts what came before it, its clusters or ``limit``."""
     status, stage = scene.status, scene.status.stages_status[index]
     if scene.holds(stage.conditions, SUCCEEDED, FALSE):
         raise _refused(status, "stage-failed", f"stage {stage.stage_name} has failed")
@@ -121,6 +129,8 @@ def _advance(scene: RunContext, index: int, limit: int, updating: int, finished:
 
 
 def _position(scene: RunContext, updating: int, finished: int) -> int:
+    """The index of the stage whose turn it is, as of ``resume``. RunRefused if a cluster has lost the placement since
+    the run began, or the delete stage has failed or is out of turn, or is not there."""
     status = scene.status
     deletion = status.deletion_stage_status
     if deletion is None:
@@ -143,4 +153,5 @@ def _position(scene: RunContext, updating: int, finished: int) -> int:
 
 
 def _refused(status: StagedUpdateRunStatus, code: str, message: str) -> RunRefused:
+    """The error for a run that cannot go on, to be raised."""
     return RunRefused(RunFailure(code=code, message=message), status)

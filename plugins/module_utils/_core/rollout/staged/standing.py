@@ -41,7 +41,8 @@ def state_of(run: ClusterStagedUpdateRun) -> str:
 
 
 def message_of(run: ClusterStagedUpdateRun) -> str:
-    """What the condition says that tells where it stands; empty for a run without any."""
+    """The message of the condition that tells where it stands, as of ``progress_of``, or else of Initialized; empty for
+    a run without any."""
     found = progress_of(run.status.conditions) or find_condition(run.status.conditions, "Initialized")
     return found.message if found else ""
 
@@ -112,8 +113,8 @@ def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
 
 
 def with_newer(runs: t.Iterable[RunStanding]) -> tuple[RunStanding, ...]:
-    """The same in their order; the message of one that has begun and not ended names the last run of its placement that
-    has begun after it, and may have taken clusters from it."""
+    """The same in their order; the message of one that has begun and not ended begins with the name of the last run of
+    its placement that has begun after it, and may have taken clusters from it."""
     found = tuple(runs)
     begun = sorted((each.begun_at, each.name, each.placement) for each in found if each.begun_at)
     last = {placement: (at, name) for at, name, placement in begun}
@@ -121,6 +122,8 @@ def with_newer(runs: t.Iterable[RunStanding]) -> tuple[RunStanding, ...]:
 
 
 def _beside(run: RunStanding, at: datetime, newest: str) -> RunStanding:
+    """The run, its message beginning with the name of the ``newest`` of its placement, begun ``at`` a later instant;
+    itself if it began then too, or has ended."""
     if run.begun_at == at or run.state in (SUCCEEDED, FAILED):
         return run
     return replace(run, message="; ".join(filter(None, (f"run {newest} has begun since", run.message))))

@@ -52,8 +52,8 @@ class Tasks:
 
 
 def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
-    """The stage after a look at the task before it, an approval: passed once that is given, without a task at once.
-    RunRefused if the approval request's name is taken by another run or stage."""
+    """The stage after a look at the task before it, an approval, with the acts that ask for it or take it: passed once
+    it is given, without a task at once. RunRefused if the approval request's name is taken by another run or stage."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed = True
@@ -66,8 +66,10 @@ def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
 
 
 def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
-    """As ``before``, once all clusters of the stage are done; its tasks run side by side, and all must pass. A timed
-    wait begins with the first look, in upstream with the stage's last change of Progressing."""
+    """The stage after a look at the tasks behind it, once all its clusters are done: they run side by side, and all
+    must pass; approvals as of ``before``. A timed wait begins with the first look, in upstream with the stage's last
+    change of Progressing. ValueError for a time that cannot be read, IndexError for a task that ``config`` does not
+    have."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed, wake_at = True, None
@@ -93,7 +95,7 @@ def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) ->
 
 def unaccepted(scene: RunContext) -> tuple[Action, ...]:
     """The acts that are still owed to approvals: ``AcceptApproval`` for each that is recorded as taken while its
-    request does not say so, since who took it ended before it could; none with ``upstream``."""
+    request, if it is still there, does not say so, since who took it ended before it could; none with ``upstream``."""
     requests = {each.name: each for each in scene.world.approvals}
     taken = (
         task.approval_request_name
@@ -111,7 +113,8 @@ def unaccepted(scene: RunContext) -> tuple[Action, ...]:
 def _approval(
     scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, when: str
 ) -> tuple[StageTaskStatus, bool, list[Action]]:
-    """An approval counts at the request's own generation; once accepted, a withdrawal has no effect."""
+    """The task, whether it is passed, and what is to be done for it: ask, accept, or nothing. An approval counts at the
+    request's own generation; once accepted, a withdrawal has no effect. RunRefused as of ``before``."""
     marks = Marks(scene.generation, scene.now)
     if scene.holds(task.conditions, REQUEST_APPROVED):
         return task, True, []
@@ -131,13 +134,15 @@ def _approval(
 
 
 def _says(request: ClusterApprovalRequest, kind: str) -> bool:
+    """Whether the request has this condition, True, at its present generation."""
     return status_is(request.status.conditions, kind, request.metadata.generation, TRUE)
 
 
 def _wait(
     scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, config: StageConfig, index: int
 ) -> tuple[StageTaskStatus, datetime | None]:
-    """The wait begins when the last cluster is done, which the task remembers.
+    """The task, and when its wait ends, None once it is over. The wait begins when the last cluster is done, which the
+    task remembers. Errors as of ``after``.
 
     Upstream takes the stage's last change of Progressing for that, so that a stop begins the wait anew.
     """

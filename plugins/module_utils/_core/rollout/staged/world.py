@@ -173,6 +173,7 @@ class RunRefused(Exception):
     """The run cannot begin or go on, ever. ``status`` is how far it got."""
 
     def __init__(self, failure: RunFailure, status: StagedUpdateRunStatus) -> None:
+        """``status`` is that of the run as far as it got; the text is the failure's message."""
         super().__init__(failure.message)
         self.failure = failure
         self.status = status
@@ -182,6 +183,7 @@ class NotYet(Exception):
     """The run cannot begin or go on now; ``problem`` says what it waits for."""
 
     def __init__(self, problem: Problem) -> None:
+        """The text is the problem's message."""
         super().__init__(problem.message)
         self.problem = problem
 
@@ -208,11 +210,12 @@ class RunContext:
         return self.run.status
 
     def holds(self, conditions: tuple[Condition, ...], kind: str, status: str = TRUE) -> bool:
-        """Whether the condition of the type has this status at the run's present generation."""
+        """Whether the first condition of the type has this status at the run's present generation."""
         return status_is(conditions, kind, self.generation, status)
 
     def content(self, cluster: ClusterUpdatingStatus) -> Content:
-        """What the cluster is to hold, with the overrides that were resolved when the run began."""
+        """What the cluster is to hold: the resources that the run has recorded (index 0 where it has none), with the
+        overrides that were resolved when it began."""
         index = int64(self.status.resource_snapshot_index_used) or 0
         return Content(
             resource_snapshot=resource_snapshot_name(self.run.spec.placement_name, index),
@@ -228,7 +231,7 @@ class RunContext:
         return held.content == self.content(cluster) and strategy == self.status.applied_strategy
 
     def is_bound(self, held: RolloutBinding) -> bool:
-        """Whether the binding is Bound, to whatever content."""
+        """Whether the state of the binding is Bound, to whatever content."""
         return held.state == BOUND
 
 
@@ -236,7 +239,8 @@ def carried_out(
     run: ClusterStagedUpdateRun, world: ObservedState, actions: t.Iterable[Action], now: datetime
 ) -> ObservedState:
     """The world once the actions are done at ``now``, as an executor leaves it and a forecast assumes it; bindings by
-    name. KeyError for a binding, or a request to be accepted, that there is not."""
+    name. A request that is there already is not made anew. KeyError for a binding, or a request to be accepted, that
+    there is not."""
     held = {each.name: each for each in world.bindings}
     approvals = {each.name: each for each in world.approvals}
     for action in actions:

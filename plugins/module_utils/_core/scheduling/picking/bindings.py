@@ -81,6 +81,8 @@ class Bindings:
             self._classify(name, binding)
 
     def _classify(self, name: str, binding: ClusterResourceBinding) -> None:
+        """Puts the binding where it belongs, as the class says: its finalizer goes, it is dropped, with a mark if its
+        cluster is evacuated, or its name is listed."""
         if binding.metadata.deletion_timestamp is not None:
             self._release(binding)
         elif binding.spec.state == UNSCHEDULED:
@@ -143,7 +145,8 @@ class Bindings:
         self.unscheduled = sorted([*self.unscheduled, *names])
 
     def take(self, picks: t.Sequence[Pick]) -> Taken:
-        """Hold the picked clusters: new bindings where there is none, else the old ones. Other obsolete ones go.
+        """Hold the picked clusters, of which no current binding may hold one: new bindings where there is none, else
+        the old ones. Other obsolete ones go.
 
         A cluster with both an obsolete and an unscheduled binding gets one of them; upstream patches both, and fails
         where the state before Unscheduled is not recorded (FleetError ``state-not-remembered``). Here that is one of
@@ -172,12 +175,15 @@ class Bindings:
         return Taken(tuple(created), (*rebase, *restore))
 
     def _cluster(self, name: str) -> str:
+        """The cluster of the binding with that name."""
         return self.by_name[name].spec.target_cluster
 
     def _note(self, name: str, what: str) -> None:
+        """Adds a change of the binding to ``changes``."""
         self.changes.append(BindingChange(name, self._cluster(name), what))
 
     def _release(self, binding: ClusterResourceBinding) -> None:
+        """Takes the scheduler's finalizer off a binding, if it has it."""
         kept = tuple(one for one in binding.metadata.finalizers if one != SCHEDULER_FINALIZER)
         if kept != binding.metadata.finalizers:
             name = binding.metadata.name
@@ -185,6 +191,7 @@ class Bindings:
             self._note(name, RELEASED)
 
     def _create(self, pick: Pick) -> str:
+        """Adds a new binding, Scheduled, for the picked cluster, and gives its name."""
         placement, snapshot = self.asked.placement, self.asked.snapshot
         name = binding_name(self.asked.namespace, placement.metadata.name, pick.cluster, snapshot.name, self.by_name)
         self.by_name[name] = ClusterResourceBinding(
@@ -208,6 +215,8 @@ class Bindings:
         return name
 
     def _hold(self, name: str, pick: Pick, state: str, what: str) -> None:
+        """Makes an old binding hold the picked cluster in that ``state``, under the current policy. ``what`` is the
+        change that is noted; RESTORED takes the marks of being Unscheduled off, not with ``asked.upstream``."""
         binding = self.by_name[name]
         metadata = binding.metadata
         if what == RESTORED and not self.asked.upstream:
@@ -223,7 +232,9 @@ class Bindings:
         self._note(name, what)
 
     def _remembered(self, name: str) -> str:
-        """The state before Unscheduled. Where none is remembered, the resources held tell it; upstream fails."""
+        """The state before Unscheduled. Where none is remembered, which is a finding, the resources held tell it: Bound
+        with some, else Scheduled; with ``asked.upstream`` FleetError ``state-not-remembered``, and any text is a
+        state."""
         binding = self.by_name[name]
         state = binding.metadata.annotations.get(PREVIOUS_STATE)
         if state in (SCHEDULED, BOUND) or (state and self.asked.upstream):
@@ -251,5 +262,6 @@ def binding_name(namespace: str, placement: str, cluster: str, snapshot: str, ta
 
 
 def _gone(index: FleetIndex, cluster: str) -> bool:
+    """Whether the cluster is not in the fleet, or leaving it."""
     position = index.positions.get(cluster)
     return position is None or bool(index.leaving >> position & 1)

@@ -42,14 +42,17 @@ def new_home_of(binding: ClusterResourceBinding) -> str:
 
 
 def _is_evacuated(binding: ClusterResourceBinding) -> bool:
+    """Whether the binding is Unscheduled for an evacuation of its cluster."""
     return binding.spec.state == UNSCHEDULED and EVACUATED in binding.metadata.annotations
 
 
 def _is_live(binding: ClusterResourceBinding) -> bool:
+    """Whether the binding is neither Unscheduled nor being deleted."""
     return binding.spec.state != UNSCHEDULED and binding.metadata.deletion_timestamp is None
 
 
 def _marked(binding: ClusterResourceBinding, instead_of: str) -> ClusterResourceBinding:
+    """The binding with the mark that it stands in for that cluster, or with none for an empty text."""
     if new_home_of(binding) == instead_of:
         return binding
     others = {key: value for key, value in binding.metadata.annotations.items() if key != INSTEAD_OF}

@@ -22,9 +22,10 @@ RULE = "PickFixed"
 
 
 def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
-    """Holds in ``book`` the named clusters that are there and eligible; labels, taints and properties are not asked.
-    Holders under the current policy stay, named or not. Findings are ``holder-not-eligible`` and, without names,
-    ``no-cluster-names``. With ``asked.upstream`` FleetError as of ``Bindings.take``.
+    """Holds in ``book`` the named clusters that are there and eligible, and counts these; labels, taints and properties
+    are not asked. Holders under the current policy stay, named or not. Fulfilled if all that are named can be placed,
+    so also without names. Findings are ``holder-not-eligible`` and, without names, ``no-cluster-names``. With
+    ``asked.upstream`` FleetError as of ``Bindings.take``.
 
     Upstream does nothing at all without names, and holds a cluster twice that is named twice.
     """
@@ -53,6 +54,7 @@ def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
 
 
 def _judge(asked: SchedulingRequest, name: str) -> PickDecision:
+    """Whether the named cluster can be placed: picked, ineligible with its first fault, or not-found."""
     position = asked.index.positions.get(name)
     if position is None:
         return PickDecision(name, NOT_FOUND, refusal=ClusterBlocker(RULE, "not-found"))
@@ -61,11 +63,13 @@ def _judge(asked: SchedulingRequest, name: str) -> PickDecision:
 
 
 def _held_though(asked: SchedulingRequest, decision: PickDecision) -> Problem:
+    """The finding ``holder-not-eligible`` for a named holder that could not be picked today."""
     where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.clusterNames"
     return Problem("holder-not-eligible", f"{decision.cluster} keeps the placement, but {decision.reason}", where)
 
 
 def _no_names(asked: SchedulingRequest) -> Problem:
+    """The finding ``no-cluster-names`` of a PickFixed placement that names no cluster."""
     where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.clusterNames"
     return Problem(
         "no-cluster-names", "PickFixed names no cluster", where, "name one, or choose another placement type"

@@ -21,7 +21,7 @@ from .ranking import Ranking
 
 
 class CycleFailed(Exception):
-    """Upstream's failure in a later cycle: ``cycle`` counts from 1."""
+    """Upstream's failure in one of the cycles: ``cycle`` counts from 1, ``cause`` is what it fails of."""
 
     def __init__(self, cycle: int, cause: FleetError) -> None:
         super().__init__(str(cause))
@@ -62,7 +62,8 @@ def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
 
 
 def _beyond_repair(look: CycleView | None) -> list[Problem]:
-    """Constraints that refuse every cluster until somebody evens the domains out by hand."""
+    """The findings ``skew-beyond-repair``: constraints that refuse every cluster with their key until somebody evens
+    the domains out by hand. Empty without a look."""
     spread = look.spread if look else None
     if not spread:
         return []
@@ -80,7 +81,8 @@ def _beyond_repair(look: CycleView | None) -> list[Problem]:
 
 
 def _lower(book: Bindings, wanted: int) -> PickResult:
-    """Obsolete bindings go, then Scheduled ones, then Bound ones; the lowest recorded score first."""
+    """The result after obsolete bindings went, then as many current ones as are over ``wanted``: Scheduled ones before
+    Bound ones, the lowest recorded score first. The order of what it lists is upstream's."""
     surplus = len(book.current) - wanted
     scheduled, bound = book.in_state(SCHEDULED), book.in_state(BOUND)
     if not surplus and not book.obsolete:
@@ -93,7 +95,8 @@ def _lower(book: Bindings, wanted: int) -> PickResult:
 
 
 def _trim(book: Bindings, names: list[str], count: int) -> list[str]:
-    """Drop ``count`` of the bindings; those that stay, in order of score if any went."""
+    """Drops ``count`` of the bindings, the lowest recorded score first; gives those that stay, in order of score if any
+    went, else as they were given."""
     if not count:
         return names
     ordered = sorted(names, key=lambda name: _recorded(book, name))
@@ -110,6 +113,7 @@ def _recorded(book: Bindings, name: str) -> tuple[bool, int, int, str]:
 
 
 def _pick(cluster: str, score: ClusterScore) -> Pick:
+    """The pick of a cluster with its score, and the sentence about that."""
     return Pick(cluster, score, BEST.format(spread=score.priority_score, affinity=score.affinity_score))
 
 
@@ -135,7 +139,8 @@ class _Round:
         return () if self.asked.upstream else self.preferred.deciding_nothing(self.profile.passing)
 
     def take(self, wanted: int) -> bool:
-        """One cycle; True if it was the last."""
+        """One cycle: picks one cluster if there are constraints, else all that are missing, as far as there are
+        candidates, and holds them in the book. True if it was the last. FleetError where upstream fails."""
         asked, book, index = self.asked, self.book, self.asked.index
         held = self.held
         self._forget_stickiness(held)
@@ -157,7 +162,8 @@ class _Round:
         return not (missing > batch and len(anew) == batch)
 
     def _forget_stickiness(self, held: int) -> None:
-        """Upstream unschedules obsolete bindings after the first batch, and with that forgets whom it prefers."""
+        """Ranks anew where upstream forgets whom it prefers: it unschedules obsolete bindings after the first batch.
+        Only with ``asked.upstream``."""
         if self.asked.upstream:
             sticky = self.book.clusters(self.book.obsolete)
             if sticky != self.sticky:
@@ -165,5 +171,6 @@ class _Round:
                 self.ranking = self._rank(held)
 
     def _rank(self, held: int) -> Ranking:
+        """The ranking of the clusters that pass and are not ``held``."""
         candidates = same_placement_affinity.passing(self.profile.passing, held)
         return Ranking(candidates, self.preferred, self.sticky, self.topology)

@@ -66,8 +66,10 @@ class Ranking:
         return bitset.of(refused, self.size)
 
     def _scores(self, spread: TopologySpread | None) -> tuple[int, ...]:
+        """The spread score of each group; 0 for the only one without constraints."""
         return spread.scores if spread else (0,)
 
     def _named(self, key: int, spread: int) -> tuple[str, ClusterScore]:
+        """Name and score of the candidate that is this number, with its spread score."""
         value, position = divmod(key, self.size)
         return self.names[position], ClusterScore(affinity_score=value >> 1, priority_score=spread)

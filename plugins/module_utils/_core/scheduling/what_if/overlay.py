@@ -70,10 +70,11 @@ class Overlay:
 
 
 def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> Overlay:
-    """The overlay that plain data describe. FleetError with all problems at once, each with its path: ``wrong-type``,
-    ``unknown-field``, ``missing-field``, ``empty-text``, ``unknown-cluster``, ``duplicate-cluster-name``,
-    ``changed-and-gone``, ``invalid-name``, ``invalid-label``, ``invalid-taint``, ``duplicate-taint``, ``not-one-of``,
-    ``invalid-quantity``, ``given-twice``, ``out-of-range``, and those of ``check_property_name``.
+    """The overlay that plain data describe; null is one of no change. FleetError with all problems at once, each with
+    its path: ``wrong-type``, ``unknown-field``, ``missing-field``, ``empty-text``, ``unknown-cluster``,
+    ``duplicate-cluster-name``, ``changed-and-gone``, ``invalid-name``, ``invalid-label``, ``invalid-taint``,
+    ``duplicate-taint``, ``not-one-of``, ``invalid-quantity``, ``given-twice``, ``out-of-range``, and those of
+    ``check_property_name``.
 
     ``{gone: [name], new: [{name, like, ...}], change: {name: {...}}, numberOfClusters: 3}``, where ``...`` is
     ``labels`` and ``properties`` (key to text, null takes it away), ``taints`` (the whole list, as in ``spec.taints``
@@ -89,13 +90,15 @@ def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> 
 
 def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetime) -> tuple[MemberCluster, ...]:
     """The clusters as the overlay supposes them, in their order without those that are gone, new ones last: these were
-    heard of at ``now``, the instant of the facts. Changes of clusters that are not there do nothing."""
+    heard of at ``now``, the instant of the facts, and have the labels, taints and facts of the cluster that they are
+    ``like``, which may be one that is gone. Changes of clusters that are not there do nothing."""
     known = {each.metadata.name: each for each in clusters}
     kept = [_changed(each, overlay.change.get(name)) for name, each in known.items() if name not in overlay.gone]
     return (*kept, *(_joined(each, known, now) for each in overlay.new))
 
 
 def _changed(cluster: MemberCluster, change: ClusterChange | None) -> MemberCluster:
+    """The cluster with the change, if there is one."""
     if change is None:
         return cluster
     labels = _merged(cluster.metadata.labels, change.labels)
@@ -106,7 +109,8 @@ def _changed(cluster: MemberCluster, change: ClusterChange | None) -> MemberClus
 
 
 def _with_properties(cluster: MemberCluster, changes: Texts) -> MemberCluster:
-    """The older name of a changed property goes too: both are one fact."""
+    """The cluster with these properties changed, taken away where the text is None. The older name of a changed
+    property goes too: both are one fact."""
     plain = {name: text for name, text in changes.items() if not name.startswith(RESOURCE_PREFIX)}
     values = {name: PropertyValue(value=text) for name, text in plain.items() if text is not None}
     reported = cluster.status.properties.items()
@@ -123,6 +127,7 @@ def _with_properties(cluster: MemberCluster, changes: Texts) -> MemberCluster:
 
 
 def _joined(new: NewCluster, known: t.Mapping[str, MemberCluster], now: datetime) -> MemberCluster:
+    """The new cluster, joined and healthy since ``now``, with what it takes over from the one that it is ``like``."""
     like = known.get(new.like) or decode(MemberCluster, {})
     conditions = tuple(
         Condition(type=kind, status="True", reason="Supposed", last_transition_time=now)
@@ -138,16 +143,20 @@ def _joined(new: NewCluster, known: t.Mapping[str, MemberCluster], now: datetime
 
 
 def _merged(texts: t.Mapping[str, str], changes: Texts) -> dict[str, str]:
+    """The texts with the changes, without those that are None there."""
     kept = {key: text for key, text in texts.items() if key not in changes}
     return {**kept, **{key: text for key, text in changes.items() if text is not None}}
 
 
 class _OverlayReader:
+    """Reads the overlay; what is wrong in the document goes into ``problems``, and something is read in its place."""
+
     def __init__(self, fleet: frozenset[str], where: str) -> None:
         self.fleet, self.where = fleet, where
         self.problems: list[Problem] = []
 
     def overlay(self, document: t.Any) -> Overlay:
+        """The overlay of a document; what is wrong goes into ``problems``, and something is read in its place."""
         top = self.mapping(document, "", TOP)
         gone = tuple(self.member(each, f"gone[{at}]") for at, each in enumerate(self.items(top, "gone")))
         for at, name in enumerate(gone):
@@ -164,6 +173,7 @@ class _OverlayReader:
         return Overlay(gone=gone, new=new, change=changes, number_of_clusters=self.number(top.get("numberOfClusters")))
 
     def new(self, rows: t.Sequence[t.Any]) -> tuple[NewCluster, ...]:
+        """The new clusters; what is wrong with one goes into ``problems``, and a row that is no map is left out."""
         found: list[NewCluster] = []
         for at, each in enumerate(rows):
             path = f"new[{at}]"
@@ -182,11 +192,13 @@ class _OverlayReader:
         return tuple(found)
 
     def change(self, row: Mapping[str, t.Any], path: str) -> ClusterChange:
+        """What a row says of one cluster; prices become properties. What is wrong goes into ``problems``."""
         properties = {**self.properties(row, path), **self.prices(row, path)}
         taints = self.taints(row, path) if row.get("taints") is not None else None
         return ClusterChange(labels=self.labels(row, path), properties=properties, taints=taints)
 
     def labels(self, row: Mapping[str, t.Any], path: str) -> Texts:
+        """Labels by key, None for one that is taken away; what is wrong with one goes into ``problems``."""
         found: dict[str, str | None] = {}
         for key, value in self.mapping(row.get("labels"), f"{path}.labels").items():
             place = f"{path}.labels[{key}]"
@@ -197,6 +209,8 @@ class _OverlayReader:
         return found
 
     def properties(self, row: Mapping[str, t.Any], path: str) -> Texts:
+        """Amounts by the name of the property, None for one that is taken away; what is wrong goes into
+        ``problems``."""
         found: dict[str, str | None] = {}
         for name, value in self.mapping(row.get("properties"), f"{path}.properties").items():
             place = f"{path}.properties[{name}]"
@@ -206,6 +220,8 @@ class _OverlayReader:
         return found
 
     def prices(self, row: Mapping[str, t.Any], path: str) -> Texts:
+        """Amounts by the name of the property that a price is, None for one that is taken away; what is wrong, one that
+        stands under ``properties`` too among it, goes into ``problems``."""
         prices = self.mapping(row.get("prices"), f"{path}.prices", tuple(PRICES))
         found = {PRICES[key]: self.amount(prices[key], f"{path}.prices.{key}") for key in PRICES if key in prices}
         for key, name in PRICES.items():
@@ -214,6 +230,8 @@ class _OverlayReader:
         return found
 
     def taints(self, row: Mapping[str, t.Any], path: str) -> tuple[Taint, ...]:
+        """The taints in their order, NoSchedule without an effect; what is wrong with one goes into ``problems``, and
+        one that is no map is left out."""
         found: list[Taint] = []
         for at, each in enumerate(self.items(row, "taints", path)):
             place = f"{path}.taints[{at}]"
@@ -235,7 +253,8 @@ class _OverlayReader:
         return tuple(found)
 
     def amount(self, value: t.Any, path: str) -> str | None:
-        """A quantity as text; numbers are taken as they are spelled."""
+        """A quantity as text, None for null; numbers are taken as Python writes them. What is no quantity goes into
+        ``problems``, and comes back if it is a text, else as an empty one."""
         if value is None:
             return None
         if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -249,6 +268,8 @@ class _OverlayReader:
         return text
 
     def number(self, value: t.Any) -> int | None:
+        """The number of clusters; None for null, and for what is no whole number from 0 to 2^31 - 1, which goes into
+        ``problems``."""
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int):
@@ -260,6 +281,7 @@ class _OverlayReader:
         return None
 
     def member(self, value: t.Any, path: str) -> str:
+        """The name of a cluster; one that is not in the fleet goes into ``problems``, and comes back all the same."""
         name = self.text(value, path)
         if name and name not in self.fleet:
             hint = did_you_mean(name, sorted(self.fleet))
@@ -267,6 +289,8 @@ class _OverlayReader:
         return name
 
     def text(self, value: t.Any, path: str, empty: bool = False) -> str:
+        """The text; empty for anything else, null too, which goes into ``problems``, as an empty text does unless
+        ``empty``."""
         if value is None:
             self.problem("missing-field", path, "a text is required here")
         elif not isinstance(value, str):
@@ -277,6 +301,8 @@ class _OverlayReader:
         return value if isinstance(value, str) else ""
 
     def items(self, row: Mapping[str, t.Any], key: str, path: str = "") -> t.Sequence[t.Any]:
+        """The list under a key; empty where it is missing or null, and for what is no list, which goes into
+        ``problems``."""
         value = row.get(key)
         if value is None:
             return ()
@@ -287,7 +313,9 @@ class _OverlayReader:
         return value
 
     def mapping(self, value: t.Any, path: str, fields: tuple[str, ...] = ()) -> Mapping[str, t.Any]:
-        """A mapping with text keys; one of known ``fields`` has no others. Null is an empty one, but for an item."""
+        """The entries of a map with text keys, unknown ones too; a key that is no text, or not one of ``fields`` if
+        some are given, goes into ``problems``. Null is an empty map; what is no map is one too, and goes into
+        ``problems``, as the null of an item of a list or map does."""
         if value is None and not path.endswith("]"):
             return {}
         if not isinstance(value, Mapping):
@@ -302,8 +330,10 @@ class _OverlayReader:
         return {key: one for key, one in value.items() if isinstance(key, str)}
 
     def problem(self, code: str, path: str, message: str, hint: str = "") -> None:
+        """Adds a problem; ``path`` stands behind what the document is called."""
         self.problems.append(Problem(code, message, " ".join(part for part in (self.where, path) if part), hint))
 
 
 def _near(word: str, known: t.Sequence[str]) -> str:
+    """A hint: the known word that is most like it, or all that are known."""
     return did_you_mean(word, known) or f"known are {', '.join(known)}"

@@ -67,7 +67,7 @@ class Differences:
     findings: tuple[Problem, ...] = ()
 
     def named(self, change: str) -> tuple[str, ...]:
-        """The clusters of the rows with this ``change``."""
+        """The clusters of the rows with this ``change``, by name."""
         return tuple(each.cluster for each in self.rows if each.change == change)
 
     @property
@@ -138,7 +138,8 @@ def what_if(
 
 
 def differences(before: Scheduled, after: Scheduled) -> Differences:
-    """What differs between two schedulings of one placement, with the reason of each change."""
+    """What differs between two schedulings of one placement, with the reason of each change: clusters that gain or lose
+    it, and those that keep it but would not be picked afresh any more."""
     had, has = before.staying, after.staying
     rows = []
     for cluster in sorted(had | has):
@@ -158,6 +159,7 @@ def differences(before: Scheduled, after: Scheduled) -> Differences:
 
 
 def _gained(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
+    """The row of a cluster that gains the placement, one that is not in the fleet before included."""
     then = explain_outcome(after, cluster)
     if cluster not in before.asked.index.positions:
         sentence = f"{cluster} is not in the fleet."
@@ -167,6 +169,7 @@ def _gained(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
 
 
 def _lost(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
+    """The row of a cluster that loses the placement, one that is not in the fleet any more included."""
     now = explain_outcome(before, cluster).sentence
     if cluster not in after.asked.index.positions:
         gone = ClusterBlocker("ClusterEligibility", GONE)
@@ -177,6 +180,7 @@ def _lost(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
 
 
 def _kept(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
+    """The row of a cluster that keeps the placement and would not be picked afresh any more."""
     then = explain_outcome(after, cluster)
     return Difference(
         cluster=cluster,
@@ -188,6 +192,8 @@ def _kept(before: Scheduled, after: Scheduled, cluster: str) -> Difference:
 
 
 def _with_number(placement: ClusterResourcePlacement, number: int | None) -> ClusterResourcePlacement:
+    """The placement with that number of clusters, if one is given. FleetError ``not-for-placement-type`` if it is not
+    PickN then."""
     if number is None:
         return placement
     policy = placement.spec.policy

@@ -108,8 +108,9 @@ def evaluate(
     runs: t.Sequence[UpdateRun],
     now: datetime,
 ) -> Evaluation:
-    """The run to create and start now, or why there is none; a disabled profile makes none. ``members`` are those that
-    its strategy takes, ``runs`` all that are recorded; none of them is touched."""
+    """The run to create and start now, or why there is none; a disabled profile makes none. One that was made and whose
+    start did not come about is given again. ``members`` are those that its strategy takes, ``runs`` all that are
+    recorded; none of them is touched, nothing is written."""
     if profile.spec.disabled:
         return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))
     return _evaluated(profile, known, members, runs, now, start=True)
@@ -123,7 +124,8 @@ def generate(
     now: datetime,
 ) -> Evaluation:
     """The run to create for review, not started; the name of the latest that exists if there is one, finished or not;
-    or why there is none. Disabled profiles do it too. ``members`` and ``runs`` as of ``evaluate``."""
+    or why there is none. Disabled profiles do it too. ``members`` and ``runs`` as of ``evaluate``; nothing is
+    written."""
     return _evaluated(profile, known, members, runs, now, start=False)
 
 
@@ -139,7 +141,8 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
 
 
 def triggered(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
-    """The status to record after an evaluation was carried out. What was triggered last stays if nothing was now."""
+    """The status to record after an evaluation was carried out: failed for a reason that is a failure, or else
+    succeeded if there is a run. Without either only the message is new, and what was triggered last stays."""
     told = listed([_told(each) for each in found.reasons], _TOLD, "; ")
     versions: tuple[str, ...] = ()
     failed = next((each for each in found.reasons if each.code not in _NOT_FAILED), None)
@@ -159,7 +162,8 @@ def triggered(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> 
 
 
 def failure(found: Evaluation) -> Reason | None:
-    """Why the profile's run is not made or not started, where that is for people to mend; else None."""
+    """The first reason why the profile's run is not made or not started that is for people to mend; None without one,
+    and for what passes by itself."""
     return next((each for each in found.reasons if each.code not in (*_NOT_FAILED, *_PASSES)), None)
 
 
@@ -171,6 +175,8 @@ def _evaluated(
     now: datetime,
     start: bool,
 ) -> Evaluation:
+    """What the profile comes to. ``start``: the run is to be started, and one that goes on, or has had all members that
+    are behind, stands in its way; else any run for the goal that was made does."""
     try:
         target = goal(profile.spec, members, known, now)
     except FleetError as error:
@@ -210,7 +216,8 @@ def _evaluated(
 def _behind(
     members: t.Sequence[Cluster], target: UpgradeTarget, known: Releases, now: datetime
 ) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
-    """Members that the run would move, and why it would not move others; those at the target are not worth a word."""
+    """Members that the run would move, and why it would not move others (version unknown, too far, out of support);
+    those at the target, or without an image for them, are not worth a word."""
     found, reasons = [], []
     for each in members:
         asked = _work(each, target, known, now)
@@ -224,7 +231,7 @@ def _behind(
 
 
 def _work(member: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork | None:
-    """None for a version that cannot be read."""
+    """What the member would have to do; None for a version that cannot be read."""
     try:
         return upgrade_work(member, target, known, now)
     except ValueError:
@@ -232,7 +239,8 @@ def _work(member: Cluster, target: UpgradeTarget, known: Releases, now: datetime
 
 
 def _made(name: str, runs: t.Sequence[UpdateRun]) -> dict[int, UpdateRun]:
-    """The runs for a goal by number, in the order in which they were made; some may have been deleted."""
+    """The runs for a goal (``name``) by number from 1, in the order in which they were made; some may have been
+    deleted."""
     found = {}
     for run in runs:
         ending = _NUMBER.search(run.name)
@@ -243,6 +251,7 @@ def _made(name: str, runs: t.Sequence[UpdateRun]) -> dict[int, UpdateRun]:
 
 
 def _numbered(name: str, number: int) -> str:
+    """The name of that run for the goal: ``name`` itself for the first, else with ``-2`` and so on, cut to fit."""
     ending = f"-{number}" if number > 1 else ""
     return name[: NAME_LENGTH - len(ending)].rstrip("-") + ending if ending else name
 
@@ -254,6 +263,7 @@ def _to_start(run: UpdateRun) -> bool:
 
 
 def _as_made(run: UpdateRun) -> UpdateRun:
+    """The run as its profile has made it: name, spec, and the mark that it is to be started."""
     annotations = {TO_START: run.metadata.annotations[TO_START]}
     return UpdateRun(metadata=ObjectMeta(name=run.name, annotations=annotations), spec=run.spec)
 
@@ -273,6 +283,8 @@ def _taken_up(
 
 
 def _is_theirs(row: MemberUpdateStatus, seen: datetime | None, again: bool) -> bool:
+    """Whether the run has the member still, or let it end for a reason that holds; ``seen`` is when the member was read
+    last, ``again`` whether one that was at the target is judged anew if it was read since."""
     why = _left_out_for(row)
     if why in LEFT_OUT_FOR:
         return False
@@ -282,6 +294,7 @@ def _is_theirs(row: MemberUpdateStatus, seen: datetime | None, again: bool) -> b
 
 
 def _at_target(row: MemberUpdateStatus) -> bool:
+    """Whether the run brought the member to the target, or found it there."""
     return row.status.state == COMPLETED or _left_out_for(row) == ALREADY_AT_TARGET
 
 
@@ -291,6 +304,7 @@ def _left_out_for(row: MemberUpdateStatus) -> str:
 
 
 def _run(profile: AutoUpgradeProfile, target: UpgradeTarget, name: str) -> UpdateRun:
+    """The run for the target, of that name, with the profile's strategy; images are named in it for Custom alone."""
     named = tuple(NodeImageVersion(version=each) for each in _image_names(target)) if target.selection == CUSTOM else ()
     return UpdateRun(
         metadata=ObjectMeta(name=name),
@@ -307,13 +321,16 @@ def _run(profile: AutoUpgradeProfile, target: UpgradeTarget, name: str) -> Updat
 
 
 def _image_names(target: UpgradeTarget) -> tuple[str, ...]:
+    """Images by their full names, by family."""
     return tuple(f"{family}-{version}" for family, version in sorted(target.images.items()))
 
 
 def _versions(target: UpgradeTarget) -> tuple[str, ...]:
+    """What the run goes to: its images, where it is for these alone, else its version."""
     return _image_names(target) if target.type == NODE_IMAGE_ONLY else (target.version,)
 
 
 def _told(reason: Reason) -> str:
+    """The reason in words, with the member's name before it; cut behind 300 characters."""
     words = f"{reason.member}: {reason.message}" if reason.member else reason.message
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."

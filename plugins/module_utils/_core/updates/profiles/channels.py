@@ -37,7 +37,8 @@ def goal(
     now: datetime,
     channels: Mapping[str, Channel] = CHANNELS,
 ) -> UpgradeTarget:
-    """The target that runs of the profile get at ``now``; that of a channel of images may name no image.
+    """The target that runs of the profile get at ``now``; that of a channel of images may name no image. ``members``
+    are those that it has to fit.
 
     FleetError ``no-such-release`` if no version comes of the channel, ``unknown-channel`` for one that is not in the
     table.
@@ -64,7 +65,8 @@ def goal(
 def _version(
     channel: Channel, spec: AutoUpgradeProfileSpec, members: t.Sequence[Cluster], known: Releases, now: datetime
 ) -> str:
-    """The newest patch of the channel's minor."""
+    """The newest patch of the channel's minor that is generally available on all platforms, without ``v``. FleetError
+    ``no-such-release`` if there is none."""
     general = general_everywhere(known, {each.provider for each in members}, now)
     if not general:
         raise FleetError("no-such-release", "no version is generally available on all platforms of the fleet")
@@ -81,13 +83,14 @@ def _version(
 
 
 def _of_images(selection: str, images: Mapping[str, str]) -> UpgradeTarget:
-    """Latest takes none of the images over, they only tell one goal from the next: each member gets what is newest when
-    its turn comes."""
+    """The target of these images, by family. Latest takes none of them over, they only tell one goal from the next:
+    each member gets what is newest when its turn comes."""
     return UpgradeTarget(type=NODE_IMAGE_ONLY, selection=selection, images=images, automatic=True)
 
 
 def _security_images(members: t.Sequence[Cluster], known: Releases, now: datetime) -> Mapping[str, str]:
-    """As for Consistent, of those images alone that only bring security fixes, and of families of Linux."""
+    """The newest version by family, as for Consistent, of those images alone that only bring security fixes, and of
+    families of Linux."""
     places = {
         key: LocationReleases(
             location=place.location,

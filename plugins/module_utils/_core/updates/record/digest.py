@@ -54,14 +54,17 @@ def strategy_digest(strategy: UpdateRunStrategy | None) -> str:
 
 
 def _stage(row: StageRow) -> dict[str, t.Any]:
+    """What the digest covers of a stage."""
     return {**_common(row), "groups": [_group(each) for each in row.groups], "wait": _seconds(row.wait)}
 
 
 def _group(row: GroupRow) -> dict[str, t.Any]:
+    """What the digest covers of a group."""
     return {**_common(row), "members": [member.name for member in row.members]}
 
 
 def _common(row: StageRow | GroupRow) -> dict[str, t.Any]:
+    """What the digest covers of stages and groups alike: name, limits, gates."""
     return {
         "name": row.name,
         "maxConcurrency": row.max_concurrency,
@@ -72,10 +75,11 @@ def _common(row: StageRow | GroupRow) -> dict[str, t.Any]:
 
 
 def _gate(row: GateRow) -> list[str]:
-    """A gate of a person has its name alone; one of the clock also says when."""
+    """Its name alone for a gate of a person; one of the clock also says when."""
     when = row.schedule
     return [row.name, *((when.day, when.time, when.utc_offset) if when else ())]
 
 
 def _seconds(wait: WaitRow | None) -> int:
+    """How long the wait lasts; 0 without one."""
     return wait.seconds if wait else 0

@@ -77,16 +77,19 @@ def status_of(state: RunState, status: RunStatus, before: UpdateRunStatus) -> Up
 
 
 def _resource_ids(status: UpdateRunStatus) -> Ids:
+    """Cluster resource ids by member, of those that have one."""
     members = status.members
     return {member.name: member.cluster_resource_id for member in members if member.cluster_resource_id}
 
 
 def _record(state: str, started: datetime | None, completed: datetime | None, message: str) -> UpdateStatus:
+    """State, times, and for what is Failed the message as an error."""
     error = UpdateError(code=UPGRADE_FAILED, message=message) if state == FAILED else None
     return UpdateStatus(state=state, start_time=started, completed_time=completed, error=error)
 
 
 def _stage_row(stage: UpdateStageStatus) -> StageRow:
+    """What is stored of a stage, with its groups; derived states and messages are left out."""
     return StageRow(
         name=stage.name,
         groups=tuple(_group_row(each) for each in stage.groups),
@@ -103,6 +106,7 @@ def _stage_row(stage: UpdateStageStatus) -> StageRow:
 
 
 def _stage(row: StageRow, status: StageStatus, ids: Ids) -> UpdateStageStatus:
+    """The status of a stage, out of its row and what is derived of it."""
     return UpdateStageStatus(
         name=row.name,
         status=_record(status.state, status.started, status.completed, status.message),
@@ -122,6 +126,7 @@ def _stage(row: StageRow, status: StageStatus, ids: Ids) -> UpdateStageStatus:
 
 
 def _group_row(group: UpdateGroupStatus) -> GroupRow:
+    """What is stored of a group, with its members; its derived state and message are left out."""
     return GroupRow(
         name=group.name,
         members=tuple(_member_row(each) for each in group.members),
@@ -136,6 +141,7 @@ def _group_row(group: UpdateGroupStatus) -> GroupRow:
 
 
 def _group(row: GroupRow, status: GroupStatus, ids: Ids) -> UpdateGroupStatus:
+    """The status of a group, out of its row and what is derived of it."""
     return UpdateGroupStatus(
         name=row.name,
         status=_record(status.state, status.started, status.completed, status.message),
@@ -153,6 +159,7 @@ def _group(row: GroupRow, status: GroupStatus, ids: Ids) -> UpdateGroupStatus:
 
 
 def _member_row(member: MemberUpdateStatus) -> MemberRow:
+    """What is stored of a member, without resource id and error."""
     return MemberRow(
         name=member.name,
         state=member.status.state,
@@ -173,7 +180,8 @@ def _member_row(member: MemberUpdateStatus) -> MemberRow:
 
 
 def _member(row: MemberRow, ids: Ids) -> MemberUpdateStatus:
-    """Members that failed or wait carry code and text as an error, where readers of the published type look."""
+    """The status of a member, out of its row and with its resource id, if ``ids`` has one. One that failed or waits
+    carries code and text as an error, where readers of the published type look."""
     error = UpdateError(code=row.reason or UPGRADE_FAILED, message=row.message) if row.state in _WITH_ERROR else None
     return MemberUpdateStatus(
         name=row.name,
@@ -194,6 +202,7 @@ def _member(row: MemberRow, ids: Ids) -> MemberUpdateStatus:
 
 
 def _gate_row(gate: UpdateRunGateStatus) -> GateRow:
+    """What is stored of a gate; its type follows from the schedule."""
     given = gate.schedule
     return GateRow(
         name=gate.display_name,
@@ -210,6 +219,7 @@ def _gate_row(gate: UpdateRunGateStatus) -> GateRow:
 
 
 def _gate(row: GateRow) -> UpdateRunGateStatus:
+    """The status of a gate, which has the name of a Gate object once it was opened."""
     return UpdateRunGateStatus(
         display_name=row.name,
         gate_id=row.id if row.opened else "",
@@ -225,10 +235,12 @@ def _gate(row: GateRow) -> UpdateRunGateStatus:
 
 
 def _schedule(row: Schedule) -> ScheduledStartConfiguration:
+    """The schedule of a gate as records have it."""
     return ScheduledStartConfiguration(start_day=row.day, start_time=row.time, utc_offset=row.utc_offset)
 
 
 def _wait_row(wait: WaitStatus) -> WaitRow:
+    """What is stored of the wait after a stage."""
     return WaitRow(
         seconds=wait.wait_duration_in_seconds,
         state=wait.status.state,
@@ -240,6 +252,7 @@ def _wait_row(wait: WaitStatus) -> WaitRow:
 
 
 def _wait(row: WaitRow) -> WaitStatus:
+    """The status of the wait after a stage, out of its row."""
     return WaitStatus(
         status=UpdateStatus(state=row.state, start_time=row.started, completed_time=row.completed),
         wait_duration_in_seconds=row.seconds,

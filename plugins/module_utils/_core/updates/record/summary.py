@@ -31,9 +31,9 @@ _TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
 
 
 def in_one_line(message: str, name: str = "") -> str:
-    """One line for people of a message that ends with the output of an upgrade: its first, and the last that tells of
-    an error, or the very last if none does; empty for an empty message. A ``name`` that it begins with is left out, for
-    those who say before it of whom it is."""
+    """One line for people of a message that ends with the output of an upgrade: its first, and behind ``: `` the last
+    that tells of an error, or the very last if none does; empty for an empty message. A ``name`` that it begins with is
+    left out, for those who say before it of whom it is."""
     message = message.removeprefix(f"{name}: ") if name else message
     first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     telling = [line for line in tail if _TELLING.search(line)] or tail
@@ -60,7 +60,7 @@ def taken_up_later(by: str, verified: bool, makers: t.Collection[str] = ()) -> s
 
 
 def of_group(group: GroupRow, state: str) -> str:
-    """Why a group is in the state, in one line; empty where the state says it all."""
+    """Why a group is Failed, or what one that is Pending waits for, in one line; empty in other states."""
     if state == FAILED:
         return _failures(group.members)
     if state == PENDING:
@@ -69,8 +69,9 @@ def of_group(group: GroupRow, state: str) -> str:
 
 
 def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
-    """As ``of_group``, of a stage; ``groups`` are the states of its groups, in order. While it goes on it tells of its
-    own gates and wait alone."""
+    """Why a stage is Failed, or what it waits for, in one line; ``groups`` are the states of its groups, in order. Its
+    own gates and wait come first; one that is Pending speaks else for its first group that says something, one that is
+    Running for none. Empty in other states."""
     if state == FAILED:
         return _failures([member for group in stage.groups for member in group.members])
     if state not in (PENDING, RUNNING):
@@ -87,8 +88,9 @@ def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
 
 
 def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> str:
-    """As ``of_group``, of the run; ``stages`` are states and messages of its stages, in order. The first that is not
-    done speaks for a run that goes on; one that stops or has stopped tells of a refused gate alone."""
+    """Why a run is Failed, or what it waits for, in one line; ``stages`` are states and messages of its stages, in
+    order. The first that is not done speaks for a run that goes on; one that stops or has stopped tells of a refused
+    gate alone."""
     if state == FAILED:
         return _failures(run.members)
     if state in (STOPPING, STOPPED):
@@ -112,6 +114,7 @@ def progress(state: RunState) -> str:
 
 
 def _failures(members: t.Sequence[MemberRow]) -> str:
+    """The first member that failed, why, and how many more; ``HALTED`` if none has."""
     failed = [member for member in members if member.state == FAILED]
     if not failed:
         return HALTED
@@ -121,6 +124,7 @@ def _failures(members: t.Sequence[MemberRow]) -> str:
 
 
 def _gates(gates: t.Sequence[GateRow]) -> str:
+    """The gates that are open, each with what is known of it; empty without one."""
     waiting = [gate for gate in gates if gate.state == PENDING]
     if not waiting:
         return ""
@@ -129,6 +133,8 @@ def _gates(gates: t.Sequence[GateRow]) -> str:
 
 
 def _until(gate: GateRow) -> str:
+    """What is known of an open gate: who refused it, else who approved it, else when it opens by itself; empty for none
+    of these."""
     if gate.refused:
         return f" (refused by {gate.refused})"
     if gate.by:
@@ -137,12 +143,14 @@ def _until(gate: GateRow) -> str:
 
 
 def _wait(wait: WaitRow | None) -> str:
+    """Until when the wait lasts; empty unless it is Running."""
     if wait is None or wait.state != RUNNING or wait.ends is None:
         return ""
     return f"waits until {write_time(wait.ends)}"
 
 
 def _pending(members: t.Sequence[MemberRow]) -> str:
+    """The first member that waits, for what, and how many more; empty if none does."""
     pending = [member for member in members if member.state == PENDING]
     if not pending:
         return ""

@@ -26,11 +26,12 @@ Shorten = Callable[[MemberUpdateStatus], MemberUpdateStatus]
 
 
 def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> tuple[UpdateRunStatus, dict[str, t.Any]]:
-    """The status in at most ``limit`` bytes, as far as details of members can make it so, and that status encoded.
+    """The status in at most ``limit`` bytes of JSON, as far as details of members can make it so, and that status
+    encoded.
 
     First the errors that repeat a message go, then long messages are cut, then messages of stages that are done, then
-    all. What a resume needs (states, attempts, operations, references, times) and versions stay. A status from which
-    something was left out has the condition StatusTrimmed.
+    all; it ends as soon as it fits. What a resume needs (states, attempts, operations, references, times) and versions
+    stay. A status that was too large has the condition StatusTrimmed.
     """
     encoded = encode(status)
     if size_of_json(encoded) <= limit:
@@ -45,28 +46,35 @@ def trimmed(status: UpdateRunStatus, limit: int = LIMIT) -> tuple[UpdateRunStatu
 
 
 def _conditions(status: UpdateRunStatus) -> tuple[Condition, ...]:
+    """The conditions with StatusTrimmed."""
     message = "details of members were left out to keep the status small; states and operations are complete"
     told = Condition(type=TRIMMED, status="True", reason=REASON, message=message)
     return (*(each for each in status.conditions if each.type != TRIMMED), told)
 
 
 def _stage(stage: UpdateStageStatus, shorten: Shorten, ended_only: bool) -> UpdateStageStatus:
+    """The stage with the details of its members shortened; the same if it is not done and that is for such alone
+    (``ended_only``)."""
     if ended_only and stage.status.state not in DONE:
         return stage
     return replace(stage, groups=tuple(_group(each, shorten) for each in stage.groups))
 
 
 def _group(group: UpdateGroupStatus, shorten: Shorten) -> UpdateGroupStatus:
+    """The group with each member shortened."""
     return replace(group, members=tuple(shorten(each) for each in group.members))
 
 
 def _without_error(member: MemberUpdateStatus) -> MemberUpdateStatus:
+    """Without the error, which repeats reason and message."""
     return replace(member, status=replace(member.status, error=None)) if member.status.error else member
 
 
 def _cut(member: MemberUpdateStatus) -> MemberUpdateStatus:
+    """With the first 80 characters of its message."""
     return replace(member, message=member.message[:_SHORT] + "...") if len(member.message) > _SHORT + 3 else member
 
 
 def _silent(member: MemberUpdateStatus) -> MemberUpdateStatus:
+    """Without its message."""
     return replace(member, message="") if member.message else member

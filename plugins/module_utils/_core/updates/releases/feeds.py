@@ -33,8 +33,8 @@ _STANDARD = ("STANDARD_SUPPORT", "standard-support")
 
 
 def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesRelease, ...]:
-    """Every version of the feed, by version, without ``v``; a minor alone is its patch 0 in plain lists, in the release
-    schedule and for EKS. What is out of support at ``now`` is deprecated, what is no release a preview.
+    """Every version of the feed, once, the oldest first, without ``v``; a minor alone is its patch 0 in plain lists, in
+    the release schedule and for EKS. What is out of support at ``now`` is deprecated, what is no release a preview.
 
     FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version or another entry that cannot be read, and
     elsewhere for a version without its patch; ``where`` names the feed.
@@ -56,6 +56,7 @@ def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesReleas
 
 
 def _words(error: Exception) -> str:
+    """What is wrong with an entry, for people."""
     if isinstance(error, KeyError):
         return f"no {error} stands where it should"
     return str(error) if isinstance(error, ValueError) else "an entry is of another form than the others of such feeds"
@@ -64,8 +65,9 @@ def _words(error: Exception) -> str:
 def with_versions(
     before: t.Sequence[CatalogLocation], name: str, told: t.Iterable[KubernetesRelease], exact: bool
 ) -> tuple[CatalogLocation, ...]:
-    """The locations of a catalogue with these versions, in order, in the one of that name, or added under it. Versions
-    known before stay, unless told otherwise or ``exact``; images stay. ValueError for what is no version."""
+    """The locations of a catalogue, in order, with the versions ``told``, sorted, in the one of that ``name``, or
+    behind the others under it. Versions known before stay, unless told otherwise or ``exact``; images stay. ValueError
+    for what is no version."""
     old = next((each for each in before if each.name == name), CatalogLocation(name=name))
     versions = {} if exact else {KubeVersion.parse(each.version): each for each in old.versions}
     versions |= {KubeVersion.parse(each.version): each for each in told}
@@ -77,8 +79,8 @@ def with_versions(
 
 def told_alone(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
     """Those of the members with a version ``reported`` that are not believed, the highest first: each is more than one
-    minor above all others, and above what is ``told`` elsewhere. Where nothing is told, the lowest is believed.
-    ValueError for what is no version."""
+    minor above the next one below it, and above what is ``told`` elsewhere. Where nothing is told, the lowest is
+    believed. ValueError for what is no version."""
     elsewhere = max((_minor(each.version) for each in told), default=(0, 0))
     members = sorted(reported, key=lambda name: _minor(reported[name]), reverse=True)
     alone = []
@@ -91,6 +93,7 @@ def told_alone(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease
 
 
 def _minor(version: str) -> tuple[int, int]:
+    """Major and minor; ValueError for what is no version."""
     parsed = KubeVersion.parse(version)
     return parsed.major, parsed.minor
 
@@ -101,15 +104,18 @@ def plain(versions: t.Iterable[str]) -> tuple[KubernetesRelease, ...]:
 
 
 def _text(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
+    """A text of versions, parted by white space."""
     return plain(map(_full, feed.split()))
 
 
 def _list(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
+    """A list of versions."""
     return plain(map(_full, feed))
 
 
 def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
-    """https://kubernetes.io/releases/patch-releases, data/releases/schedule.yaml: patches that came out, by minor."""
+    """The release schedule of Kubernetes (https://kubernetes.io/releases/patch-releases, data/releases/schedule.yaml):
+    patches that came out, by minor, each with its day."""
     for each in feed["schedules"]:
         status = _status(each.get("endOfLifeDate"), now)
         for patch in each.get("previousPatches") or ():
@@ -119,7 +125,7 @@ def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
 
 
 def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
-    """https://endoflife.date/api/kubernetes.json: the newest patch of each minor."""
+    """https://endoflife.date/api/kubernetes.json: the newest patch of each minor, with its day."""
     for each in feed:
         yield KubernetesRelease(
             version=_patch(each["latest"]),
@@ -129,16 +135,19 @@ def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
 
 
 def _aks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
+    """What ``az aks get-versions`` prints: each patch of each minor."""
     for each in feed["values"]:
         status = PREVIEW if each.get("isPreview") else GA
         yield from (KubernetesRelease(version=_patch(patch), status=status) for patch in each["patchVersions"])
 
 
 def _gke(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
+    """What ``gcloud container get-server-config`` prints: versions of control planes."""
     return plain(map(_patch, feed["validMasterVersions"]))
 
 
 def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
+    """What ``aws eks describe-cluster-versions`` prints; what is not in standard support is deprecated."""
     for each in feed["clusterVersions"]:
         said = each.get("versionStatus") or each.get("status")
         version = as_text(each.get("kubernetesPatchVersion") or each["clusterVersion"])
@@ -146,6 +155,7 @@ def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
 
 
 def _full(version: str) -> str:
+    """A minor alone with patch 0; other versions as they are."""
     return f"{version}.0" if is_minor(version) else version
 
 
@@ -159,7 +169,8 @@ def _patch(version: t.Any) -> str:
 
 
 def _status(end: t.Any, now: datetime) -> str:
-    """``end`` is a day, or whether it is over."""
+    """Deprecated if support has ended by ``now``, else generally available; ``end`` is a day, or whether it is over, or
+    nothing."""
     if isinstance(end, bool):
         return DEPRECATED if end else GA
     day = _day(end)
@@ -167,17 +178,20 @@ def _status(end: t.Any, now: datetime) -> str:
 
 
 def _day(text: t.Any) -> datetime | None:
-    """A day such as 2026-02-28 as the instant of its beginning in UTC."""
+    """A day such as 2026-02-28 as the instant of its beginning in UTC; None for nothing. ValueError for what is no
+    day."""
     if not text:
         return None
     return parse_time(f"{text}T00:00:00Z").astimezone(UTC)
 
 
 def _has(*keys: str) -> t.Callable[[Feed], bool]:
+    """The test whether a feed is a map with lists under all of these keys."""
     return lambda feed: isinstance(feed, dict) and all(isinstance(feed.get(key), list) for key in keys)
 
 
 def _all(kind: type) -> t.Callable[[Feed], bool]:
+    """The test whether a feed is a list, not empty, of such entries alone."""
     return lambda feed: isinstance(feed, list) and bool(feed) and all(isinstance(each, kind) for each in feed)
 
 

@@ -111,8 +111,8 @@ def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
 
 
 def of_no_pool(images: t.Iterable[str], clusters: t.Iterable[Cluster]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of images by their full names those of a family that no pool of the clusters has, and the families that they
-    have, in order; nothing where a pool's family is not known, or none has a pool."""
+    """Of images by their full names those, in order, of a family that no pool of the clusters has, and the families
+    that they have, sorted; nothing of both where a pool's family is not known, or none has a pool."""
     pools = [pool for each in clusters for pool in each.pools]
     there = {each.family for each in pools}
     if not pools or "" in there:
@@ -137,8 +137,8 @@ def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
 
 def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Releases, now: datetime) -> Choice:
     """Which image the pool of the member ``at`` gets by that ``selection``, Latest, Consistent or Custom, or why it
-    gets none. ``images`` are those fixed for the run (Consistent) or named in it (Custom); Latest looks at the member's
-    location."""
+    gets none. ``images`` are those fixed for the run (Consistent) or named in it (Custom); Latest looks at what the
+    member's location offers at ``now``."""
     return _SELECTIONS[selection](_Asked(pool, images, known.at(at.provider, at.location), known, at, now))
 
 
@@ -153,11 +153,13 @@ class _Asked:
 
     @property
     def where(self) -> str:
+        """The member's location, in words where it has none."""
         return self.at.location or "this location"
 
 
 def _latest(asked: _Asked) -> Choice:
-    """A pool held by a snapshot stays with it; so does one whose family no catalogue knows."""
+    """The newest of its family that may be chosen there; an obstacle if that location alone has none. A pool held by a
+    snapshot stays with it; of one whose family no catalogue knows nothing is known."""
     pool, place = asked.pool, asked.place
     if pool.snapshot:
         return Choice(stays=True, why=f"pool {pool.name} is held by its snapshot")
@@ -173,6 +175,8 @@ def _latest(asked: _Asked) -> Choice:
 
 
 def _consistent(asked: _Asked) -> Choice:
+    """What was fixed for its family; a skip if nothing was. Nothing is known where no catalogue tells and nothing was
+    fixed at all."""
     pool = asked.pool
     if asked.place is None and not asked.images:
         return Choice(unknown=True, why=_untold(asked))
@@ -185,6 +189,7 @@ def _consistent(asked: _Asked) -> Choice:
 
 
 def _custom(asked: _Asked) -> Choice:
+    """What the run names for its family; the pool stays if it names none."""
     wanted = asked.images.get(asked.pool.family)
     if wanted is None:
         return Choice(stays=True, why=f"pool {asked.pool.name}: no image of its family is named")
@@ -207,7 +212,7 @@ def _untold(asked: _Asked) -> str:
 
 
 def _forward(asked: _Asked, wanted: str, why: str) -> Choice:
-    """A pool at or ahead of the wanted image is left out."""
+    """The wanted image; none for a pool that is at it or ahead of it. ``why`` is in what is said."""
     pool = asked.pool
     if pool.image and image_order(pool.image) >= image_order(wanted):
         at = "" if pool.image == wanted else f"{pool.family}-{pool.image}, ahead of "
@@ -216,7 +221,7 @@ def _forward(asked: _Asked, wanted: str, why: str) -> Choice:
 
 
 def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
-    """Whether an image that was chosen earlier can still be had here, and is not too old by now."""
+    """The wanted image, chosen earlier; an obstacle if it cannot be had here by now, or is too old."""
     choice, place = _forward(asked, wanted, why), asked.place
     if not choice.version or place is None:
         return choice
@@ -232,6 +237,7 @@ def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
 
 
 def _missing(asked: _Asked, name: str, found: Image | None, place: LocationReleases) -> MemberBlocker:
+    """The obstacle that the image cannot be had, and until when if that is known."""
     coming = found is not None and found.available_from is not None and found.available_from > asked.now
     until = found.available_from if found is not None and coming else None
     when = f" before {write_time(until)}" if until else ""
@@ -240,5 +246,6 @@ def _missing(asked: _Asked, name: str, found: Image | None, place: LocationRelea
 
 
 def _pool(name: str, version: str, image: str) -> Pool:
+    """The pool; an image of which the name has no dash is not known."""
     family, of_family = split_image(image)
     return Pool(name=name, version=version, family=family if of_family else "", image=of_family)

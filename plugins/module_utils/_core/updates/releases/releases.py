@@ -147,8 +147,9 @@ class Releases:
         return tuple(place for (each, _location), place in self.places.items() if each == provider)
 
     def general(self, provider: str, now: datetime) -> tuple[Release, ...]:
-        """Generally available versions from the oldest to the newest. That promises each location in time, so one that
-        has it is enough. Worked out once for an instant, for all members of a fleet ask."""
+        """Generally available versions from the oldest to the newest; none if no catalogue describes the provider. That
+        promises each location in time, so one that has it is enough. Worked out once for an instant, for all members of
+        a fleet ask."""
         at, general = self._general.get(provider, (None, ()))
         if at != now:
             found = {each.version: each for here in self.of(provider) for each in here.versions if each.generally(now)}
@@ -162,7 +163,8 @@ class Releases:
         return general[-1].minor if general else None
 
     def support(self, provider: str, now: datetime) -> tuple[Minor, Minor] | None:
-        """The oldest and the newest minor that are supported, counted back from ``newest_minor``; None without one."""
+        """The oldest and the newest minor that are supported, counted back from ``newest_minor`` by the most that one
+        of its catalogues says; None without one."""
         newest = self.newest_minor(provider, now)
         if newest is None:
             return None
@@ -172,7 +174,7 @@ class Releases:
 
 def releases(catalogues: t.Iterable[ReleaseCatalog]) -> Releases:
     """What the catalogues say, which were read without problems, by provider and location. FleetError
-    ``duplicate-location`` for a place that two describe."""
+    ``duplicate-location``, with all of them, for a place that two describe."""
     places: dict[tuple[str, str], LocationReleases] = {}
     problems = []
     for catalogue in catalogues:
@@ -234,6 +236,7 @@ def exact_version(known: Releases, providers: t.Iterable[str], wanted: str, now:
 
 
 def _place(location: CatalogLocation, spec: ReleaseCatalogSpec, told_by: str) -> LocationReleases:
+    """What a location of a catalogue offers, from the oldest to the newest."""
     return LocationReleases(
         location=location.name,
         told_by=told_by,
@@ -246,6 +249,7 @@ def _place(location: CatalogLocation, spec: ReleaseCatalogSpec, told_by: str) ->
 
 
 def _release(each: KubernetesRelease) -> Release:
+    """A version of a catalogue, read. ValueError for what is no version."""
     return Release(
         text=each.version,
         version=KubeVersion.parse(each.version),
@@ -255,6 +259,7 @@ def _release(each: KubernetesRelease) -> Release:
 
 
 def _images(family: NodeImageFamily) -> tuple[Image, ...]:
+    """The images of a family, from the oldest to the newest."""
     found = (
         Image(
             family=family.family,

@@ -149,7 +149,8 @@ def fixed_images(
 
 
 def target_of(run: UpdateRun) -> UpgradeTarget:
-    """The goal that is written in a run, resolved as far as its status says; see ``fixed_images`` for Consistent."""
+    """The goal that is written in a run, its version and images resolved as far as its status says (Custom names its
+    own); see ``fixed_images`` for Consistent."""
     update, status = run.spec.managed_cluster_update, run.status
     selection = update.node_image_selection
     named = [each.version for each in selection.custom_node_image_versions] if selection else []
@@ -167,13 +168,15 @@ def target_of(run: UpdateRun) -> UpgradeTarget:
 
 
 def _choices(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> list[tuple[Pool, Choice]]:
+    """Each pool with what comes of its image, in order; none where the control plane alone is upgraded."""
     if target.type == CONTROL_PLANE_ONLY:
         return []
     return [(pool, choose(pool, cluster, target.selection, target.images, known, now)) for pool in cluster.pools]
 
 
 def _goal(pool: Pool, choice: Choice, target: UpgradeTarget) -> UpgradeStep | None:
-    """What the pool gets; None if it stays as it is. Custom leaves images alone that it does not name, not versions."""
+    """What the pool gets, version, image or both; None if it stays as it is. Custom leaves images alone that it does
+    not name, not versions."""
     held = choice.stays and pool.snapshot and target.selection == LATEST
     wanted = target.version if target.type == FULL and not held else ""
     version = wanted if wanted and not (pool.version and reached(pool.version, wanted)) else ""
@@ -191,10 +194,8 @@ def _goal(pool: Pool, choice: Choice, target: UpgradeTarget) -> UpgradeStep | No
 
 
 def _nothing_to_do(cluster: Cluster, target: UpgradeTarget, left_out: tuple[str, ...], unknown: bool) -> MemberBlocker:
-    """By type: the control plane alone; it and every pool, version and image; images alone.
-
-    With ``unknown`` images of all pools nobody can say that they are at a target.
-    """
+    """Why the member is skipped, with what is said of its pools. By type: the control plane alone; it and every pool,
+    version and image; images alone. With ``unknown`` images of all pools nobody can say that they are at a target."""
     words = "; ".join(left_out)
     if target.type == NODE_IMAGE_ONLY:
         reason = IMAGE_MISSING_FOR_POOL if unknown else ALREADY_AT_TARGET
@@ -204,7 +205,8 @@ def _nothing_to_do(cluster: Cluster, target: UpgradeTarget, left_out: tuple[str,
 
 
 def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> MemberBlocker | None:
-    """Automatic runs leave members alone whose minor is out of support; with long-term support older ones are in it.
+    """The skip of a member whose minor is out of support, else None. Automatic runs alone leave it; with long-term
+    support older ones are in it.
 
     A member without it is not left alone where the profile asks for it: it fails the run, see ``_judged``.
     """
@@ -222,8 +224,8 @@ def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
 
 
 def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget) -> UpgradeWork:
-    """The distance of the control plane: automatic runs skip a member that is too far behind, others fail there unless
-    they chain."""
+    """The verdict with the distance of the control plane: automatic runs skip a member that is too far behind, others
+    fail there unless they chain. One without the long-term support that a profile asks for fails."""
     if target.automatic and target.long_term_support and not cluster.long_term_support:
         words = f"the profile asks for long-term support, which {cluster.name} does not have"
         return replace(verdict, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=words))
@@ -236,8 +238,9 @@ def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget) -> Up
 def _planned(
     verdict: UpgradeWork, cluster: Cluster, path: tuple[str, ...], pools: t.Sequence[tuple[Pool, UpgradeStep]]
 ) -> UpgradeWork:
-    """Control plane through the versions of ``path``, then pools; one whose kubelets are too old for the next version
-    comes up to that before it."""
+    """The verdict with its steps: control plane through the versions of ``path``, then pools; one whose kubelets are
+    too old for the next version comes up to that before it. It fails where such a pool is not moved by the run, or
+    would be too old still."""
     kubelets = {pool.name: pool.version for pool in cluster.pools if pool.version}
     moving = {pool.name for pool, step in pools if step.version}
     at, steps = cluster.version, []
@@ -263,6 +266,7 @@ def _path(version: str, target: str, place: LocationReleases | None, now: dateti
 
 
 def _newest_patch(minor: str, place: LocationReleases | None, now: datetime) -> str:
-    """Written as the minor is, with v or without."""
+    """The newest patch of the minor that is generally available in the place, the minor itself without one; written as
+    the minor is, with v or without."""
     found = [each for each in place.versions if each.is_of(minor) and each.generally(now)] if place else []
     return f"{'v' * minor.startswith('v')}{found[-1].text.removeprefix('v')}" if found else minor

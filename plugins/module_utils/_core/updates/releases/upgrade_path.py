@@ -17,7 +17,8 @@ def upgrade_path(version: str, target: str, releases: t.Sequence[str] = ()) -> t
 
     With ``releases`` each minor on the way, and a target without a patch, is the newest release of that minor, those
     before it (alpha, beta, rc) left out; without, minors are named as such. They are written as the target is, with v
-    or without. FleetError ``invalid-version``, ``no-such-release``, or ``other-major``.
+    or without. FleetError ``invalid-version`` (for all at once), ``no-such-release`` for a minor without a release, or
+    ``other-major``, for a lower one too.
     """
     texts = {"the version": version, "the target": target} | {f"releases[{at}]": one for at, one in enumerate(releases)}
     problems = [Problem("invalid-version", found, place) for place, one in texts.items() if (found := _problem(one))]
@@ -36,6 +37,8 @@ def upgrade_path(version: str, target: str, releases: t.Sequence[str] = ()) -> t
 
 
 def _newest(minor: KubeVersion, known: t.Sequence[KubeVersion]) -> str:
+    """The newest release of the minor; ``known`` are releases from the oldest on. FleetError ``no-such-release``
+    without one."""
     found = [each for each in known if (each.major, each.minor) == (minor.major, minor.minor)]
     if not found:
         there = ", ".join(str(each) for each in known[-5:]) or "none"
@@ -45,11 +48,13 @@ def _newest(minor: KubeVersion, known: t.Sequence[KubeVersion]) -> str:
 
 
 def _as(target: str, version: str) -> str:
+    """The version with a ``v`` if the target has one, else without."""
     plain = version.removeprefix("v")
     return f"v{plain}" if target.startswith("v") else plain
 
 
 def _problem(text: t.Any) -> str:
+    """Why this is no version; empty if it is one."""
     try:
         KubeVersion.parse(as_text(text))
     except ValueError as error:

@@ -23,7 +23,8 @@ _MINOR_ONLY = re.compile(r"v?\d+\.\d+")
 
 
 def as_text(version: t.Any) -> str:
-    """A version out of somebody's document. ValueError for what is no text: YAML has made another number of it."""
+    """A version out of somebody's document, as it is. ValueError for what is no text: YAML reads 1.30 as the number
+    1.3."""
     if not isinstance(version, str):
         words = "a version in quotes is wanted, because 1.30 without them is 1.3"
         raise ValueError(f"{version!r:.60} is not text; {words}")
@@ -56,9 +57,9 @@ def nothing_to_do(version: str, target: str) -> MemberBlocker | None:
 
 
 def step_refused(version: str, target: str, chain: bool = False) -> MemberBlocker | None:
-    """Why a member cannot go from ``version`` to ``target`` in one step, with the path it would need, or with ``chain``
-    in several; None if it can, and if it is there or ahead. Another major, a lower one too, is always refused.
-    ValueError for what is no version."""
+    """Why a member cannot go from ``version`` to ``target``: more than one minor ahead, with the path it would need,
+    but not with ``chain``; None if it can, and if it is there or ahead. Another major, a lower one too, is always
+    refused. ValueError for what is no version."""
     now, wanted = KubeVersion.parse(version), KubeVersion.parse(target)
     if now.major != wanted.major:
         return MemberBlocker(reason=PRECONDITION_FAILED, message=f"{version} and {target} differ in the major version")
@@ -80,17 +81,19 @@ def minors_between(version: KubeVersion, target: KubeVersion, most: int | None =
 
 
 def too_old_for(kubelet: str, server: str) -> bool:
-    """Whether an API server of that version may not have such a kubelet any more. ValueError for what is no version."""
+    """Whether an API server of that version may not have such a kubelet any more, also for that of another major; one
+    that is too new is not looked for. ValueError for what is no version."""
     node, at = KubeVersion.parse(kubelet), KubeVersion.parse(server)
     behind = KUBELET_BEHIND if (node.major, node.minor) >= KUBELET_WIDENED else KUBELET_BEHIND - 1
     return node.major != at.major or at.minor - node.minor > behind
 
 
 def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
-    """Why an API server of that version may not be there yet: the first pool with kubelets that are too old for it.
+    """Why an API server of that version may not be there yet: the first pool with kubelets that are too old for it;
+    None if there is none.
 
     ``kubelets`` are the oldest versions by pool; what is no version tells nothing. ValueError if ``server`` is no
-    version.
+    version, and a kubelet is one.
     """
     for pool, kubelet in kubelets.items():
         if is_version(kubelet) and too_old_for(kubelet, server):
@@ -103,9 +106,9 @@ def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
 def view_at_version(
     view: MemberView, version: str, target: str, automatic: bool = False, chain: bool = False
 ) -> MemberView:
-    """The view of a member at ``version``: nothing to do for the target, too far from it, or neither. Runs that a
-    profile made (``automatic``) skip who is too far, others fail there unless they ``chain``, and all where one is no
-    version."""
+    """The view of a member at ``version``: nothing to do for the target, too far from it, or neither, in place of what
+    it said of that. Runs that a profile made (``automatic``) skip who is too far, others fail there unless they
+    ``chain``, and all where one is no version."""
     try:
         done, far = nothing_to_do(version, target), step_refused(version, target, chain)
     except ValueError as error:

@@ -70,6 +70,7 @@ class _Frozen:
 
     @property
     def words(self) -> str:
+        """Name, owner and, if it has one, the reason."""
         named = f"freeze {self.freeze.name} of {self.owner}"
         return f"{named}: {self.freeze.reason}" if self.freeze.reason else named
 
@@ -121,10 +122,11 @@ class Calendar:
 
     def open(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member between two
-        instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut.
+        instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut, the
+        time around freezes of a member without windows is. None: at any time; empty: never.
 
-        None: at any time; empty: never. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not
-        there: whether it may start is not known then.
+        FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there: whether it may start is not
+        known then.
         """
         permitted = self.permitted(site, run_type, start, end)
         frozen = joined(each.span for each in self._frozen(site) if each.span[0] < end and each.span[1] > start)
@@ -146,8 +148,8 @@ class Calendar:
     def closed(
         self, site: MaintainedMember, run_type: str, start: datetime, end: datetime
     ) -> tuple[ClosedOpening, ...]:
-        """The first opening of its windows that each freeze between two instants closes, in order of time. FleetError
-        as of ``open``."""
+        """The first opening of its windows that each freeze between two instants closes, in order of time; freezes that
+        close none, and all of a member without windows, are left out. FleetError as of ``open``."""
         frozen = [each for each in self._frozen(site) if each.span[0] < end and each.span[1] > start]
         permitted = self.permitted(site, run_type, start, end) if frozen else None
         found = [
@@ -158,8 +160,8 @@ class Calendar:
         return tuple(sorted(found, key=lambda each: each.start))
 
     def shut(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[str, ...]:
-        """Whose windows are closed at an instant, in words, for a member that has some of its own; else nothing.
-        FleetError as of ``open``."""
+        """Whose windows are closed at an instant, in words, for a member that has some of its own, of any kind; else
+        nothing. FleetError as of ``open``."""
         sides = self._sides(site, GOVERNED_BY[run_type]) if site.own and site.own.windows else ()
         return tuple(whose for whose, found in sides if not _open_at(found, now))
 
@@ -178,7 +180,7 @@ class Calendar:
         )
 
     def named_freezes(self, site: MaintainedMember) -> tuple[NamedFreeze, ...]:
-        """Each freeze of the member, past ones too, with the object that says it."""
+        """Each freeze of the member, past ones too, with the object that says it, in no order of time."""
         return tuple(NamedFreeze(each.words, each.span, each.clock) for each in self._frozen(site))
 
     def frozen(self, site: MaintainedMember, now: datetime) -> MemberBlocker | None:
@@ -193,14 +195,17 @@ class Calendar:
         return MemberBlocker(reason=WINDOW_CLOSED, message=words, until=last.span[1])
 
     def freezes_of(self, site: MaintainedMember) -> tuple[tuple[str, Span], ...]:
-        """Each freeze of the member, past ones too: its name with its reason, and when it holds."""
+        """Each freeze of the member, past ones too, in no order of time: its name with its reason, and when it
+        holds."""
         return tuple(
             (f"{each.freeze.name}: {each.freeze.reason}" if each.freeze.reason else each.freeze.name, each.span)
             for each in self._frozen(site)
         )
 
     def _windows_of(self, site: MaintainedMember, name: str) -> tuple[_Window, ...]:
-        """Those of the object that the member names, else those of any with labels that match."""
+        """The windows of that configuration, of the object that the member names (those with labels only if they
+        match), else those of any with labels that match. FleetError ``no-such-maintenance`` for one that is not
+        there."""
         if site.maintenance and site.maintenance not in self.owners:
             hint = f"there are: {', '.join(sorted(self.owners)) or 'none'}"
             message = f"there is no FleetMaintenance {site.maintenance}"
@@ -214,7 +219,8 @@ class Calendar:
         )
 
     def _sides(self, site: MaintainedMember, name: str) -> list[tuple[str, tuple[_Dated, ...]]]:
-        """Those that have windows at all: the fleet's, and the cluster's own."""
+        """Those that have windows of that configuration, in words, with these: the fleet's, then the cluster's own.
+        FleetError as of ``_windows_of``."""
         own: tuple[_Dated, ...] = tuple(
             (each, None) for each in (site.own.windows if site.own else ()) if each.configuration == name
         )
@@ -224,6 +230,7 @@ class Calendar:
         return [(whose, found) for whose, found in ((words, ours), (itself, own)) if found]
 
     def _frozen(self, site: MaintainedMember) -> t.Iterator[_Frozen]:
+        """The freezes of all FleetMaintenance objects that are for the member, then those of the cluster itself."""
         yield from (each for each in self.freezes if each.matches is None or each.matches(site.labels))
         if site.own:
             yield from (
@@ -253,34 +260,37 @@ def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
 
 @lru_cache(maxsize=256)
 def _opened(windows: tuple[_Dated, ...], start: datetime, end: datetime) -> Spans:
-    """Many members share their windows."""
+    """The spans in which one of the windows is open, whole, in order; remembered, for many members share their
+    windows."""
     return joined(span for window, created in windows for span in window_openings(window, start, end, created))
 
 
 def _open_at(windows: tuple[_Dated, ...], now: datetime) -> bool:
-    """By what is worked out for the whole day."""
+    """Whether one of the windows is open, by what is worked out for the whole day."""
     start = datetime.combine(now.date(), time(), now.tzinfo)
     return any(begin <= now < until for begin, until in _opened(windows, start, start + _DAY))
 
 
 def _frozen(freeze: Freeze, owner: str) -> t.Iterator[_Frozen]:
-    """Nothing for days that the clocks of the zone skipped."""
+    """The freeze as a span of instants, of the object ``owner``; nothing for days that the clocks of the zone
+    skipped."""
     clock = clock_of(freeze.utc_offset, freeze.time_zone)
     for span in local_day_spans((DateSpan(start=freeze.start, end=freeze.end),), clock):
         yield _Frozen(freeze, span, _matcher(freeze.member_selector), owner, clock)
 
 
 def _clock(each: MaintenanceConfiguration) -> tzinfo:
-    """The older form of a window is in UTC."""
+    """That of the window; the older form of a window is in UTC."""
     given = each.maintenance_window
     return clock_of(given.utc_offset, given.time_zone) if given else UTC
 
 
 def _created(owner: FleetMaintenance, window: MaintenanceConfiguration) -> date | None:
-    """The day on which the object was made, by the window's clock."""
+    """The day on which the object was made, by the window's clock; None where that is not known."""
     at = owner.metadata.creation_timestamp
     return None if at is None else at.astimezone(_clock(window)).date()
 
 
 def _matcher(selector: MemberSelector | None) -> Matcher | None:
+    """The test of labels; None without a selector. ValueError for one that cannot be read."""
     return None if selector is None else compile_selector(parse_selector(selector.by_label))

@@ -33,10 +33,10 @@ NO_REASON = MemberBlocker(reason="")
 
 
 def obstacle(view: MemberView, now: datetime) -> MemberBlocker | None:
-    """Why the member cannot start now, one reason with the messages of all; None if it can.
+    """Why the member cannot start now, one reason, and its end, with the messages of all; None if it can.
 
     Of several the closed window comes first, so that an unreachable member has its whole window to come back, then that
-    it is unreachable.
+    it is unreachable, then the others in order.
     """
     found = list(view.obstacles)
     if len(found) > 1:
@@ -50,6 +50,8 @@ def obstacle(view: MemberView, now: datetime) -> MemberBlocker | None:
 
 
 def _closed(opens: datetime, view: MemberView, now: datetime) -> MemberBlocker:
+    """The obstacle of closed windows: when they open (``opens`` as of ``closed_until``), who closes them now, and the
+    first opening before that which a coming freeze takes."""
     whose = f", closed now by {' and by '.join(view.shut)}" if view.shut else ""
     # Of a freeze that holds already there is an obstacle of its own.
     taken = [each for each in view.closed if now < each.since and each.start < opens]
@@ -63,8 +65,8 @@ def _closed(opens: datetime, view: MemberView, now: datetime) -> MemberBlocker:
 
 
 def pending(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
-    """The member's row, Pending for that reason; the same object if it was so before. ``pending_since`` moves on only
-    with the reason, not with the message."""
+    """The member's row, Pending for that reason; the same object if it was so before, with the same message.
+    ``pending_since`` moves on only with the reason, not with the message."""
     if row.state == PENDING and row.reason == why.reason and row.message == why.message:
         return row
     since = row.pending_since if row.state == PENDING and row.reason == why.reason else now

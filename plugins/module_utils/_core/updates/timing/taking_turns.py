@@ -22,17 +22,19 @@ class TakingTurns:
     """
 
     def __init__(self, max_idle: timedelta) -> None:
+        """``max_idle`` is how long an operation waits by itself before it stands still."""
         self._comes_on = 2 * max_idle + AROUND
         self._until: dict[str, datetime | None] = {}
         self._tries: dict[str, datetime] = {}
 
     def begins(self, operation: str, until: datetime | None) -> None:
-        """It stands still from now on; ``until`` is None where no instant is known."""
+        """It stands still from now on, until the instant ``until``, or None where no instant is known."""
         self._until[operation] = until
         self._tries.pop(operation, None)
 
     def due(self, flying: t.Iterable[str], now: datetime) -> list[str]:
-        """Those to be taken up now; they count as trying. ``flying`` are all operations that have not ended."""
+        """Those whose instant has come, to be taken up now; they count as trying. None are as long as no other one of
+        the run comes on. ``flying`` are all operations that have not ended."""
         found = [one for one, at in self._until.items() if at and now >= at]
         if not found or not any(self._fresh(one, now) for one in flying):
             return []
@@ -47,11 +49,11 @@ class TakingTurns:
 
     @property
     def instants(self) -> list[datetime]:
-        """When those that stand still go on, where that is known."""
+        """When those that stand still go on, where that is known, in no order."""
         return [each for each in self._until.values() if each]
 
     def _fresh(self, operation: str, now: datetime) -> bool:
-        """It has never stood still, or has come on since it was taken up."""
+        """Whether it has never stood still, or has come on since it was taken up."""
         if operation in self._until:
             return False
         tried = self._tries.get(operation)

@@ -90,7 +90,7 @@ class CronSchedule:
 
     def next(self, after: datetime) -> datetime | None:
         """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the fifth year after
-        it, or of the calendar."""
+        it, or of the calendar. Years, days and hours are those of the zone's clock."""
         if self.zone is not None:
             return next_by_clock(self._matches, after, self.zone, HORIZON_YEARS)
         return (
@@ -101,7 +101,7 @@ class CronSchedule:
 
     def next_utc(self, after: datetime) -> datetime | None:
         """The first hit strictly after a naive instant in UTC, naive too; None if none comes by the end of the fifth
-        year after it. Only for a schedule without a zone."""
+        year after it, or of the calendar. Only for a schedule without a zone."""
         year, month, day = after.year, after.month, after.day
         # Hits stand on full minutes: the first that can come is that of the next minute.
         minute, last_year = after.hour * 60 + after.minute + 1, _last_year(after)
@@ -124,7 +124,7 @@ class CronSchedule:
         return None
 
     def days(self, year: int, month: int) -> int:
-        """The days of a month on which the schedule fires, as a bit set (bit 1 is the first)."""
+        """The days of a month on which the schedule fires, as a bit set (bit 1 is the first); 0 for none."""
         if not self.months >> month & 1:
             return 0
         first, length = _month(year, month)
@@ -156,13 +156,16 @@ class CronSchedule:
         return tuple(hour * 60 + minute for hour in _bits(self.hours) for minute in _bits(self.minutes))
 
     def day_matches(self, weekday: int, month_day: int) -> bool:
-        """Whether the schedule fires on a day of this weekday (0 is Sunday) and this day of the month, in any month."""
+        """Whether the schedule fires on a day of this weekday (0 is Sunday) and this day of the month, the months not
+        looked at; never without any minute or hour."""
         if not (self.minutes and self.hours):
             return False
         by_month_day, by_weekday = self.month_days >> month_day & 1, self.weekdays >> weekday & 1
         return bool(by_month_day | by_weekday if self.either_day else by_month_day & by_weekday)
 
     def _matches(self, unit: int, clock: datetime) -> bool:
+        """Whether the month, day, hour, minute or second (``unit``: MONTH to SECOND) of a clock time fits; seconds are
+        to be 0."""
         if unit == MONTH:
             return bool(self.months >> clock.month & 1)
         if unit == DAY:
@@ -173,7 +176,8 @@ class CronSchedule:
 
     @cached_property
     def _days_by_first(self) -> tuple[int, ...]:
-        """The matching days of a month of 31 days, by the weekday of its first."""
+        """The matching days (bit set, bit 1 is the first) of a month of 31 days, by the weekday of its first, 0 being
+        Sunday."""
         return tuple(
             sum(1 << day for day in range(1, 32) if self.day_matches((first + day - 1) % 7, day)) for first in range(7)
         )
@@ -189,13 +193,14 @@ class Every:
     seconds: int
 
     def next(self, after: datetime) -> datetime | None:
-        """The instant that is ``seconds`` after an aware one, cut to whole seconds, in UTC; None beyond the year
+        """The instant ``seconds`` after an aware one that is cut to whole seconds, in UTC; None beyond the year
         9999."""
         found = self.next_utc(after.astimezone(UTC).replace(tzinfo=None))
         return None if found is None else found.replace(tzinfo=UTC)
 
     def next_utc(self, after: datetime) -> datetime | None:
-        """The same from a naive instant in UTC, naive too."""
+        """The naive instant in UTC ``seconds`` after a naive one that is cut to whole seconds; None beyond the year
+        9999."""
         try:
             return after.replace(microsecond=0) + timedelta(seconds=self.seconds)
         except OverflowError:
@@ -204,8 +209,8 @@ class Every:
 
 @lru_cache(maxsize=4096)
 def parse_cron(text: str) -> CronSchedule | Every:
-    """The cron schedule of a text, by the clocks of the zone that it names in front (``CRON_TZ=``), else in UTC;
-    ValueError, which says why, where the upstream parser refuses or crashes."""
+    """The cron schedule of a text, by the clocks of the zone that it names in front (``CRON_TZ=`` or ``TZ=``), else in
+    UTC; ValueError, which says why, where the upstream parser refuses or crashes."""
     return _parse(*_zone(text))
 
 
@@ -217,6 +222,8 @@ def parse_utc(text: str) -> CronSchedule | Every:
 
 
 def _parse(zone: ZoneInfo | None, rest: str) -> CronSchedule | Every:
+    """The schedule of a text without a zone: ``@every``, a descriptor or five fields; ValueError, which says why, for
+    others. ``zone`` is left out of ``@every``, of which less than a second becomes one."""
     if rest.startswith(EVERY):
         return Every(max(1, parse_duration(rest[len(EVERY) :]) // SECOND))
     if rest.startswith("@") and rest not in DESCRIPTORS:
@@ -231,7 +238,8 @@ def _parse(zone: ZoneInfo | None, rest: str) -> CronSchedule | Every:
 
 
 def _zone(text: str) -> tuple[ZoneInfo | None, str]:
-    """The zone of a prefix (None for UTC) and what is left of the text."""
+    """The zone of a prefix (None for UTC or no prefix) and what is left of the text. ValueError for an empty text, a
+    prefix alone, and an unknown zone."""
     if not text:
         raise ValueError("an empty text is not a schedule")
     if not text.startswith(ZONE_PREFIXES):
@@ -253,7 +261,8 @@ def load_zone(name: str) -> ZoneInfo:
 
 
 def _field(text: str, field: CronField) -> tuple[int, bool]:
-    """The values of a field as a bit set, and whether any item is a plain star. Empty items are skipped."""
+    """The values of a field as a bit set, and whether any item is a star of step 1. Empty items are skipped. ValueError
+    for a malformed item."""
     bits, star = 0, False
     for item in filter(None, text.split(",")):
         values, is_star = _item(item, field)
@@ -263,6 +272,8 @@ def _field(text: str, field: CronField) -> tuple[int, bool]:
 
 
 def _item(item: str, field: CronField) -> tuple[range, bool]:
+    """The values of one item (``5``, ``1-5``, ``*/10``, ``mon``), and whether it is a star or ``?`` of step 1.
+    ValueError if it is malformed, outside the field, runs backwards, or has a step of 0."""
     span, *steps = item.split("/")
     low_text, *tail = span.split("-")
     star = low_text in ("*", "?")
@@ -282,11 +293,14 @@ def _item(item: str, field: CronField) -> tuple[range, bool]:
 
 
 def _value(text: str, field: CronField) -> int:
+    """The number that a name, in any case, or digits stand for; ValueError for others. The field's range is not
+    judged."""
     name = text.lower()
     return field.names.index(name) + field.low if name in field.names else _number(text, field)
 
 
 def _number(text: str, field: CronField) -> int:
+    """The number of a text in digits, with a ``+`` allowed; ValueError for others, and beyond 63 bits."""
     number = int(text) if len(text) < 100 and _INTEGER.fullmatch(text) else -1
     if number not in INT64 or number < 0:
         raise ValueError(f"{text!r:.60} is not a number that this field takes ({field.name})")
@@ -308,4 +322,5 @@ def _month(year: int, month: int) -> tuple[int, int]:
 
 
 def _bits(mask: int) -> t.Iterator[int]:
+    """The numbers of the bits that are set, in rising order."""
     return (value for value in range(mask.bit_length()) if mask >> value & 1)

@@ -26,7 +26,8 @@ def next_by_clock(
     matches: t.Callable[[int, datetime], bool], after: datetime, zone: ZoneInfo, horizon_years: int
 ) -> datetime | None:
     """The first hit strictly after an aware instant, in UTC; None if none comes by the end of the year that is
-    ``horizon_years`` later, and where the clocks of the zone leave the calendar, which has the years 1 to 9999.
+    ``horizon_years`` after it by the zone's clock, and where that clock leaves the calendar, which has the years 1 to
+    9999.
 
     ``matches`` tells of a unit, MONTH to SECOND, whether a clock time of the zone fits in it. A unit is left upwards
     only when the step that it takes begins a new one of the unit above.
@@ -40,6 +41,7 @@ def next_by_clock(
 def _found(
     matches: t.Callable[[int, datetime], bool], after: datetime, zone: ZoneInfo, horizon_years: int
 ) -> datetime | None:
+    """As ``next_by_clock``, but OverflowError where the clock leaves the calendar."""
     now = _later(after.replace(microsecond=0), timedelta(seconds=1), zone)
     last_year, unit, floored = now.year + horizon_years, MONTH, False
     while unit <= SECOND:
@@ -56,16 +58,21 @@ def _found(
 
 
 def _begins_anew(unit: int, now: datetime) -> bool:
+    """Whether what is smaller than the unit above has just wrapped around: for MONTH January, for DAY the first, for
+    HOUR, MINUTE and SECOND 0."""
     return (now.month == 1, now.day == 1, now.hour == 0, now.minute == 0, now.second == 0)[unit]
 
 
 def _floor(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
+    """The start of the month, day, hour or minute that the clock time is in; the time itself for SECOND."""
     if unit in _TO_FLOOR:
         return _at(now.replace(tzinfo=None, fold=0, **_TO_FLOOR[unit]), zone)
     return now.replace(second=0) if unit == MINUTE else now
 
 
 def _advance(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
+    """The clock time one ``unit`` later: months and days by the calendar, smaller units in real time. A day begins at
+    the full hour nearest to midnight where a clock change leaves none."""
     clock = now.replace(tzinfo=None, fold=0)
     if unit == MONTH:
         first = (clock.replace(day=1) + timedelta(days=31)).replace(day=1)
@@ -84,9 +91,10 @@ def _at(clock: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _offset(utc: datetime, zone: ZoneInfo) -> timedelta:
+    """What the zone's clock is ahead of UTC at a naive instant in UTC."""
     return utc.replace(tzinfo=UTC).astimezone(zone).utcoffset() or timedelta()
 
 
 def _later(now: datetime, delta: timedelta, zone: ZoneInfo) -> datetime:
-    """Real time, which adding to a zoned datetime is not."""
+    """The instant so much real time later, in the zone, which adding to a zoned datetime is not."""
     return (now.astimezone(UTC) + delta).astimezone(zone)

@@ -30,7 +30,8 @@ class PoolWork:
 
 
 def any_version(_target: str) -> str:
-    """Refuses nothing: for platforms that take versions of two parts, for their newest patch, and of three."""
+    """Refuses nothing, and is always empty: for platforms that take versions of two parts, for their newest patch, and
+    of three."""
     return ""
 
 

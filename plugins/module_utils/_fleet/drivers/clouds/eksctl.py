@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Amazon EKS by ``eksctl``. EKS knows versions of two parts, and ``eksctl`` upgrades managed node groups only. It does
-not tell which release of its image a node group has: ``aws`` does, if the setting of that name gives the program."""
+"""Amazon EKS for the driver ``command``: clusters and node groups looked at and upgraded by ``eksctl``. EKS knows
+versions of two parts, and ``eksctl`` upgrades managed node groups only. It does not tell which release of its image a
+node group has: ``aws`` does, if the setting of that name gives the program."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _BUSY = re.compile(r"CREATING|UPDATING|DELETING|PENDING|.*_IN_PROGRESS")
 
 
 def _observe(tool: Tool, settings: Settings) -> Document:
-    """FleetError ``no-such-cluster``."""
+    """Version, what is under way, and node groups, as EKS tells; the count of one is what is wanted of it. FleetError
+    ``no-such-cluster``, and as of ``Tool.told``."""
     clusters = tool.told("eksctl", "get", "cluster", f"--name={settings['name']}", *_where(settings), "--output=json")
     if not clusters:
         raise FleetError("no-such-cluster", f"eksctl knows no cluster {settings['name']} in {settings['region']}")
@@ -39,6 +41,8 @@ def _observe(tool: Tool, settings: Settings) -> Document:
 
 
 def _begin(tool: Tool, settings: Settings, target: str) -> str:
+    """Upgrades the control plane and returns at the end; gives an empty text. FleetError ``target-not-offered``, and as
+    of ``Tool.do``."""
     which = (f"--name={settings['name']}", *_where(settings))
     what = (f"--version={_minor(target)}", "--approve", f"--timeout={settings['timeout']}")
     tool.do("eksctl", "upgrade", "cluster", *which, *what)
@@ -46,6 +50,8 @@ def _begin(tool: Tool, settings: Settings, target: str) -> str:
 
 
 def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
+    """Upgrades the node group to the version, or without one to the release of the image, and returns at the end.
+    FleetError ``target-not-offered``, and as of ``Tool.do``."""
     which = (f"--cluster={settings['name']}", f"--name={work.pool}", *_where(settings))
     what = (
         f"--kubernetes-version={_minor(work.version)}"
@@ -56,12 +62,14 @@ def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
 
 
 def _where(settings: Settings) -> tuple[str, ...]:
+    """Options for the region, and the profile if one is set."""
     profile = (f"--profile={settings['profile']}",) if settings["profile"] else ()
     return (f"--region={settings['region']}", *profile)
 
 
 def _minor(target: str) -> str:
-    """FleetError ``target-not-offered`` for a version of three parts."""
+    """The version of two parts. FleetError ``target-not-offered`` for one of three; ValueError for what is no
+    version."""
     refused = _refused(target)
     if refused:
         raise FleetError("target-not-offered", refused)
@@ -69,7 +77,8 @@ def _minor(target: str) -> str:
 
 
 def _refused(target: str) -> str:
-    """Which patch of a minor a cluster gets EKS alone decides."""
+    """Why EKS does not have a version of three parts: which patch of a minor a cluster gets it alone decides. Empty for
+    one of two; ValueError for what is no version."""
     found = minor(target)
     if target.removeprefix("v") == found:
         return ""
@@ -77,11 +86,14 @@ def _refused(target: str) -> str:
 
 
 def _version(pool: t.Mapping[str, t.Any]) -> str:
+    """The version of a node group; empty if none is told, which eksctl does by ``-`` too."""
     told = pool.get("Version") or ""
     return "" if told == "-" else told
 
 
 def _image(tool: Tool, settings: Settings, pool: t.Mapping[str, t.Any]) -> str:
+    """The image of a managed node group, asked of ``aws``, as of ``image_name``; empty for others, and without that
+    setting. FleetError as of ``Tool.told``."""
     if not settings["aws"] or pool.get("Type") != "managed":
         return ""
     which = (f"--cluster-name={settings['name']}", f"--nodegroup-name={pool['Name']}", *_where(settings))
@@ -90,10 +102,12 @@ def _image(tool: Tool, settings: Settings, pool: t.Mapping[str, t.Any]) -> str:
 
 
 def _state(shown: t.Mapping[str, t.Any]) -> str:
+    """Its status; empty if none is told."""
     return shown.get("Status") or ""
 
 
 def _is_busy(state: str) -> bool:
+    """Whether that status goes on."""
     return _BUSY.fullmatch(state) is not None
 
 

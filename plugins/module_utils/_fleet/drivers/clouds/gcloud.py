@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Google Kubernetes Engine by ``gcloud container``. The image of a node comes with its GKE version, so a newer image is
-a newer GKE version of the same minor."""
+"""Google Kubernetes Engine (GKE) for the driver ``command``: clusters and node pools looked at and upgraded by ``gcloud
+container``. The image of a node comes with its GKE version, so a newer image is a newer GKE version of the same
+minor."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _MASTER, _NODES = "UPGRADE_MASTER", "UPGRADE_NODES"
 
 
 def _observe(tool: Tool, settings: Settings) -> Document:
-    """``count`` is what each zone of a pool was made with."""
+    """Version, what is under way, and pools, as GKE tells; ``count`` is what each zone of a pool was made with.
+    FleetError as of ``Tool.told``."""
     shown = tool.told("gcloud", "container", "clusters", "describe", settings["name"], *_where(settings), *_JSON)
     pools = shown.get("nodePools") or []
     return {
@@ -42,11 +44,13 @@ def _observe(tool: Tool, settings: Settings) -> Document:
 
 
 def _begin(tool: Tool, settings: Settings, target: str) -> str:
+    """Begins the upgrade of the control plane; the name of its operation. FleetError as of ``_upgrade``."""
     return _upgrade(tool, settings, _MASTER, "--master", f"--cluster-version={target}")
 
 
 def _poll(tool: Tool, settings: Settings, reference: str) -> OperationProgress:
-    """FleetError ``tool-unreadable`` if no status is told, which is not the same as one that goes on."""
+    """How the operation of that name stands. FleetError ``tool-unreadable`` if no status is told, which is not the same
+    as one that goes on, and as of ``Tool.told``."""
     told = tool.told("gcloud", "container", "operations", "describe", reference, *_where(settings), *_JSON)
     if not told.get("status"):
         raise FleetError("tool-unreadable", f"gcloud does not tell the status of {reference}")
@@ -58,11 +62,13 @@ def _poll(tool: Tool, settings: Settings, reference: str) -> OperationProgress:
 
 
 def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
-    """FleetError ``upgrade-failed``."""
+    """Upgrades the pool to the version, or without one to that of the image, and returns at the end. FleetError
+    ``upgrade-failed``, as of ``_upgrade`` and ``_poll``."""
     version = work.version or release_of(work.image)
     operation = _upgrade(tool, settings, _NODES, f"--node-pool={work.pool}", f"--cluster-version={version}")
 
     def ended() -> OperationProgress | None:
+        """How it ended; None while it goes on."""
         found = _poll(tool, settings, operation)
         return None if found.state == IN_PROGRESS else found
 
@@ -72,14 +78,15 @@ def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
 
 
 def _upgrade(tool: Tool, settings: Settings, kind: str, *what: str) -> str:
-    """The name of the operation, which is the one that was not there before: ``gcloud`` itself prints none. FleetError
-    ``no-operation`` if none comes."""
+    """Begins it, and gives the name of the operation, which is the one that was not there before: ``gcloud`` itself
+    prints none. FleetError ``no-operation`` if none comes, and as of ``Tool.do`` and ``Tool.told``."""
     before = _operations(tool, settings, kind)
     tool.do(
         "gcloud", "container", "clusters", "upgrade", settings["name"], *what, *_where(settings), "--async", "--quiet"
     )
 
     def new() -> list[str]:
+        """Names of operations that were not there before, the newest first."""
         return [name for name in _operations(tool, settings, kind) if name not in before]
 
     found = tool.until(new, tool.patience)
@@ -90,7 +97,7 @@ def _upgrade(tool: Tool, settings: Settings, kind: str, *what: str) -> str:
 
 
 def _operations(tool: Tool, settings: Settings, kind: str) -> list[str]:
-    """Of the cluster, the newest first."""
+    """Names of the cluster's operations of that kind, the newest first. FleetError as of ``Tool.told``."""
     options = (f"--filter=operationType={kind}", "--sort-by=~startTime", *_where(settings), *_JSON)
     mine = re.compile(rf"/clusters/{re.escape(settings['name'])}(/|$)")
     listed = tool.told("gcloud", "container", "operations", "list", *options)
@@ -98,15 +105,18 @@ def _operations(tool: Tool, settings: Settings, kind: str) -> list[str]:
 
 
 def _where(settings: Settings) -> tuple[str, ...]:
+    """Options for the location, and the project if one is set."""
     project = (f"--project={settings['project']}",) if settings["project"] else ()
     return (f"--location={settings['location']}", *project)
 
 
 def _state(shown: t.Mapping[str, t.Any]) -> str:
+    """Its status; empty if none is told."""
     return shown.get("status") or ""
 
 
 def _is_busy(state: str) -> bool:
+    """Whether that status goes on."""
     return state in _BUSY
 
 

@@ -31,7 +31,8 @@ _NOTHING_TOLD = 4
 
 
 def settings_of(name: str) -> dict[str, str | None]:
-    """All settings of a definition with their defaults; None for one that has to be given."""
+    """All settings of a definition, those of its pace among them, with their defaults; None for one that has to be
+    given."""
     return {**DEFINITIONS[name].settings, **PACE}
 
 
@@ -82,7 +83,11 @@ def main(arguments: t.Sequence[str], environ: t.Mapping[str, str]) -> int:
 def _carried_out(
     definition: Definition, verb: str, tool: Tool, settings: Settings, environ: t.Mapping[str, str]
 ) -> int:
+    """Carries out the verb, prints what it tells, and gives the exit code as of ``main``. FleetErrors of the
+    definition."""
+
     def value(name: str) -> str:
+        """What the driver ``command`` has set of that name; empty if it has not."""
         return environ.get(f"GITOPS_FLEET_{name}", "")
 
     if verb == "observe":
@@ -100,6 +105,7 @@ def _carried_out(
 
 
 def _tell(document: Document) -> None:
+    """Prints it as a line of JSON."""
     sys.stdout.write(json.dumps(document) + "\n")
 
 

@@ -59,8 +59,9 @@ class Tool:
             raise FleetError("tool-unreadable", f"{_named(argv)} printed no JSON: {done.stdout[:200]!r}") from None
 
     def do(self, *argv: str) -> None:
-        """Carries out a command to its end, and again while the cloud refuses it for the moment, as of ``Tool``.
-        FleetError ``tool-failed``, ``tool-missing``, ``tool-unreadable``."""
+        """Carries out a command to its end, however long that takes, and again while the cloud refuses it for the
+        moment, as of ``Tool``. FleetError ``tool-failed``, ``tool-missing``, ``tool-unreadable`` for more than 50 MB of
+        output."""
         end = time.monotonic() + self.patience
         while (done := self._run(argv)).returncode != 0:
             if not self.refusals.later(done.stderr) or time.monotonic() + self.interval > end:
@@ -90,8 +91,9 @@ class Tool:
         time.sleep(self.interval)
 
     def _run(self, argv: tuple[str, ...], seconds: float | None = None) -> subprocess.CompletedProcess[str]:
-        """In our own session, so that whoever ends us ends it, too. Into files: what it leaves behind, holding its
-        output open, is not waited for."""
+        """Runs a command once, in our own session, so that whoever ends us ends it, too. Into files: what it leaves
+        behind, holding its output open, is not waited for. FleetError ``tool-failed`` after so many seconds (None:
+        never), ``tool-missing`` if it cannot be started, ``tool-unreadable`` for more than 50 MB."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             try:
                 done = subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
@@ -117,7 +119,7 @@ class Tool:
 
 
 def _text(file: t.IO[bytes], most: int) -> str:
-    """The end of what was written there."""
+    """The end of what was written there, ``most`` bytes at most."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - most))
     return file.read(most).decode("utf-8", "replace")
@@ -131,6 +133,7 @@ def without(environ: t.Mapping[str, str], folder: Path) -> dict[str, str]:
 
 
 def _failed(argv: tuple[str, ...], done: subprocess.CompletedProcess[str]) -> FleetError:
+    """The error ``tool-failed``, to be raised, with the last 8 lines of its error output or else its output."""
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-_TAIL:]
     return FleetError("tool-failed", "\n".join([f"{_named(argv)} ended with {done.returncode}", *lines]))
 

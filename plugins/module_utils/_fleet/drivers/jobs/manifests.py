@@ -106,6 +106,7 @@ def inputs_manifest(job: t.Mapping[str, t.Any], files: t.Mapping[str, str]) -> D
 
 
 def _container(settings: JobSettings, command: t.Sequence[str]) -> Document:
+    """The one container of the pod, which writes to its scratch folder alone."""
     return {
         "name": CONTAINER,
         "image": settings.image,

@@ -79,6 +79,7 @@ def job_settings(given: Options) -> JobSettings:
 
 
 def _form_problems(said: Options, place: str) -> t.Iterator[Problem]:
+    """``bad-option`` for a missing image, and for options of another form than they have to have."""
     if "image" not in said:
         yield Problem("bad-option", "this option is needed", f"{place}.image")
     for name, (form, words) in _TEXTS.items():
@@ -95,6 +96,7 @@ def _form_problems(said: Options, place: str) -> t.Iterator[Problem]:
 
 
 def _place_problems(said: Options, place: str, hub: bool) -> t.Iterator[Problem]:
+    """``bad-option`` where no cluster is named and there is no hub, and for a context without its kubeconfig."""
     if "kubeconfig" not in said and not hub:
         hint = "give the kubeconfig of the cluster in which Jobs run, or use records of type hub"
         yield Problem("bad-option", "there is no hub to run Jobs in", f"{place}.kubeconfig", hint)
@@ -103,6 +105,7 @@ def _place_problems(said: Options, place: str, hub: bool) -> t.Iterator[Problem]
 
 
 def _image_problems(given: Options, where: str) -> t.Iterator[Problem]:
+    """``bad-option`` for what a Job has from its image and for paths that lead nowhere in one."""
     for name in _OF_THE_IMAGE:
         if given.get(name):
             hint = "put it into the image; secrets belong into extra_vars, or to the service account"

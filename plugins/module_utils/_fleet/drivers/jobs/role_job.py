@@ -69,7 +69,7 @@ class RoleJobDriver:
     extra_vars: t.Mapping[str, t.Any] = field(default_factory=dict, repr=False)
 
     def observe(self, member: str) -> Observation:
-        """The member's own ``/version``, from here."""
+        """The member's own ``/version``, asked from here. FleetError of reaching it."""
         return Observation(version=version(self.clients.get(member)))
 
     def begin(self, work: Work) -> str:
@@ -110,18 +110,21 @@ class RoleJobDriver:
         return OperationProgress(state=progress.state, message=self.jobs.hide(words), reference=self._reference(job))
 
     def _place(self, work: Work) -> str:
+        """``namespace/name`` of the Job."""
         return f"{self.settings.namespace}/{job_name(work.operation)}"
 
     def _reference(self, job: Document) -> str:
+        """What finds this very Job again, by namespace, name and uid."""
         metadata = job["metadata"]
         return f"{REFERENCE}{metadata['namespace']}/{metadata['name']}/{metadata['uid']}"
 
     def _path(self, template: str, name: str = "") -> str:
+        """The path of one object in the namespace of Jobs, or of all without a name."""
         return template.format(self.settings.namespace) + (f"/{name}" if name else "")
 
     def _found(self, work: Work) -> Document | None:
-        """FleetError ``job-of-another`` if there is a Job of that name which was made for something else; ApiError
-        ``bad-answer`` for what is no Job."""
+        """The Job of the operation; None if it is not there. FleetError ``job-of-another`` if there is one of that name
+        which was made for something else; ApiError ``bad-answer`` for what is no Job, and of the request."""
         path = self._path(_JOBS, job_name(work.operation))
         try:
             job = self._checked(self.jobs.get(path), f"GET {path}")
@@ -135,6 +138,8 @@ class RoleJobDriver:
         return job
 
     def _made(self, work: Work) -> Document:
+        """Notes that it is begun here, and makes the Job, or finds that somebody else just did. FleetError as of
+        ``_refuse_twice`` and ``begin``."""
         self._refuse_twice(work)
         self._note(work)
         try:
@@ -147,6 +152,8 @@ class RoleJobDriver:
             return found
 
     def _refuse_twice(self, work: Work) -> None:
+        """FleetError ``begun-before``, for a Job that this machine has begun and that is gone,
+        ``operation-in-progress``, for another one on the member that has not ended; ApiError of the request."""
         if self._was_begun_here(work):
             hint = "look at the member; another attempt, or another run, has another name"
             raise FleetError("begun-before", f"the Job {self._place(work)} was begun, and is gone", work.member, hint)
@@ -158,7 +165,8 @@ class RoleJobDriver:
                 raise FleetError("operation-in-progress", words, work.member)
 
     def _jobs(self, query: t.Mapping[str, t.Any]) -> list[Document]:
-        """ApiError ``bad-answer`` for what are no Jobs."""
+        """The Jobs in the namespace that the query selects. ApiError ``bad-answer`` for what are no Jobs, and of the
+        request."""
         path = self._path(_JOBS)
         found = self.jobs.get(path, query)
         try:
@@ -168,6 +176,7 @@ class RoleJobDriver:
         return [self._checked(dict(each), f"GET {path}") for each in items]
 
     def _checked(self, job: Document, request: str) -> Document:
+        """The Job itself. ApiError ``bad-answer`` if it is none."""
         try:
             check_job(job)
         except ValueError as error:
@@ -175,7 +184,8 @@ class RoleJobDriver:
         return job
 
     def _hand_over(self, job: Document, files: t.Mapping[str, str], made_now: bool) -> None:
-        """A Job whose inputs cannot be handed over is taken back, by whoever has just made it."""
+        """Makes the Secret, unless it is there. A Job whose inputs the server refuses is taken back, by whoever has
+        just made it. FleetError ``job-refused``, or of the request."""
         try:
             self.jobs.post(self._path(_SECRETS), inputs_manifest(job, files))
         except ApiError as error:
@@ -187,6 +197,7 @@ class RoleJobDriver:
             raise
 
     def _take_back(self, job: Document) -> None:
+        """Deletes this very Job and its pod; if that cannot be, its deadline ends it."""
         metadata = job["metadata"]
         body = {"propagationPolicy": "Background", "preconditions": {"uid": metadata["uid"]}}
         try:
@@ -195,6 +206,8 @@ class RoleJobDriver:
             return
 
     def _not_there(self, work: Work) -> OperationProgress:
+        """Of an operation without a Job: NOT_BEGUN if this machine was to begin it and has not noted that it did, else
+        UNKNOWN."""
         place, reference = self._place(work), work.reference
         ours = folder_number(self.operations) and reference == intent_reference(self.operations)
         if ours and not self._was_begun_here(work):
@@ -203,30 +216,37 @@ class RoleJobDriver:
         return OperationProgress(state=UNKNOWN, message=f"there is no Job {place}, or not any more{where}")
 
     def _noted(self, work: Work) -> Path:
+        """The file that says that this machine has begun it."""
         return self.operations / BEGUN / folder_of(self.operations, work.operation).name
 
     def _note(self, work: Work) -> None:
+        """Notes that this machine begins it. FleetError ``unwritable-folder``."""
         intent_reference(self.operations)
         folder = make_folder(self.operations / BEGUN, 0o700)
         with writing(folder):
             write_private(self._noted(work), b"")
 
     def _was_begun_here(self, work: Work) -> bool:
+        """Whether this machine has noted that it began it."""
         return self._noted(work).exists()
 
     def _pods(self, job: Document) -> list[Document]:
+        """The pods of the Job, the newest last; none where they cannot be read."""
         query = {"labelSelector": f"batch.kubernetes.io/job-name={job['metadata']['name']}"}
         found = self._told(self._path(_PODS), query, check_pod)
         return sorted(found, key=lambda each: str(each["metadata"].get("creationTimestamp")))
 
     def _warnings(self, job: Document) -> list[Document]:
+        """Warnings about the Job, and about objects whose names begin with its name, the newest last, out of 500 in the
+        namespace at most; none where they cannot be read."""
         name = job["metadata"]["name"]
         found = self._told(self._path(_EVENTS), {"fieldSelector": "type=Warning", "limit": _MOST_EVENTS}, check_event)
         ours = [each for each in found if str((each.get("involvedObject") or {}).get("name")).startswith(name)]
         return sorted(ours, key=lambda each: str(each.get("lastTimestamp") or each.get("eventTime") or ""))
 
     def _told(self, path: str, query: t.Mapping[str, t.Any], check: t.Callable[[Document], None]) -> list[Document]:
-        """For words alone: an account that may not read this still conducts."""
+        """The objects there; none where they cannot be read, or one is none of the kind. For words alone: an account
+        that may not read this still conducts."""
         try:
             found = [dict(each) for each in rows(self.jobs.get(path, query), "items")]
             for each in found:
@@ -236,7 +256,7 @@ class RoleJobDriver:
         return found
 
     def _command(self) -> tuple[str, ...]:
-        """Of two inventories the later one wins, so ours are first."""
+        """The command of the play in the pod. Of two inventories the later one wins, so ours are first."""
         inventories = [f"{INPUTS}/{_PYTHON}", f"{INPUTS}/{_INVENTORY}", *self.inventories]
         options = [argument for each in inventories for argument in ("-i", each)]
         return (
@@ -246,6 +266,8 @@ class RoleJobDriver:
         )
 
     def _files(self, work: Work) -> dict[str, str]:
+        """The files of the play by name, with the kubeconfig of the member if it needs one. FleetError as of
+        ``carried_kubeconfig``."""
         member = self.clients.members.get(work.member)
         kubeconfig = carried_kubeconfig(member, self.clients.hub, self.environ) if member else None
         documents = {

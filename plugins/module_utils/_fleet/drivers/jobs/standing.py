@@ -50,6 +50,7 @@ def check_event(event: Part) -> None:
 
 
 def _check_conditions(status: Part) -> None:
+    """ValueError for conditions that are no list of such, as far as they are read here."""
     for each in rows(status, "conditions"):
         for key in ("type", "status", "reason", "message"):
             text(each, key)
@@ -73,7 +74,8 @@ def has_begun(job: Document) -> bool:
 
 
 def standing(job: Document, pods: t.Sequence[Document] = (), events: t.Sequence[Document] = ()) -> OperationProgress:
-    """IN_PROGRESS, SUCCEEDED or FAILED, with why; ``events`` are warnings about the Job and its pods, oldest first."""
+    """IN_PROGRESS with what it waits for, SUCCEEDED, or FAILED with why; ``pods`` are oldest first, ``events`` warnings
+    about the Job and its pods, too. Without these less is said."""
     if condition(job, "Complete"):
         return OperationProgress(state=SUCCEEDED)
     failed = condition(job, "Failed")
@@ -83,6 +85,7 @@ def standing(job: Document, pods: t.Sequence[Document] = (), events: t.Sequence[
 
 
 def _why(job: Document, failed: Document, pods: t.Sequence[Document], events: t.Sequence[Document]) -> str:
+    """Why the Job has failed: its deadline, its newest pod, or what the Job says."""
     reason = failed.get("reason") or ""
     if reason == "DeadlineExceeded":
         seconds = (job.get("spec") or {}).get("activeDeadlineSeconds")
@@ -95,6 +98,7 @@ def _why(job: Document, failed: Document, pods: t.Sequence[Document], events: t.
 
 
 def _pod_failure(pod: Document) -> str:
+    """Why the pod has failed: evicted, taken from its node, or its exit code with its last 8 lines."""
     status = pod.get("status") or {}
     disrupted = condition(pod, "DisruptionTarget")
     if status.get("reason") == "Evicted":
@@ -112,6 +116,7 @@ def _pod_failure(pod: Document) -> str:
 
 
 def _waits_for(job: Document, pods: t.Sequence[Document], events: t.Sequence[Document]) -> str:
+    """What the Job waits for, or that its newest pod runs."""
     if condition(job, "Suspended"):
         return "its Job is suspended"
     if has_begun(job):
@@ -135,6 +140,7 @@ def _waits_for(job: Document, pods: t.Sequence[Document], events: t.Sequence[Doc
 
 
 def _states(pod: Document, kind: str) -> t.Iterator[Document]:
+    """The states of its containers that are of that kind, ``waiting`` or ``terminated``."""
     for each in (pod.get("status") or {}).get("containerStatuses") or ():
         found = (each.get("state") or {}).get(kind)
         if found:
@@ -142,8 +148,10 @@ def _states(pod: Document, kind: str) -> t.Iterator[Document]:
 
 
 def _said(event: Document) -> str:
+    """Reason and message of the event."""
     return f"{_clean(event.get('reason'))}: {_clean(event.get('message'))}"
 
 
 def _clean(text: t.Any) -> str:
+    """The text as a part of a line; ``nothing is said`` for an empty one."""
     return in_line(str(text or "nothing is said"))

@@ -24,8 +24,9 @@ _PATIENCE = 2.0
 
 
 def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePipe]) -> tuple[int, MessagePipe]:
-    """Forks a process that does ``serve`` with its end of a pipe; gives its pid and our end. ``others`` are our ends of
-    the pipes to earlier ones, which it must not keep open. OSError if no process can be started.
+    """Forks a process that does ``serve`` with its end of a pipe, and ends when that returns; gives its pid and our
+    end. ``others`` are our ends of the pipes to earlier ones, which it must not keep open. OSError if no process can be
+    started.
 
     To be called by a thread that lives as long as the process is needed: on Linux the kernel kills it with that thread.
     """
@@ -53,7 +54,8 @@ def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePip
 
 
 def wait_or_kill(pid: int) -> None:
-    """Waits until the process has ended, which it was told to; kills it if it has not after two seconds."""
+    """Waits until the process has ended, which it was told to; kills it if it has not after two seconds. One that is no
+    child of ours any more is no error."""
     end = time.monotonic() + _PATIENCE
     with contextlib.suppress(ChildProcessError):
         while not os.waitpid(pid, os.WNOHANG)[0]:
@@ -75,4 +77,4 @@ def _die_with(parent: int) -> None:
 
 
 def _unheeded(_number: int, _frame: types.FrameType | None) -> None:
-    """A handler of our own and not SIG_IGN, which programs that are started would inherit."""
+    """Does nothing: a handler of our own and not SIG_IGN, which programs that are started would inherit."""

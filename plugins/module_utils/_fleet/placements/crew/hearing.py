@@ -52,6 +52,7 @@ class WorkerHearing:
         self._thread.join()
 
     def _listen(self) -> None:
+        """Hears all workers out; whatever ends it, they are told to end and count as lost."""
         try:
             self._listen_to_all()
         finally:
@@ -60,6 +61,8 @@ class WorkerHearing:
                 each.mark_lost()
 
     def _listen_to_all(self) -> None:
+        """Takes in what comes until no worker speaks any more. What came in one turn is passed on in the next, after
+        all that had been said by then was read."""
         speaking = list(self._workers)
         held: list[tuple[HiredWorker, Heard]] = []
         with selectors.DefaultSelector() as selector:
@@ -79,6 +82,7 @@ class WorkerHearing:
                 held = come
 
     def _arrived(self, worker: HiredWorker) -> t.Iterator[tuple[t.Any, str]]:
+        """The messages that are there by now, each with its pickled text; secrets are learned at once and not given."""
         for content in worker.pipe.arrived():
             message = pickle.loads(content)
             if isinstance(message, SecretsLearned):
@@ -88,6 +92,7 @@ class WorkerHearing:
                 yield message, content.decode(errors="replace")
 
     def _learn(self, by: HiredWorker, message: SecretsLearned) -> None:
+        """Takes in what is never to be told, and says what of it is new to all other workers that are not lost."""
         fresh = SHOWN.learn(message.forms)
         for each in self._workers if fresh else ():
             if each is not by and not each.lost:
@@ -95,6 +100,7 @@ class WorkerHearing:
                     each.pipe.send(SecretsLearned(fresh))
 
     def _pass_on(self, worker: HiredWorker, heard: Heard) -> None:
+        """Does what the message asks for, known secrets taken out of it; None: the worker is lost."""
         if heard is None:
             worker.mark_lost()
             return
@@ -114,6 +120,7 @@ class WorkerHearing:
             worker.heard(message)
 
     def _take_over(self, worker: HiredWorker, end: TaskEnd) -> None:
+        """Keeps what a worker has learned of connections, and whose cluster the member is."""
         given = worker.given(end.number)
         USES.add_taken(end.notes or {})
         if given is not None and (end.uid or end.unknown):
@@ -122,6 +129,8 @@ class WorkerHearing:
             self._clients.identities.take_over({name: end.uid} if end.uid else {}, unknown)
 
     def _answer(self, worker: HiredWorker, question: PermitQuestion) -> None:
+        """Says to the worker whether it may write for the order: not where nobody waits for it, the task's ``permit``
+        raises, or its leases were given back. A worker that is gone is no error."""
         given = worker.given(question.order)
         problems: tuple[Problem, ...] = ()
         try:
@@ -139,7 +148,8 @@ class WorkerHearing:
 
 
 def _hidden(value: t.Any) -> t.Any:
-    """The same without any secret that is known by now."""
+    """The same without any secret that is known by now, within texts, lists, tuples, mappings (keys too) and
+    dataclasses; anything else as it is."""
     if isinstance(value, str):
         return SHOWN.taken_out(value)
     if is_dataclass(value) and not isinstance(value, type):

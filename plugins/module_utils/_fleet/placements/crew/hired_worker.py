@@ -54,7 +54,8 @@ class HiredWorker:
         self._lock = threading.Lock()
 
     def run(self, task: MemberTask, window: int) -> MemberOutcome:
-        """Has it do the task; FleetError as it raised there, or ``worker-lost``."""
+        """Has it do the task, and waits for the end; what it has written is in the task's ``progress``, also as an
+        error is raised: FleetError as it raised there, or ``worker-lost``."""
         number, given = next(_NUMBERS), GivenTask(task, window)
         with self._lock:
             if not self.lost:
@@ -111,6 +112,8 @@ class HiredWorker:
         self.pipe.close()
 
     def _order(self, number: int, given: GivenTask) -> TaskOrder:
+        """The order for the worker: the task as plain data, which look of its own it goes on from, if any, and which of
+        its looks nobody needs any more; those are named once."""
         task, follows = given.task, given.task.elsewhere
         plain = replace(task, permit=always, say=unsaid, progress=MemberProgress(), seen=None, elsewhere=None)
         dropped: list[int] = []
@@ -124,10 +127,8 @@ class HiredWorker:
 def run_by_share(
     workers: t.Sequence[HiredWorker], shares: t.Mapping[str, int], task: MemberTask, window: int
 ) -> MemberOutcome:
-    """Has the task done by the worker whose share the member is; where that one is lost, by another.
-
-    FleetError as of ``HiredWorker.run``.
-    """
+    """Has the task done by the worker whose share the member is, the first for one that is nobody's; where that one is
+    lost, by another. FleetError as of ``HiredWorker.run``."""
     place = shares.get(task.cluster, 0)
     first = workers[place]
     left = [each for each in workers if not each.lost] if first.lost else []
@@ -135,9 +136,11 @@ def run_by_share(
 
 
 def _note(progress: MemberProgress, told: TaskEnd | TaskNews) -> None:
+    """Puts into the progress what was told of writes."""
     progress.written, progress.underway = list(told.written), told.underway
 
 
 def _lost(task: MemberTask) -> FleetError:
+    """FleetError ``worker-lost``, to be raised."""
     message = "the process that worked on it has ended; what it wrote there stands"
     return FleetError(WORKER_LOST, message, task.cluster, "run again: it looks at the member and goes on from there")

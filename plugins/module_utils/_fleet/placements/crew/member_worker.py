@@ -89,6 +89,7 @@ class MemberWorker:
             self._say(TaskEnd(order.number, None, problems, tuple(progress.written), progress.underway))
 
     def _done(self, order: TaskOrder, progress: MemberProgress) -> TaskEnd:
+        """How the task ended, whatever it raised; what was seen is kept if another order is to follow it."""
         name = order.task.cluster
         outcome: MemberOutcome | None = None
         problems: tuple[Problem, ...] = ()
@@ -113,11 +114,14 @@ class MemberWorker:
         return end if name in self._identified else self._with_identity(name, end)
 
     def _own(self, order: TaskOrder, progress: MemberProgress) -> MemberTask:
+        """The task with this process's permit, words and progress, and with what the look that it follows has seen,
+        which is kept no longer."""
         permit = partial(self._permit, order)
         say = partial(self._line, order.number)
         return replace(order.task, permit=permit, say=say, progress=progress, seen=self._seen.pop(order.seen, None))
 
     def _with_identity(self, name: str, end: TaskEnd) -> TaskEnd:
+        """The end, with what is known of which cluster the member is; it is told once for each member."""
         uid = self._clients.identities.seen.get(name, "")
         unknown = self._clients.identities.unknown.get(name)
         if uid or unknown:
@@ -136,7 +140,8 @@ class MemberWorker:
                 return
 
     def _ask(self, order: int) -> tuple[Problem, ...]:
-        """Why not; empty if nothing is against it."""
+        """Asks whether there may be a further write for the order, and waits for the answer: why not; empty if nothing
+        is against it."""
         number, question = next(self._numbers), _Question()
         self._asked[number] = question
         self._say(PermitQuestion(order, number))
@@ -145,21 +150,25 @@ class MemberWorker:
         return question.problems
 
     def _answered(self, message: PermitAnswer) -> None:
+        """Hands the answer to whoever has asked."""
         question = self._asked[message.number]
         question.problems = message.problems
         question.answered.set()
 
     def _line(self, order: int, text: str) -> None:
+        """Has a line about the order told to people."""
         self._say(SaidLine(order, text))
 
     def _say(self, message: t.Any) -> None:
+        """Sends the message; ends this process where nobody is at the other end any more."""
         try:
             self._pipe.send(message)
         except OSError:
             os._exit(1)  # nobody is there any more
 
     def _tell(self) -> None:
-        """Says now and then what is on its way: if this process is killed, or has to be left, that is known."""
+        """Says every quarter of a second what is written and on its way, if that is news, and never returns: if this
+        process is killed, or has to be left, that is known."""
         told: dict[int, tuple[int, object]] = {}
         while True:
             time.sleep(TELL)
@@ -172,5 +181,5 @@ class MemberWorker:
 
 
 def _lean(outcome: MemberOutcome) -> MemberOutcome:
-    """Without the manifests, which the other side has."""
+    """The outcome without the manifests of its steps, which the other side has."""
     return replace(outcome, steps=tuple(replace(each, manifest=None) for each in outcome.steps))

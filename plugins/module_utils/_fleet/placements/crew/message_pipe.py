@@ -63,7 +63,8 @@ class MessagePipe:
         self._end.close()
 
     def _more(self, flags: int) -> bool:
-        """Whether anything came; it is waited for unless ``flags`` say otherwise."""
+        """Whether anything came; it is waited for unless ``flags`` say otherwise. ``ended`` is set where nothing will
+        come any more."""
         try:
             content = b"" if self.ended else self._end.recv(_CHUNK, flags)
         except BlockingIOError:

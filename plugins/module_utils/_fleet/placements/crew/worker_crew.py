@@ -68,7 +68,8 @@ def hired(
 
 
 def _shares(clients: Clients, members: t.Sequence[str], workers: int) -> dict[str, int]:
-    """Which worker each member is for, in the order of a hash of the names, so that all have as many."""
+    """Which worker each member is for, in the order of a hash of the names, so that all have about as many. Members of
+    which it is not recorded whose cluster they are all go to the first, which then has more."""
     # Whether two of these are one cluster can only be told by whoever has asked both.
     unsure = {name for name in members if name in clients.members and not clients.members[name].spec.cluster_uid}
     ordered = sorted(members, key=lambda name: (zlib.crc32(name.encode()), name))
@@ -78,7 +79,10 @@ def _shares(clients: Clients, members: t.Sequence[str], workers: int) -> dict[st
 def _forked(
     clients: Clients, page: PermitPage, ways: ApplyOptions, writes: bool, earlier: t.Sequence[HiredWorker]
 ) -> HiredWorker:
+    """A new worker, which is at work; it gets our leases only if it ``writes``. FleetError ``no-workers``."""
+
     def serve(pipe: MessagePipe) -> None:
+        """What the new process does: it serves with clients of its own."""
         with clients.apart(clients.leases if writes else None) as own:
             MemberWorker(pipe, own, page, ways.threads).serve()
 
@@ -90,7 +94,8 @@ def _forked(
 
 
 def _read_connections(clients: Clients, members: t.Iterable[str]) -> None:
-    """Each kubeconfig once, here, so that no worker has to read it again."""
+    """Reads each kubeconfig once, here, so that no worker has to read it again; one that cannot be read is told
+    later."""
     files: set[tuple[str, ...]] = set()
     for name in members:
         member = clients.members.get(name)
@@ -105,10 +110,12 @@ def _read_connections(clients: Clients, members: t.Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def _signs_of_life(page: PermitPage, told: Interrupts | None) -> t.Iterator[None]:
-    """While entered the workers know that this process lives, and at once when it is to end."""
+    """While entered the workers know that this process lives, and at once when it is to end; nothing is permitted
+    afterwards."""
     over = threading.Event()
 
     def beat() -> None:
+        """Gives a sign of life every tenth of a second until this is over."""
         while not over.wait(BEAT):
             if told and told():
                 page.stop()

@@ -146,6 +146,8 @@ def _read(
     tuple[ClusterResourcePlacementDisruptionBudget, ...],
     tuple[Problem, ...],
 ]:
+    """Evictions and budgets among the manifests, and what is worth a word; other kinds are passed over. FleetError with
+    all that is wrong, ``duplicate-object`` among it."""
     found: dict[tuple[str, str], t.Any] = {}
     problems, findings = list[Problem](), list[Problem]()
     for each in manifests:
@@ -181,7 +183,8 @@ def _recorded(records: Records) -> tuple[dict[str, tuple[ClusterResourcePlacemen
 
 
 def _refuse_unknown(evictions: t.Iterable[ClusterResourcePlacementEviction], damaged: t.Collection[Problem]) -> None:
-    """Whether one of a file was carried out before is told by its record only."""
+    """FleetError ``record-damaged`` where the record of a file's eviction cannot be read: it alone tells whether that
+    was carried out before."""
     names = {f"{EVICTION}/{each.name}" for each in evictions}
     problems = [each for each in damaged if each.where in names]
     if problems:
@@ -191,7 +194,8 @@ def _refuse_unknown(evictions: t.Iterable[ClusterResourcePlacementEviction], dam
 def _budgets(
     records: Records, source: str, names: t.Container[str]
 ) -> dict[str, ClusterResourcePlacementDisruptionBudget]:
-    """Those that are recorded, without what the same files do not hold any more."""
+    """Those that are recorded, by name, without what the same files do not hold any more. FleetError ``record-damaged``
+    with all that cannot be read."""
     return all_decoded(
         ClusterResourcePlacementDisruptionBudget,
         (
@@ -203,6 +207,7 @@ def _budgets(
 
 
 def _source_of(document: Document) -> str:
+    """The source under which a budget is recorded; empty for none."""
     return str((document["metadata"].get("annotations") or {}).get(SOURCE, ""))
 
 
@@ -210,7 +215,8 @@ def _written(
     each: ClusterResourcePlacementEviction,
     recorded: t.Mapping[str, tuple[ClusterResourcePlacementEviction, Document]],
 ) -> RequestedEviction:
-    """An eviction of a file, with what became of it before."""
+    """An eviction of a file, or its record with what became of it before. FleetError if the file changes what may not
+    change."""
     if each.name not in recorded:
         return RequestedEviction(eviction=_fresh(each), document=None, kept=True)
     old, document = recorded[each.name]
@@ -226,7 +232,8 @@ def _by_option(
     recorded: t.Iterable[tuple[ClusterResourcePlacementEviction, Document]],
     now: datetime,
 ) -> RequestedEviction:
-    """A new one, or the one that a run which was cut short has begun."""
+    """The recorded eviction of this placement and cluster that is not over, as a run which was cut short leaves it;
+    else a new one, named by both and ``now``."""
     spec = EvictionSpec(placement_name=placement, cluster_name=cluster)
     for each, document in recorded:
         if each.spec == spec and not is_over(each):
@@ -237,11 +244,13 @@ def _by_option(
 
 
 def _fresh(each: ClusterResourcePlacementEviction) -> ClusterResourcePlacementEviction:
+    """The eviction as the first generation."""
     return replace(each, metadata=replace(each.metadata, generation=1))
 
 
 def _order(asked: RequestedEviction) -> tuple[str, bool, str, str]:
-    """By placement; what was begun first, and then as they were made."""
+    """What evictions are sorted by: placement, those that were begun first, then when they were made, those without a
+    record last."""
     metadata = asked.eviction.metadata
     created = str((asked.document or {}).get("metadata", {}).get("creationTimestamp", "~"))
     return asked.eviction.spec.placement_name, not asked.eviction.status.conditions, created, metadata.name

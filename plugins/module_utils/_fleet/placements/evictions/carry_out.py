@@ -84,7 +84,7 @@ class EvictionReport:
 
     @property
     def refused(self) -> tuple[Problem, ...]:
-        """A problem for each eviction that is not permitted, by the reason as ``eviction-`` and so on."""
+        """A problem for each eviction that is not permitted; its code is ``eviction-`` and the reason."""
         return tuple(
             Problem(f"eviction-{each.verdict.why}", each.verdict.message, f"{each.cluster} ({each.placement})")
             for each in self.results
@@ -156,6 +156,8 @@ def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
 
 
 def _of_placement(work: _Evicting, name: str) -> t.Iterator[EvictionResult]:
+    """The results of one placement: those that are over, then the others as each is judged; under its lease with
+    ``write``. FleetError as of ``run_evictions`` stops the rest."""
     asked = [each for each in work.wanted.evictions if each.eviction.spec.placement_name == name]
     due = [each for each in asked if not each.is_over]
     yield from (_over(each) for each in asked if each.is_over)
@@ -173,6 +175,7 @@ def _of_placement(work: _Evicting, name: str) -> t.Iterator[EvictionResult]:
 
 
 def _begun(work: _Evicting, name: str) -> _Placement:
+    """What is recorded of the placement now. FleetError ``recovery-unfinished``, ``record-damaged``."""
     recorded = recorded_placement(work.session.records, name)
     if is_recovering(recorded.document):
         raise FleetError.of([unfinished(name)])
@@ -180,7 +183,7 @@ def _begun(work: _Evicting, name: str) -> _Placement:
 
 
 def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
-    """As a rollout takes them up: what is recorded of them is of today."""
+    """As a rollout takes them up: what is recorded of them counts for today. None without the placement's record."""
     if recorded.placement is None:
         return []
     strategy = defaulted(recorded.placement.spec.strategy.apply_strategy)
@@ -189,6 +192,8 @@ def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
 
 
 def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEviction]) -> t.Iterator[EvictionResult]:
+    """Judges one after another, on what the former has left; carries out what is permitted, and records what is refused
+    if it is ``kept``."""
     for each in due:
         judged = evict(each.eviction, placement.recorded.placement, placement.bindings, placement.budget, work.now)
         verdict = judged.executed or judged.valid
@@ -205,6 +210,7 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
 def _attested(
     work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
 ) -> EvictionResult:
+    """The result of what is permitted, testified where it is written."""
     spec = asked.eviction.spec
     deed = Deed(
         action=EVICTED,
@@ -223,6 +229,8 @@ def _attested(
 def _carried_out(
     work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
 ) -> EvictionResult:
+    """The result of what is permitted: DONE if everything is gone from the member, or would be, else UNDERWAY. When it
+    writes, it is recorded as meant before, and as executed after."""
     if placement.recorded.placement is None:
         raise AssertionError("only of a placement that is there")
     cluster = asked.eviction.spec.cluster_name
@@ -248,12 +256,13 @@ def _carried_out(
 
 
 def _intended(judged: Evicted) -> tuple[t.Any, ...]:
-    """Found valid, and not yet executed."""
+    """The eviction's conditions as of one found valid, and not yet executed."""
     return without_condition(judged.eviction.status.conditions, EXECUTED)
 
 
 def _leaving(work: _Evicting, placement: _Placement, binding: ClusterResourceBinding) -> Document:
-    """The binding's record, saying that its cluster is being cleaned: whoever counts does not count on it any more."""
+    """The binding's record, saying that its cluster is being cleaned: whoever counts does not count on it any more.
+    Written unless it says so already."""
     document = placement.recorded.bindings[binding.name]
     conditions = _unavailable(binding, work.now)
     annotations = {
@@ -275,12 +284,14 @@ def _leaving(work: _Evicting, placement: _Placement, binding: ClusterResourceBin
 
 
 def _unavailable(binding: ClusterResourceBinding, now: datetime) -> tuple[t.Any, ...]:
+    """The binding's conditions with ``Available`` Unknown."""
     row = (UNKNOWN, "Evicted", "the placement is leaving the cluster")
     return set_condition(binding.status.conditions, AVAILABLE, row, binding.metadata.generation, now)
 
 
 def _removed(work: _Evicting, placement: _Placement, plan: PlacementPlan, cluster: str) -> MemberOutcome | None:
-    """What was done on the member, or would be; None for one that has left the fleet: what is there stays."""
+    """What was done on the member, or would be; None for one that has left the fleet: what is there stays. One that is
+    being let go has an error and is left alone."""
     if cluster not in work.members:
         return None
     held_by = leaving_members(work.session.records).get(cluster)
@@ -297,7 +308,7 @@ def _removed(work: _Evicting, placement: _Placement, plan: PlacementPlan, cluste
 def _after(
     bindings: t.Iterable[ClusterResourceBinding], judged: ClusterResourceBinding, gone: bool, now: datetime
 ) -> list[ClusterResourceBinding]:
-    """What the next eviction is judged on."""
+    """The bindings that the next eviction is judged on."""
     if gone:
         return [each for each in bindings if each.name != judged.name]
     left = replace(judged, status=replace(judged.status, conditions=_unavailable(judged, now)))
@@ -305,7 +316,7 @@ def _after(
 
 
 def _told_of(work: _Evicting, placement: _Placement, cluster: str, verdict: EvictionVerdict) -> None:
-    """A line in the placement's journal; its status does not speak of the cluster any more."""
+    """Writes a line into the placement's journal, and its status, which does not speak of the cluster any more."""
     records, document = work.session.records, placement.recorded.document
     if document is None or placement.lease is None:
         raise AssertionError("only of a placement that is there")
@@ -328,7 +339,8 @@ def _told_of(work: _Evicting, placement: _Placement, cluster: str, verdict: Evic
 
 
 def _next_pick(work: _Evicting, placement: _Placement, cluster: str) -> str:
-    """Evicted clusters may be picked again, as upstream; said from what is recorded of the fleet."""
+    """In words which clusters the next apply would pick, by what is recorded of the fleet: an evicted one may be picked
+    again, as upstream."""
     if placement.recorded.placement is None:
         return ""
     members = tuple(each.cluster for each in work.members.values())
@@ -346,11 +358,13 @@ def _next_pick(work: _Evicting, placement: _Placement, cluster: str) -> str:
 
 
 def _holders(wanted: ClusterResourcePlacement, placement: _Placement, index: FleetIndex) -> set[str]:
+    """The clusters that would hold the placement if it were scheduled now."""
     snapshot, _new = policy_snapshot_of(wanted, placement.recorded.known.policy_snapshot)
     return set(decide(wanted, snapshot, index, tuple(placement.bindings)).scheduled.staying)
 
 
 def _result(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> EvictionResult:
+    """The eviction's result, without an outcome."""
     spec = asked.eviction.spec
     return EvictionResult(
         name=asked.eviction.name,
@@ -362,7 +376,7 @@ def _result(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> E
 
 
 def _over(asked: RequestedEviction) -> EvictionResult:
-    """What an earlier run has said of it."""
+    """The result of one that an earlier run has carried out or refused: OVER, with what that said."""
     executed = find_condition(asked.eviction.status.conditions, EXECUTED)
     found = executed or asked.eviction.status.conditions[0]
     done = executed is not None and executed.status == TRUE
@@ -373,7 +387,7 @@ def _over(asked: RequestedEviction) -> EvictionResult:
 
 
 def _failures(results: t.Iterable[EvictionResult]) -> t.Iterator[Problem]:
-    """What keeps an eviction from coming to its end."""
+    """What keeps evictions that are underway from coming to their end, as problems."""
     for each in results:
         outcome, where = each.outcome, f"{each.cluster} ({each.placement})"
         if outcome is None or each.state != UNDERWAY:

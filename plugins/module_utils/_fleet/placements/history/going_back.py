@@ -10,7 +10,7 @@ from ..placement import Report
 
 
 def ways_after(report: Report) -> WaysOn:
-    """As of ``ways_on``; none where the run was not to write."""
+    """The ways on and back after the run, as of ``ways_on``; none where the run was not to write."""
     if not report.written:
         return WaysOn()
     return ways_on(report.plan.plans, report.outcomes, {name: each.rows for name, each in report.waits.items()})

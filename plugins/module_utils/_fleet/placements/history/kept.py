@@ -25,6 +25,8 @@ def snapshot_rows(session: Session, names: t.Iterable[str]) -> tuple[SnapshotRow
 
 
 def _rows(recorded: RecordedPlacement, name: str, now: datetime) -> t.Iterator[SnapshotRow]:
+    """The rows of one placement as of ``snapshot_rows``; clusters, sorted, are those whose bindings name the
+    snapshot."""
     kept = kept_snapshots(recorded)
     holders: dict[str, list[str]] = {}
     for each in recorded.known.bindings:
@@ -50,6 +52,8 @@ def kept_snapshots(recorded: RecordedPlacement) -> tuple[KeptSnapshot, ...]:
 
 
 def _kept(master: Document, recorded: RecordedPlacement) -> KeptSnapshot:
+    """The snapshot of a ``master`` record with the content of all parts; ``rolled_back`` None unless a roll back has
+    made it. FleetError ``record-damaged``."""
     metadata = master["metadata"]
     annotations = metadata["annotations"]
     revision, back = str(annotations.get(REVISION, "")), str(annotations.get(ROLLED_BACK, ""))

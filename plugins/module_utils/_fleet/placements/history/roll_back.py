@@ -49,9 +49,9 @@ class RollBack:
 
 
 def earlier_placements(session: Session, names: t.Sequence[str], asked: RollBack) -> tuple[LoadedPlacement, ...]:
-    """The recorded placements, each with the content that it is rolled back to. FleetError with every problem of all of
-    them: ``no-such-placement``, ``placement-deleting``, ``no-such-snapshot``, ``snapshot-not-whole``, and those of
-    ``content_of``."""
+    """The recorded placements, in the order of ``names``, each with the content that it is rolled back to. FleetError
+    with every problem of all of them: ``no-such-placement``, ``placement-deleting``, ``no-such-snapshot``,
+    ``snapshot-not-whole``, and those of ``recorded_placement`` and ``content_of``."""
     found, problems = [], list[Problem]()
     for name in names:
         try:
@@ -79,6 +79,8 @@ def forward_again(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) ->
 
 
 def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
+    """One placement as of ``earlier_placements``, with findings that say to what it goes back and that a later apply
+    goes forward again."""
     recorded = recorded_placement(session.records, name)
     if recorded.placement is None or recorded.document is None:
         raise no_such_placement(name, names_of(all_placements(session.records)), session.records.place)
@@ -101,8 +103,9 @@ def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
 
 
 def _chosen(name: str, kept: t.Sequence[KeptSnapshot], to: int | None) -> KeptSnapshot:
-    """The snapshot asked for. A roll back that was made already stays what it is: one that was cut short goes on, and
-    asking twice does not roll forward."""
+    """The snapshot asked for, without ``to`` the one before the latest. A roll back that was made already stays what it
+    is: one that was cut short goes on, and asking twice does not roll forward. FleetError ``no-such-snapshot``,
+    ``snapshot-not-whole``."""
     latest = kept[-1] if kept else None
     if latest is not None and latest.rolled_back and to in (None, latest.rolled_back.index, latest.index):
         return require_whole(latest, name)
@@ -132,9 +135,9 @@ def content_of(
     asked: RollBack,
     present: t.Mapping[ObjectKey, t.Sequence[Manifest]] | None = None,
 ) -> tuple[Rendered, ...]:
-    """The objects of a snapshot as they are sent. What Secrets hold is looked for in ``present`` (manifests by key) and
-    then in the revision that it came from. FleetError ``no-key``, or ``secret-gone``, ``revision-gone`` and
-    ``no-checkout`` for every one that is not found."""
+    """The objects of a snapshot as they are sent, in its order. What Secrets hold is looked for in ``present``
+    (manifests by key) and then in the revision that it came from. FleetError ``no-key``, or ``secret-gone``,
+    ``revision-gone`` and ``no-checkout`` for every one that is not found."""
     again = _secrets(session, name, kept, asked, present or {})
     out = []
     for each in kept.manifests:
@@ -150,7 +153,8 @@ def _secrets(
     asked: RollBack,
     present: t.Mapping[ObjectKey, t.Sequence[Manifest]],
 ) -> dict[ObjectId, Manifest]:
-    """The sealed objects of the snapshot with their content, proved to be what was applied then."""
+    """The sealed objects of the snapshot with their content, proved to be what was applied then; none without any.
+    FleetError as of ``content_of``."""
     if not kept.sealed:
         return {}
     key = known_digest_key(session.records)
@@ -181,10 +185,12 @@ def _secrets(
 
 
 def _is(found: Manifest, recorded: Manifest, key: bytes) -> bool:
+    """Whether the manifest, sealed under the key, is what was recorded."""
     return object_hash(sealed(found, key, "")) == object_hash(recorded)
 
 
 def _gone(each: ObjectId, source: str, name: str, other: bool) -> Problem:
+    """The problem ``secret-gone``; ``other`` says that its source holds another content of it."""
     text = (
         "does not hold it"
         if not other
@@ -197,7 +203,9 @@ def _gone(each: ObjectId, source: str, name: str, other: bool) -> Problem:
 def _read_again(
     source: str, kept: KeptSnapshot, asked: RollBack, environ: t.Mapping[str, str]
 ) -> dict[t.Any, list[Manifest]]:
-    """All objects below the checkouts as they were in the revision that the source names, by key."""
+    """All objects below the checkouts as they were in the revision that the source names, by key; documents that cannot
+    be read are passed over. FleetError ``secret-gone`` for a source that is not Git, ``no-checkout``,
+    ``revision-gone``."""
     if not source.startswith(GIT):
         text = f"snapshot {kept.index} has its content from {source or 'the hub'}, which does not keep what it was"
         raise FleetError("secret-gone", text, hint="only what came from a Git checkout can be read again: apply it")
@@ -219,8 +227,8 @@ def _read_again(
 
 
 def add_by_key(found: dict[t.Any, list[Manifest]], document: Manifest) -> None:
-    """Adds the manifest, cleaned, under its key to ``found``, and those that it holds if it is an envelope; what has no
-    identity is passed over."""
+    """Adds the manifest, cleaned, under its key to ``found``, after those that it holds if it is an envelope; what has
+    no identity is passed over."""
     inner = document.get("data")
     if is_envelope(document) and isinstance(inner, dict):
         for each in inner.values():

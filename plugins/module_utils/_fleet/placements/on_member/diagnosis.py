@@ -22,8 +22,8 @@ MOST, PODS, LENGTH = 3, 50, 500
 
 
 def diagnosed(client: KubeClient, outcome: MemberOutcome) -> MemberOutcome:
-    """The outcome, with what ails the pods of its first ``MOST`` workloads that are not available, one request for
-    each. Where pods cannot be read, or may not be, nothing more is told."""
+    """The outcome, with what ails the pods of its first ``MOST`` workloads that are not available, by one request for
+    each and up to 50 pods, cut at 500 characters. Where pods cannot be read, or may not be, nothing more is told."""
     late = [
         (step.id, step.manifest)
         for step in outcome.steps
@@ -38,6 +38,8 @@ def diagnosed(client: KubeClient, outcome: MemberOutcome) -> MemberOutcome:
 
 
 def _trouble(client: KubeClient, each: ObjectId, manifest: t.Mapping[str, t.Any]) -> str:
+    """What ails the pods of the workload, in words without our credentials; empty if nothing does, or they cannot be
+    read."""
     try:
         labels = mapping(mapping(mapping(manifest, "spec"), "selector"), "matchLabels")
         if not labels:

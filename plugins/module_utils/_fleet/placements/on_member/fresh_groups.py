@@ -27,8 +27,8 @@ class FreshGroups:
         self._awaited = Counter(filter(None, map(_defines, to_do)))
 
     def served(self, step: MemberStep, work: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
-        """Does the work of the step, in an awaited group again and again for ``SERVED_SECONDS``. ApiError of the last
-        attempt."""
+        """What the step's ``work`` gives; in an awaited group it is done again for up to 10 s while the member does not
+        serve it. ApiError of the last attempt."""
         end = time.monotonic() + SERVED_SECONDS
         while True:
             try:

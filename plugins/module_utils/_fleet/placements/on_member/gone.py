@@ -31,11 +31,10 @@ def wait_until_gone(
     keep: t.Callable[[], None],
     say: t.Callable[[str], None],
 ) -> tuple[ObjectFailure, ...]:
-    """Waits until all are gone; the objects that are still there after ``seconds``, in the order given, each with what
-    holds it. ``deleted`` gives their uids: one of the same name that was made since is another object. ``keep`` is
-    called before each look but the first, and may raise; ``say`` is told now and then what is waited for. ApiError as
-    of ``live_object``.
-    """
+    """Looks at once, and again until all are gone; the objects that are still there after ``seconds``, in the order
+    given, each with what holds it; none if all are gone. ``deleted`` gives their uids: one of the same name that was
+    made since is another object. ``keep`` is called before each look but the first, and may raise; ``say`` is told what
+    is waited for about every 15 s. ApiError as of ``live_object``."""
     end, told, pause = time.monotonic() + seconds, time.monotonic(), FIRST_PAUSE
     left = dict.fromkeys(deleted, "")
     while True:
@@ -71,7 +70,8 @@ def live_object(client: KubeClient, each: ObjectId) -> dict[str, t.Any] | None:
 
 
 def _holds(live: t.Mapping[str, t.Any], hide: t.Callable[[str], str]) -> str:
-    """For people, and for the records: a member may write anything into its finalizers."""
+    """What holds the object, for people, and for the records: that its deletion has not begun, else up to 5 finalizers,
+    each cut at 100 characters, for a member may write anything into them, else that the server is at it."""
     metadata = live["metadata"]
     named = [*_finalizers(metadata), *_finalizers(live.get("spec"))]
     if not metadata.get("deletionTimestamp"):
@@ -81,6 +81,6 @@ def _holds(live: t.Mapping[str, t.Any], hide: t.Callable[[str], str]) -> str:
 
 
 def _finalizers(part: t.Any) -> list[t.Any]:
-    """Those of an object, or of a namespace's spec; a spec of another kind may be anything."""
+    """Those of an object, or of a namespace's spec, none if there are none; a spec of another kind may be anything."""
     found = part.get("finalizers") if isinstance(part, dict) else None
     return found if isinstance(found, list) else []

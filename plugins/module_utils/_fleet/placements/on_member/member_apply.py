@@ -154,7 +154,7 @@ def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> Mem
 
 
 def _stands(client: KubeClient, task: MemberTask, seen: Seen) -> bool:
-    """Whether what was seen before the member was held can be written on.
+    """Whether what was seen before the member was held can be written on. ApiError of the member.
 
     The parent must be as it was, for whatever run of ours was here since has written it. Objects that were there name
     their resourceVersion when they are written; those that were not have none, so they have to be looked for again.
@@ -166,11 +166,15 @@ def _stands(client: KubeClient, task: MemberTask, seen: Seen) -> bool:
 
 
 def _nothing_written(task: MemberTask, seen: Seen) -> MemberOutcome:
+    """The outcome of what was seen, where nothing was due: it counts as done, with what is refused as failures."""
     return _outcome(task, seen, {}, () if task.reports_only else _refusals(seen.steps), done=True)
 
 
 def _both(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
+    """A check that calls both, in this order; what they raise is raised."""
+
     def check() -> None:
+        """Raises where one of the two does."""
         permit()
         keep()
 
@@ -178,6 +182,7 @@ def _both(permit: t.Callable[[], None], keep: Keep) -> t.Callable[[], None]:
 
 
 def _looked(client: KubeClient, task: MemberTask) -> Seen:
+    """What is there, and the steps that follow from it; also noted in the task's progress. Errors as of ``observe``."""
     observed = observe(client, task.placement, task.identity.uid, task.desired)
     steps = decide_member(
         task.desired,
@@ -199,9 +204,10 @@ def _looked(client: KubeClient, task: MemberTask) -> Seen:
 
 
 def _fit_to_be_told(client: KubeClient, step: MemberStep) -> MemberStep:
-    """The step, with what the member says of its fields as it may be recorded and shown."""
+    """The step, with what the member says of its fields as it may be recorded and shown, without our credentials."""
 
     def told(value: t.Any) -> t.Any:
+        """The value as it may be told."""
         return in_data(value, client.hide)
 
     drifts = (
@@ -226,6 +232,8 @@ def _anything_due(task: MemberTask, seen: Seen) -> bool:
 
 
 def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
+    """Carries out the steps, then records in the parent what is held; the parent of a placement that leaves goes when
+    nothing is held any more. Errors as of ``run_on_member``."""
     observed = seen.observed
     parent = Parent(client, observed.recorded, observed.version)
     results, failures = _carried_out(client, task, seen, parent)
@@ -241,7 +249,8 @@ def _written(client: KubeClient, task: MemberTask, seen: Seen) -> MemberOutcome:
 def _carried_out(
     client: KubeClient, task: MemberTask, seen: Seen, parent: Parent
 ) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[ObjectFailure, ...]]:
-    """Writes the intent and then object by object; gives what the server answered, and what failed."""
+    """Writes the intent and then object by object, and waits until what was deleted is gone; gives what the server
+    answered, and what failed or was refused. ApiError if the member as a whole fails."""
     results: dict[ObjectId, dict[str, t.Any]] = {}
     observed, to_do = seen.observed, seen.to_do
     if to_do:
@@ -270,16 +279,19 @@ def _carried_out(
 
 
 def _say(task: MemberTask, line: str) -> None:
+    """A line for people, with placement and cluster before it."""
     task.say(f"{task.placement}: {task.cluster} {line}")
 
 
 def _carry_out(client: KubeClient, step: MemberStep, task: MemberTask, observed: Observed) -> dict[str, t.Any]:
+    """Writes the step's object over what was seen of it; errors as of ``write_object``."""
     live = observed.live.get(step.id.key)
     return write_object(client, step, live, forces(task.strategy), task.permit)
 
 
 def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome: MemberOutcome) -> MemberOutcome:
-    """With the end of our namespace, if it goes with the last that this placement has on the member."""
+    """The outcome, with the end of our namespace as a step if it goes with the last that this placement has on the
+    member."""
     left = _inventory(observed, outcome.steps, ())
     if (
         not task.leaving
@@ -292,11 +304,12 @@ def _with_home(client: KubeClient, task: MemberTask, observed: Observed, outcome
 
 
 def _and_home(outcome: MemberOutcome) -> MemberOutcome:
+    """The outcome with the end of our namespace as its last step."""
     return replace(outcome, steps=(*outcome.steps, MemberStep(id=HOME, action=PRUNE)))
 
 
 def _intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[InventoryEntry, ...]:
-    """What was held, and what is about to be written, with no hash until it is."""
+    """What was held, and what is about to be written, with no hash until it is; sorted."""
     held = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     for step in to_do:
         if step.manifest is not None and step.id.key not in held:
@@ -307,7 +320,8 @@ def _intended(observed: Observed, to_do: t.Sequence[MemberStep]) -> tuple[Invent
 def _inventory(
     observed: Observed, steps: t.Sequence[MemberStep], failures: t.Sequence[ObjectFailure]
 ) -> tuple[InventoryEntry, ...]:
-    """What is held once the steps are done: failures keep what was recorded, refused objects are not ours."""
+    """What is held once the steps are done, sorted: failures keep what was recorded, or an entry without a hash;
+    refused objects only if they were held; what is removed is not."""
     before = {each.id.key: each for each in (observed.recorded.inventory if observed.recorded else ())}
     failed = {each.id for each in failures if each.reason in (APPLY_FAILED, NOT_GONE)}
     held: list[InventoryEntry] = []
@@ -323,13 +337,15 @@ def _inventory(
 
 
 def _refusals(steps: t.Iterable[MemberStep]) -> tuple[ObjectFailure, ...]:
+    """A failure for each refused step."""
     return tuple(
         ObjectFailure(id=each.id, reason=each.reason, message=each.message) for each in steps if each.action == REFUSED
     )
 
 
 def _validated(client: KubeClient, task: MemberTask, seen: Seen) -> tuple[ObjectFailure, ...]:
-    """What the member's API server would refuse, by its own dry run."""
+    """What the member's API server would refuse, by its own dry run; deletions are not tried. ApiError if the member as
+    a whole fails."""
     failures = []
     for step in seen.to_do:
         manifest = step.applied_over(seen.observed.live.get(step.id.key))
@@ -350,6 +366,8 @@ def _outcome(
     failures: tuple[ObjectFailure, ...],
     done: bool,
 ) -> MemberOutcome:
+    """The outcome, with what is available by the server's ``results``, else by what was seen; statuses only to be
+    mirrored."""
     judged: dict[ObjectId, str] = {}
     lacks: dict[ObjectId, str] = {}
     statuses: dict[ObjectId, t.Any] = {}

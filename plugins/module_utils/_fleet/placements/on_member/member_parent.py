@@ -32,8 +32,9 @@ class Parent:
         self._version = version
 
     def write(self, applyset: ApplySet, permit: t.Callable[[], None]) -> None:
-        """Writes the parent, unless its content is there already; ``permit`` is called before. FleetError
-        ``member-moved``, what ``permit`` raises, and ApiError of the requests."""
+        """Writes the parent, unless its content is there already, and goes on from what the server answered; our
+        namespace is made if it is missing. ``permit`` is called before. FleetError ``member-moved``, what ``permit``
+        raises, and ApiError of the requests."""
         if applyset.same_content(self._seen):
             return
         permit()
@@ -55,6 +56,8 @@ class Parent:
         return namespace is not None and remove_home(self._client, namespace)
 
     def _unmoved(self, write: t.Callable[[], T]) -> T:
+        """What ``write`` gives. FleetError ``member-moved`` where it meets a conflict or nothing; other ApiErrors are
+        raised on."""
         try:
             return write()
         except ApiError as error:

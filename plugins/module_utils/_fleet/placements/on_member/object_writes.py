@@ -67,6 +67,7 @@ def write_object(
 
 
 def _written(client: KubeClient, step: MemberStep, seen: Live | None, force: bool) -> dict[str, t.Any]:
+    """One attempt over what was seen; the server's answer, empty for PRUNE and RELEASE. ApiError of the request."""
     version = str(metadata_of(seen or {}).get("resourceVersion", ""))
     manifest = step.applied_over(seen)
     if manifest is not None:
@@ -83,7 +84,8 @@ def _written(client: KubeClient, step: MemberStep, seen: Live | None, force: boo
 
 
 def _unmoved(now: Live | None, seen: Live, where: str, each: ObjectId) -> Live | None:
-    """The object as it is now, unless it is another one or our field manager has written it since."""
+    """The object as it is now, None if it is gone. FleetError ``member-moved`` if it is another one, or our field
+    manager has written it since."""
     if now is None:
         return None
     if metadata_of(now).get("uid") == metadata_of(seen).get("uid") and _ours(now) == _ours(seen):
@@ -92,5 +94,6 @@ def _unmoved(now: Live | None, seen: Live, where: str, each: ObjectId) -> Live |
 
 
 def _ours(live: Live) -> list[t.Any]:
+    """What the object's ``managedFields`` have of our field manager's applies."""
     rows = metadata_of(live).get("managedFields") or ()
     return [row for row in rows if row.get("manager") == MANAGER and row.get("operation") == "Apply"]

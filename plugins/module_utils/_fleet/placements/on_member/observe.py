@@ -47,8 +47,9 @@ class Observed:
 
 
 def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Rendered]) -> Observed:
-    """Reads the parent, then every desired or recorded object; a whole kind at once where several are held. In a
-    namespace that is found not to be there, nothing is looked for.
+    """Reads the parent, then every desired or recorded object; a whole kind at once where it has more than two and the
+    member holds some already. What is not there, what is of a kind that the member does not serve, or desired in a
+    version that it does not, is left out; in a namespace that is found not to be there, nothing is looked for.
 
     FleetError ``foreign-applyset`` when a placement of the same name but of another fleet holds the member,
     ``applyset-invalid``, or of the request.
@@ -99,10 +100,12 @@ def parent_version(client: KubeClient, placement: str) -> str:
 
 
 def _version(parent: t.Mapping[str, t.Any] | None) -> str:
+    """The parent's resourceVersion; empty without one."""
     return str(parent["metadata"].get("resourceVersion", "")) if parent else ""
 
 
 def _parent(client: KubeClient, placement: str) -> dict[str, t.Any] | None:
+    """The placement's parent ConfigMap, None if there is none. ApiError."""
     try:
         return read_object(client, f"{PARENTS}/{parent_name(placement)}", "ConfigMap")
     except ApiError as error:
@@ -136,6 +139,7 @@ def parsed_parent(parent: t.Mapping[str, t.Any], client: KubeClient) -> ApplySet
 
 
 def _resource(client: KubeClient, each: ObjectId) -> Resource | None:
+    """How the member serves the object's kind; None if it does not. ApiError."""
     try:
         return resource_of(client, each)
     except ApiError as error:
@@ -145,6 +149,7 @@ def _resource(client: KubeClient, each: ObjectId) -> Resource | None:
 
 
 def _get(client: KubeClient, resource: Resource, each: ObjectId) -> dict[str, t.Any] | None:
+    """The object as it is on the member, None if it is not there. ApiError."""
     try:
         return read_object(client, resource.path(each.namespace, each.name), resource.kind)
     except ApiError as error:
@@ -154,5 +159,6 @@ def _get(client: KubeClient, resource: Resource, each: ObjectId) -> dict[str, t.
 
 
 def _key_of(resource: Resource, item: t.Mapping[str, t.Any]) -> ObjectKey:
+    """What tells the object apart: group, kind, namespace (empty for none) and name."""
     metadata = item["metadata"]
     return (resource.group, resource.kind, metadata.get("namespace", ""), metadata["name"])

@@ -71,11 +71,13 @@ def _told_of(
 
 
 def _rows(owner: t.Any, name: str) -> list[t.Mapping[str, t.Any]]:
+    """The mappings in the list of that name; none where there is no such list."""
     rows = owner.get(name) if isinstance(owner, dict) else None
     return [each for each in rows if isinstance(each, dict)] if isinstance(rows, list) else []
 
 
 def _is_upset(outcome: MemberOutcome) -> bool:
+    """Whether the member was not ready or did not answer."""
     return outcome.error is not None and outcome.error.code in UPSET
 
 

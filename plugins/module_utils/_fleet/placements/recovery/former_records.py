@@ -80,9 +80,9 @@ def refuse_mixed(held: Held, ours: t.Mapping[str, Ours], former: t.Collection[st
 
 
 def named_apart(placement: str, sets: t.Mapping[str, ApplySet], policy_hash: str) -> dict[str, ApplySet]:
-    """The ApplySets by cluster, with names of snapshots under which only one thing is known, and each thing under one
-    name. Where two records had a policy of one name, that with today's ``policy_hash`` gets one after all others, and
-    bindings of the other count as older. Names are the same where some of the sets have theirs already.
+    """The ApplySets by cluster, with names of snapshots under which only one thing is known, and each resource content
+    under one name. Where two records had a policy of one name, that with today's ``policy_hash`` gets one after all
+    others, and bindings of the other count as older. Names are the same where some of the sets have theirs already.
 
     What a member says may be anything: a name that the placement could not have given counts as that of the first.
     """
@@ -114,6 +114,7 @@ def _policy_apart(placement: str, sets: t.Collection[ApplySet], policy_hash: str
 
 
 def _own(placement: str, each: ApplySet) -> ApplySet:
+    """The ApplySet with names of snapshots that the placement could have given."""
     return replace(
         each,
         policy_snapshot=_own_name(each.policy_snapshot, partial(policy_snapshot_name, placement)),
@@ -122,6 +123,7 @@ def _own(placement: str, each: ApplySet) -> ApplySet:
 
 
 def _own_name(name: str, made: t.Callable[[int], str]) -> str:
+    """The name if ``made`` gives it for an index up to LAST, else the first that it gives."""
     index = snapshot_index(name)
     return name if 0 <= index <= LAST and name == made(index) else made(0)
 

@@ -115,11 +115,13 @@ def recover(
 
 
 def _refuse_moved(records: Records, name: str, before: Ours) -> None:
+    """FleetError ``conflict`` if the placement's records are not as they were before."""
     if known_of(records, name) != before:
         raise FleetError("conflict", "another run has written its records meanwhile", name, "run fleet_recover again")
 
 
 def _reader(clients: Clients, name: str) -> t.Callable[[], tuple[ApplySet, ...]]:
+    """What reads, when called, all ApplySets on the member."""
     return lambda: applysets_on(clients.get(name))
 
 
@@ -137,6 +139,7 @@ class _Lease:
             keep()
 
     def get(self, kind: str, name: str) -> dict[str, t.Any] | None:
+        """The record, None if there is none."""
         return self.records.get(kind, name)
 
     def has(self, placement: PlacementKey, kind: str, name: str) -> bool:
@@ -147,10 +150,12 @@ class _Lease:
         return found is not None
 
     def create(self, record: dict[str, t.Any]) -> dict[str, t.Any]:
+        """As of ``Records.create``, once writes are permitted."""
         self.permit()
         return self.records.create(record, self.lease)
 
     def replace(self, record: dict[str, t.Any]) -> dict[str, t.Any]:
+        """As of ``Records.replace``, once writes are permitted."""
         self.permit()
         return self.records.replace(record, self.lease)
 
@@ -168,6 +173,8 @@ class _Lease:
 def _rebuild(
     records: _Lease, clients: Clients, described: Described, held: t.Mapping[str, ApplySet], key_bytes: bytes
 ) -> None:
+    """Writes the records of one placement from what its clusters ``held``, and takes over their ApplySets; until all is
+    done the placement's record says that it is not whole. Errors as of ``recover``."""
     placement, key = described.sourced.placement, described.sourced.placement.key
     uid = _placement_record(records, placement)
     parents = {name: _adopted(clients.get(name), each, uid, described.objects) for name, each in held.items()}
@@ -203,7 +210,8 @@ def _rebuild(
 
 
 def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> str:
-    """Its uid. The record says that the others are not whole yet."""
+    """The uid of the placement's record, which is made if need be. It says from here on that the others are not whole
+    yet; what was recorded before is taken away first."""
     found = records.get(placement.key.kinds.placement, str(placement.key))
     if found is None:
         metadata = {
@@ -231,6 +239,7 @@ def _says(record: Record) -> str:
 
 
 def _whole(records: _Lease, key: PlacementKey) -> None:
+    """Takes off the placement's record that the others are not whole."""
     found = records.get(key.kinds.placement, str(key))
     if found is not None and is_recovering(found):
         records.replace(recovering(found, begun=False))
@@ -238,8 +247,7 @@ def _whole(records: _Lease, key: PlacementKey) -> None:
 
 def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[Rendered]) -> tuple[ApplySet, Parent]:
     """The ApplySet under its new uid, and the parent that it will be written to. Digests of Secrets are under a new key
-    too, so those whose live content is the wanted one take over the new digest.
-    """
+    too, so those whose live content is the wanted one take over the new digest. FleetError as of ``observe``."""
     wanted = {each.id.key: each for each in objects}
     observed = observe(client, held.placement, held.uid, objects)
     held, live = observed.recorded or held, observed.live
@@ -255,11 +263,13 @@ def _adopted(client: KubeClient, held: ApplySet, uid: str, objects: t.Sequence[R
 
 
 def _same_secret(wanted: Rendered, live: t.Mapping[str, t.Any] | None) -> bool:
+    """Whether the Secret on the member has the wanted ``data``; not if it is gone."""
     return live is not None and (wanted.manifest.get("data") or {}) == (live.get("data") or {})
 
 
 def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: ApplySet) -> None:
-    """The policy under which the members were picked; if it is not today's, its text is lost, the hash is known."""
+    """The policy under which the members were picked, unless it is recorded; if it is not today's, its text is lost,
+    the hash is known."""
     snapshot, _new = policy_snapshot_of(placement, None)
     spec = encode(snapshot.spec) if snapshot.spec.policy_hash == held.policy_hash else {"policyHash": held.policy_hash}
     name, key = held.policy_snapshot, placement.key
@@ -275,8 +285,8 @@ def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: A
 
 
 def _contents(snapshot: str, held: t.Iterable[ApplySet], objects: t.Sequence[Rendered]) -> list[Manifest]:
-    """What was in a snapshot: the manifests where they are those still, else the names of what any member has of it.
-    What overrides have left out on one member may be on another."""
+    """What was in a snapshot: the manifests where they are those still, else the names, in order, of what any member
+    has of it. What overrides have left out on one member may be on another."""
     sets = [each for each in held if each.resource_snapshot == snapshot]
     if sets[0].resource_hash == resource_hash([each.hash for each in objects]):
         return [each.manifest for each in objects]
@@ -285,7 +295,7 @@ def _contents(snapshot: str, held: t.Iterable[ApplySet], objects: t.Sequence[Ren
 
 
 def _resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manifest], latest: bool) -> None:
-    """The snapshot, unless a run that was killed has written it."""
+    """Writes the snapshot, in one part, unless a run that was killed has written it."""
     name, key = held.resource_snapshot, PlacementKey.of(held.placement)
     if records.has(key, key.kinds.resource_snapshot, name):
         return
@@ -302,11 +312,13 @@ def _resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manife
 
 
 def _named(held: InventoryEntry) -> dict[str, t.Any]:
+    """A manifest with nothing but kind and name."""
     metadata = {"name": held.id.name, **({"namespace": held.id.namespace} if held.id.namespace else {})}
     return {"apiVersion": held.id.api_version, "kind": held.id.kind, "metadata": metadata}
 
 
 def _binding_record(name: str, cluster: str, held: ApplySet, annotations: t.Mapping[str, str]) -> dict[str, t.Any]:
+    """The record of a binding, Bound to what the cluster holds."""
     key = PlacementKey.of(held.placement)
     decision: dict[str, t.Any] = {"clusterName": cluster, "selected": True, "reason": "recovered from the member"}
     scores = {key: value for key, value in (held.decision or {}).items() if value is not None}

@@ -50,7 +50,8 @@ class StatusInNamespace:
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime, lease: Lease
     ) -> tuple[PlacementStatus, FleetError | None]:
         """Writes the copy if it is not as it should be; the placement's status with a condition of that, and why the
-        copy could not be written. Only a lost lease is raised."""
+        copy could not be written, None if it could. Without a namespace the status as it is. Only a lost lease is
+        raised."""
         if not self.namespace:
             return status, None
         failed: FleetError | None = None
@@ -64,18 +65,21 @@ class StatusInNamespace:
         return with_synced(status, previous, self.namespace, told, generation, now), failed
 
     def removed(self, lease: Lease) -> None:
-        """Deletes the copy; absent is fine."""
+        """Deletes the copy, if there is to be one; absent is fine. FleetError of the records."""
         if self.namespace:
             self.records.delete(KIND, f"{self.namespace}/{self.name}", lease=lease)
 
     def _is(self, status: PlacementStatus) -> bool:
+        """Whether the copy says this status, the condition about the copy aside. FleetError of the records."""
         old = self._read()
         return old is not None and old.get("sourceStatus") == encode(without_synced(status))
 
     def _read(self) -> Document | None:
+        """The copy's record; None if there is none. FleetError of the records."""
         return self.records.get(KIND, f"{self.namespace}/{self.name}")
 
     def _write(self, status: PlacementStatus, now: datetime, lease: Lease) -> None:
+        """Creates or replaces the copy, unless it says this status already. FleetError of the records."""
         old, wanted = self._read(), encode(without_synced(status))
         if old is not None and old.get("sourceStatus") == wanted:
             return

@@ -36,9 +36,10 @@ def mirrored(
     from_hub: bool,
     hide: t.Callable[[str], t.Callable[[str], str]],
 ) -> Mirrored:
-    """Copies the status of objects from the member to the hub, where that is asked for and all is applied on the
-    member. ``from_hub`` is whether the objects were selected there; ``hide`` gives, by cluster, what takes its
-    credentials out of a text. Writes nothing where nothing differs; what fails is in ``problems``, not raised."""
+    """Copies the status of objects from the member to the hub, where that is asked for and nothing failed on the
+    member; nothing without a hub. ``from_hub`` is whether the objects were selected there; ``hide`` gives, by cluster,
+    what takes its credentials out of a text. Writes nothing where nothing differs; what fails is in ``problems``, not
+    raised."""
     if hub is None or plan.deleting or not wants_mirror(plan.placement) or not_mirrored(plan.placement, from_hub):
         return Mirrored()
     written: list[ObjectId] = []
@@ -61,7 +62,8 @@ def mirrored(
 
 
 def _written(hub: KubeClient, each: ObjectId, status: dict[str, t.Any]) -> bool:
-    """Whether the object had another status. One that is gone meanwhile is passed over: the next plan tells of it."""
+    """Writes the status, and gives whether the object had another one. One that is gone meanwhile is passed over: the
+    next plan tells of it. FleetError of the requests, ``conflict`` after three attempts."""
     resource = resource_for(hub, each.api_version, each.kind)
     path = resource.path(each.namespace, each.name)
     for attempt in range(1, ATTEMPTS + 1):

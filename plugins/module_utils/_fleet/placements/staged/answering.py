@@ -91,6 +91,7 @@ def answer(session: Session, asked: WishedApproval, who: str, *, write: bool) ->
 
 
 def _attested(session: Session, key: RunKey, done: GivenApproval, reason: str, write: bool) -> GivenApproval:
+    """The approval as it is, testified if it was given and written now."""
     if write and done.changed:
         request = done.request
         doubt = "" if done.verified else "; nobody vouches for the name"

@@ -111,7 +111,8 @@ def approvers_of(records: Records, run: ClusterStagedUpdateRun) -> dict[str, str
 def request_approval(
     records: Records, run: ClusterStagedUpdateRun, digest: str, act: RequestApproval, lease: Lease
 ) -> None:
-    """Makes the object that people approve. One that is there by that name stays: whose it is will be seen."""
+    """Makes the object that people approve. One that is there by that name stays: whose it is will be seen. FleetError
+    ``lease-lost`` and others of the records."""
     document, key = encode(approval_request(run, act)), run.key
     marks = {RUN_UID: run.metadata.uid, RUN_DIGEST: digest}
     metadata = {**key.metadata(act.name), "labels": document["metadata"]["labels"], "annotations": marks}
@@ -133,10 +134,11 @@ Judge = t.Callable[[ClusterApprovalRequest], str]
 
 
 def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: Terms) -> Judge:
-    """A judge by these terms, which asks the hub for what it vouches for only where that is wanted: ApiError then, if
-    it does not answer."""
+    """A judge by these terms, which asks the hub for what it vouches for only where that is wanted and there is an
+    approval: ApiError then, if it does not answer."""
 
     def judge(request: ClusterApprovalRequest) -> str:
+        """As of ``Judge``."""
         if given_approval(request) is None:
             return ""
         since = vouched_since(session.hub, OF_STAGED_RUNS) if terms.proof else None
@@ -217,7 +219,8 @@ def approve(
     self_approval: bool = True,
 ) -> GivenApproval:
     """Approves what the run waits for; without ``write`` only says what would be. One that was approved before is left
-    as it is. ``given`` is the digest that was looked at, empty for none.
+    as it is; once the run has taken it, ``by`` is empty. An empty ``stage`` or ``timing`` matches all. ``given`` is the
+    digest that was looked at, empty for none.
 
     FleetError: ``digest-mismatch``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``self-approval``,
     ``conflict``, ``gate-unproven`` for a request that is not of this run, ``record-damaged`` for one that cannot be
@@ -262,6 +265,7 @@ def _written(
     message: str,
     now: datetime,
 ) -> bool:
+    """Writes the approval with this message on the request; False if somebody else has written it since it was read."""
     row = (TRUE, "ApprovedByGate", message)
     conditions = set_condition(request.status.conditions, APPROVED, row, request.metadata.generation, now)
     status = {**(document.get("status") or {}), "conditions": [encode(each) for each in conditions]}
@@ -269,6 +273,8 @@ def _written(
 
 
 def _chosen(run: ClusterStagedUpdateRun, stage: str, timing: str) -> PlacedRequest:
+    """The approval that is meant, the only open one if several match. FleetError ``no-such-gate``, ``ambiguous-gate``,
+    ``gate-not-open``."""
     there = list(requests_of(run))
     found = [each for each in there if stage in ("", each.stage) and timing in ("", each.timing)]
     waiting = [each for each in found if each.reached and not each.accepted]
@@ -287,7 +293,10 @@ def _chosen(run: ClusterStagedUpdateRun, stage: str, timing: str) -> PlacedReque
 
 
 def _placed(key: RunKey, task: StageTaskStatus, stage: str, timing: str) -> PlacedRequest:
+    """The approval of one task, and how far it is."""
+
     def says(kind: str) -> bool:
+        """Whether the task's condition of that type is True."""
         found = find_condition(task.conditions, kind)
         return found is not None and found.status == TRUE
 

@@ -30,9 +30,10 @@ PRESENT, STARTED, STOPPED, CONDUCTED = "present", "started", "stopped", "conduct
 def staged_run(
     session: Session, name: str, given: StagedManifests, state: str, wish: StagedOptions, *, write: bool
 ) -> StagedReport:
-    """The run in this ``state``. A new one that could not begin is refused before anything is recorded; without
-    ``write`` nothing is, and the report is of the run as it would be. FleetError as of ``wanted_run``,
-    ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``rehearse``, ``carry_on`` and ``members_to_write``."""
+    """The run in this ``state``; strategies that were given are recorded with it. A new one that could not begin is
+    refused before anything is recorded; without ``write`` nothing is, and the report is of the run as it would be.
+    FleetError as of ``wanted_run``, ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``rehearse``, ``lay_out``,
+    ``carry_on``, ``members_to_write`` and ``keep``."""
     wanted = wanted_run(session.records, name, given)
     if state == STOPPED:
         refuse_stop(wanted.run)
@@ -60,6 +61,8 @@ def staged_run(
 def _recorded(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, state: str, wish: StagedOptions
 ) -> StagedReport:
+    """The report of a run that is recorded and not carried on; with PRESENT its stages are recorded, if there are none
+    yet."""
     if state == PRESENT:
         return lay_out(session, run, given, wish)
     return rehearse(session, run, given, wish, changed=False)

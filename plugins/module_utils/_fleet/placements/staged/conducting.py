@@ -75,15 +75,16 @@ class _Laid:
 
     @property
     def run(self) -> ClusterStagedUpdateRun:
+        """The run as it was decided on."""
         return self.decision.state.run
 
 
 def rehearse(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, changed: bool
 ) -> StagedReport:
-    """The run as it would begin or go on, from the records alone. Nothing is written, no member is asked. Brakes that
-    would stop it are its ``problems``. FleetError ``digest-mismatch``, and as of ``run_ground``, ``planned`` and
-    ``refuse_other_overrides``."""
+    """The run as it would begin or go on, from the records alone. Nothing is written, no member is asked. ``changed``
+    says that recording it is a change already. Brakes that would stop it are its ``problems``. FleetError
+    ``digest-mismatch``, and as of ``run_ground``, ``planned`` and ``refuse_other_overrides``."""
     laid = _laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
         _check_digest(laid, wish.approved)
@@ -107,8 +108,8 @@ Members = t.Mapping[str, Member]
 def refuse_unfit(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> None:
-    """Says before a new run is recorded why it could not begin: FleetError with the reason it would end with, brakes,
-    ``digest-mismatch``, and as of ``run_ground`` and ``planned``. Nothing is written, no member is asked."""
+    """Refuses a new run that could not begin before it is recorded: FleetError with the reason it would end with,
+    brakes, ``digest-mismatch``, and as of ``run_ground`` and ``planned``. Nothing is written, no member is asked."""
     laid = _laid_out(session, run, given, wish, members, sends=True)
     failure = laid.decision.state.failure
     if failure is not None:
@@ -128,7 +129,7 @@ _NOT_APPLIED = (
 def carry_on(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> StagedReport:
-    """Carries a recorded run on until it ends, waits for longer than allowed, or is out of time.
+    """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end.
 
     FleetError: ``lease-held`` where another run, or an apply, works on the placement; ``run-deleted``; brakes;
     ``digest-mismatch``; and as of ``run_ground``, ``planned`` and ``refuse_other_overrides``.
@@ -182,7 +183,7 @@ def _laid_out(
     sends: bool,
 ) -> _Laid:
     """The run decided on as it stands: twice, for which snapshot it takes is known only once it has begun, and which
-    overrides act only with the content."""
+    overrides act only with the content. FleetError as of ``run_ground``, ``planned`` and ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)
@@ -203,6 +204,8 @@ def _laid_out(
 
 
 def _check(laid: _Laid, wish: StagedOptions) -> None:
+    """FleetError ``digest-mismatch``, or all brakes that stop the plan; nothing of a run that is over or has no
+    plan."""
     if laid.plan is None or is_over(laid.run):
         return
     _check_digest(laid, wish.approved)
@@ -212,15 +215,18 @@ def _check(laid: _Laid, wish: StagedOptions) -> None:
 
 
 def _check_digest(laid: _Laid, approved: str) -> None:
+    """FleetError ``digest-mismatch`` if another digest was approved; an empty one passes."""
     hint = "its clusters, strategy or content have changed; look at it again and have the new digest approved"
     refuse_another(approved, laid.digest, "the run now is", str(laid.run.key), hint)
 
 
 def _notes(laid: _Laid, given: StagedManifests) -> tuple[Problem, ...]:
+    """Findings of what was given and of the plan, each once."""
     return tuple(dict.fromkeys((*given.findings, *(laid.plan.findings if laid.plan else ()))))
 
 
 def _ended(laid: _Laid, given: StagedManifests, changed: bool) -> StagedReport:
+    """The report of a run that is not carried on."""
     return StagedReport(
         run=laid.run,
         digest=laid.digest,
@@ -282,8 +288,8 @@ class _Conducted:
         return self._report(ending, steering, given, before)
 
     def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:
-        """What the run is decided on now. Labels of clusters and answers to requests are read anew now and then,
-        answers at once where one was due. A request that counts for nothing is deleted, and that is told."""
+        """What the run is decided on now. Answers to requests are read anew every 5 s, at once where one was due,
+        labels of clusters every 15 s. A request that counts for nothing is deleted, and that is told."""
         records, ground = self.session.records, self.laid.ground
         if self._looked is None or clock_skew.is_over(self._looked, RELOAD, now):
             self._looked = now
@@ -297,7 +303,7 @@ class _Conducted:
         return self.laid.ground.seen(bindings, self._requests, self.plan.overrides)
 
     def request(self, run: ClusterStagedUpdateRun, act: RequestApproval) -> None:
-        """Asks for an approval, and tells it."""
+        """Makes the request for an approval. FleetError as of ``request_approval``."""
         request_approval(self.session.records, run, self._digest(run), act, self.lease)
         self._looked = None
 
@@ -325,7 +331,7 @@ class _Conducted:
         self._looked = None
 
     def reach(self, clusters: t.Container[str], write: bool) -> Outcomes:
-        """Goes to the clusters, and writes what is due there if asked to."""
+        """Goes to the clusters, and writes what is due there if asked to; outcomes by cluster."""
         uid, ways, plan = self.laid.ground.recorded.uid, replace(self.wish.ways, diagnoses=True), self.plan
         if not write:
             return on_members(plan, uid, self.clients, ways, only=clusters, runners=in_threads(ways.threads, self.told))
@@ -347,10 +353,11 @@ class _Conducted:
         self.event("ApprovalRefused", line)
 
     def _digest(self, run: ClusterStagedUpdateRun) -> str:
+        """The digest of the run with the content that it has taken."""
         return staged_digest(run, self.laid.ground.hash_of(run.status.resource_snapshot_index_used))
 
     def _record_status(self, bindings: BindingJournal, outcomes: Outcomes) -> None:
-        """What the placement says of its clusters now."""
+        """Records what the placement says of its clusters now; nothing if it is gone. FleetError of the records."""
         records, recorded = self.session.records, self.laid.ground.recorded
         document = records.get(self.plan.key.kinds.placement, self.plan.name)
         if document is None:
@@ -374,6 +381,7 @@ class _Conducted:
         given: StagedManifests,
         before: ClusterStagedUpdateRun,
     ) -> StagedReport:
+        """The report of a run that has been carried on."""
         run, outcomes = ending.state.run, steering.outcomes
         return StagedReport(
             run=run,

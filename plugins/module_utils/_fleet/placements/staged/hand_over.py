@@ -42,7 +42,8 @@ class HandOver:
 
 
 def held_back(plan: PlacementPlan) -> dict[str, NotBegun]:
-    """Clusters that hold something else than they shall, or nothing, by name; none where no run is waited for."""
+    """Clusters that hold something else than they shall, or nothing, by the plan's bindings, by name; none where the
+    placement is not changed by staged runs."""
     if not plan.by_run:
         return {}
     return not_begun(plan, (RolloutBinding(binding=each) for each in plan.bindings))
@@ -59,6 +60,7 @@ def not_begun(plan: PlacementPlan, bindings: t.Iterable[RolloutBinding]) -> dict
 
 
 def _was_given(plan: PlacementPlan, each: RolloutBinding) -> bool:
+    """Whether what the binding says was written to the end, and by the placement's apply strategy."""
     wanted = defaulted(plan.placement.spec.strategy.apply_strategy)
     begun = HELD_BEFORE in each.binding.metadata.annotations
     return not begun and defaulted(each.binding.spec.apply_strategy) == wanted
@@ -71,7 +73,7 @@ def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
 
 def repaired(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
     """The outcomes of a look, with those of clusters where what a run gave them is applied once more, as it was changed
-    or is missing there. KubeFleet's member agents do so whatever the strategy.
+    or is missing there. KubeFleet's member agents do so whatever the strategy. The very ``looked`` if there are none.
 
     The look may be older than the ``plan``: a cluster that a run has given something else since is left alone.
     """
@@ -112,6 +114,8 @@ def hand_over(
 def _recorded(
     session: Session, writer: Writer, placement: Document, keeper: Keeper, outcomes: Outcomes
 ) -> tuple[PlacementStatus, FleetError | None]:
+    """Stores bindings and status; the status, and why it could not be written into its namespace, None if it could.
+    FleetError of the records."""
     plan, generation, now = writer.plan, placement["metadata"]["generation"], session.clock()
     copy = StatusInNamespace.of(writer.records, session.hub is not None, plan.placement)
     journal = BindingJournal(writer.records, writer.lease, keeper.check_leases, plan, writer.recorded.bindings)

@@ -23,8 +23,8 @@ EXTERNAL = "External"
 
 
 def staged_standings(records: Records, placements: t.Iterable[Record]) -> tuple[RunStanding, ...]:
-    """By placement and name. Nothing is read where no placement waits for such runs; one that cannot be read is named
-    with why."""
+    """The runs of placements with the strategy ``External``, by placement and name. Nothing is read where there is no
+    such placement; a run that cannot be read is ``Damaged``, with why."""
     waiting = {str(PlacementKey.of_record(each)) for each in placements if _type_of(each) == EXTERNAL}
     found = [_standing(each) for kinds in RUN_KINDS if waiting for each in records.list(kinds.run)]
     mine = (each for each in found if each.placement in waiting)
@@ -34,8 +34,9 @@ def staged_standings(records: Records, placements: t.Iterable[Record]) -> tuple[
 def runs_upset(
     records: Records, plans: t.Iterable[PlacementPlan], recorded: t.Mapping[str, RecordedPlacement]
 ) -> tuple[Problem, ...]:
-    """A warning for each run that has begun and not ended, and that fails when it goes on, since by these plans its
-    placement gets other clusters or another policy (KubeFleet's staged runs refuse both)."""
+    """A warning, by placement and name, for each run that has begun and not ended, and that fails when it goes on,
+    since by these plans its placement gets other clusters or another policy (KubeFleet's staged runs refuse both).
+    Damaged runs are passed over."""
     moved = {each.name: each for each in plans if each.by_run and _moves(each, recorded[each.name])}
     found = [_standing(each) for kinds in RUN_KINDS if moved for each in records.list(kinds.run)]
     return tuple(
@@ -52,12 +53,14 @@ def runs_upset(
 
 
 def _moves(plan: PlacementPlan, recorded: RecordedPlacement) -> bool:
+    """Whether the plan has a new policy snapshot, or other clusters than are recorded."""
     picked = {each.cluster for each in plan.clusters if each.change != LOST}
     before = {each.spec.target_cluster for each in recorded.known.bindings if each.spec.state != UNSCHEDULED}
     return plan.policy_snapshot_new or picked != before
 
 
 def _standing(document: Record) -> RunStanding:
+    """How far the run is; ``Damaged`` with why if it cannot be read."""
     metadata = document["metadata"]
     key = RunKey(str(metadata.get("namespace") or ""), str(metadata["name"]))
     try:
@@ -69,7 +72,8 @@ def _standing(document: Record) -> RunStanding:
 
 
 def _type_of(placement: Record) -> str:
-    """Empty for a record that is damaged, which is told where its status is read."""
+    """The type of the placement's rollout strategy; empty for a record that is damaged, which is told where its status
+    is read."""
     try:
         return text(mapping(mapping(placement, "spec"), "strategy"), "type")
     except ValueError:

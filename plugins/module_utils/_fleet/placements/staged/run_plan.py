@@ -78,6 +78,7 @@ def planned(
 
 
 def _kept(ground: RunGround, run: ClusterStagedUpdateRun) -> KeptSnapshot:
+    """The snapshot that the run has taken. FleetError ``snapshot-gone``, ``snapshot-not-whole``, ``record-damaged``."""
     index = run.status.resource_snapshot_index_used
     found = [each for each in kept_snapshots(ground.recorded) if str(each.index) == index]
     if not found:
@@ -90,6 +91,8 @@ def _kept(ground: RunGround, run: ClusterStagedUpdateRun) -> KeptSnapshot:
 def _objects(
     session: Session, kept: KeptSnapshot, run: ClusterStagedUpdateRun, given: StagedManifests, sends: bool
 ) -> tuple[Rendered, ...]:
+    """The snapshot's objects; where Secrets cannot be read and nothing is sent, as they are recorded, without what
+    those hold. FleetError as of ``content_of`` if the run ``sends``."""
     asked = RollBack(to=kept.index, checkouts=given.resources)
     try:
         return content_of(session, str(run.placement_key), kept, asked, _present(session, kept, given))
@@ -102,7 +105,8 @@ def _objects(
 
 
 def _present(session: Session, kept: KeptSnapshot, given: StagedManifests) -> dict[t.Any, list[Manifest]]:
-    """What Secrets hold at present, in the files or on the hub: the same, unless they have changed since."""
+    """What Secrets hold at present, in the files if there are any, else on the hub: the same, unless they have changed
+    since. Manifests by key, none if nothing is sealed. FleetError as of ``read_manifests``, ApiError of the hub."""
     found: dict[t.Any, list[Manifest]] = {}
     if kept.sealed and given.resources:
         for each in read_manifests(given.resources):
@@ -115,6 +119,7 @@ def _present(session: Session, kept: KeptSnapshot, given: StagedManifests) -> di
 
 
 def _secret(hub: KubeClient, one: ObjectId) -> Manifest:
+    """The Secret on the hub; empty if it is not there. ApiError."""
     try:
         return hub.get(
             object_path(BUILT_IN["v1", "Secret"], {"metadata": {"namespace": one.namespace, "name": one.name}})
@@ -126,8 +131,9 @@ def _secret(hub: KubeClient, one: ObjectId) -> Manifest:
 
 
 def refuse_other_overrides(run: ClusterStagedUpdateRun, plan: PlacementPlan) -> None:
-    """Overrides are kept by name and hash alone, and a cluster whose turn comes later is to get what the run began
-    with: FleetError ``overrides-changed``."""
+    """FleetError ``overrides-changed`` if those of clusters that are not done are not what the run began with:
+    overrides are kept by name and hash alone, and a cluster whose turn comes later is to get what the run began
+    with."""
     changed = [
         each.cluster_name
         for stage in run.status.stages_status

@@ -76,7 +76,8 @@ class Commanded:
 
 
 def run_document(records: Records, name: str) -> Record:
-    """The record as it is; FleetError ``no-such-run`` with the names of those that are there."""
+    """The record as it is; FleetError ``no-such-run`` with the names of those that are there, and that the account may
+    list."""
     document = records.get(RunKey.of(name).kinds.run, name)
     if document is None:
         there = ", ".join(_there(records)) or "none"
@@ -91,7 +92,7 @@ def read_run(records: Records, name: str) -> ClusterStagedUpdateRun:
 
 
 def _there(records: Records) -> list[str]:
-    """The runs of both kinds, as far as the account may list them."""
+    """The names of runs of both kinds, sorted in each, as far as the account may list them."""
     found: list[str] = []
     for each in RUN_KINDS:
         try:
@@ -178,11 +179,13 @@ def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
 
 
 def _merged(before: ClusterStagedUpdateRun, defined: ClusterStagedUpdateRun) -> t.Any:
+    """The spec as a file has it, with the recorded state where the file's is Initialize."""
     state = before.spec.state if defined.spec.state == INITIALIZE else defined.spec.state
     return replace(defined.spec, state=state)
 
 
 def _told(run: ClusterStagedUpdateRun, state: str) -> ClusterStagedUpdateRun:
+    """The run with this state; as it is for an empty one."""
     return replace(run, spec=replace(run.spec, state=state)) if state else run
 
 

@@ -53,5 +53,6 @@ def staged_manifests(
 
 
 def _not_in(manifests: t.Iterable[Manifest], others: t.Iterable[Manifest]) -> t.Iterator[Manifest]:
+    """The manifests that stand at no place of the others."""
     there = {each.where for each in others}
     yield from (each for each in manifests if each.where not in there)

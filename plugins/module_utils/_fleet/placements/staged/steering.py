@@ -123,6 +123,8 @@ class StagedSteering:
         }
 
         def seen(each: RolloutBinding) -> RolloutBinding:
+            """The binding with what was seen of its cluster; as it is if the cluster is done, or is not to hold what is
+            wanted yet."""
             outcome = self.outcomes.get(each.cluster)
             if each.cluster in done or not holds_wanted(self._plan, each):
                 return each
@@ -193,7 +195,8 @@ class StagedSteering:
             self._approvals.delete(act.name)
 
     def release(self, state: StagedState) -> None:
-        """Stores what bindings say by now: no cluster is written before its binding says what it is to hold."""
+        """Stores what bindings say by now: no cluster is written before its binding says what it is to hold. FleetError
+        as of ``BindingJournal.store``."""
         if not self._unstored:
             return
         changes, self._changes = self._changes, {}
@@ -238,8 +241,8 @@ class StagedSteering:
         return self._look_at
 
     def wait(self, seconds: float) -> None:
-        """Works on what is queued, or looks; else it waits for a while, or until this run is to end. FleetError where
-        the records cannot be reached: then all of it is left to do."""
+        """Works on what is queued, or looks; else, without news, it waits for ``seconds``, or until this run is to end.
+        FleetError where the records cannot be reached: then all of it is left to do."""
         if self._queue and not self._unstored:
             found = self._reach(self._queue, True)
             queue, self._queue = self._queue, {}
@@ -265,15 +268,19 @@ class StagedSteering:
         what: str,
         change: t.Callable[[RolloutBinding], RolloutBinding],
     ) -> None:
+        """Notes the change of the act's binding, and queues its cluster to be written or removed."""
         self._change(act.cluster, lambda each: change(each) if each.name == act.binding else each)
         self._queue[act.cluster] = what
         self._last_try = self._now
 
     def _failed(self, name: str) -> bool:
+        """Whether not all could be written there when last tried, or nothing is known of it."""
         outcome = self.outcomes.get(name)
         return outcome is None or bool(outcome.error or outcome.failures)
 
     def _keep(self, news: _Answer, now: datetime) -> None:
+        """Keeps an answer as the cluster's outcome, and notes what it makes of the bindings there. A look only renews
+        what is available; an answer that this run's end or its leases cut short changes no binding that is to stay."""
         outcome, name = news.outcome, news.outcome.cluster
         stopped = outcome.error is not None and outcome.error.code in STOPS
         if news.what == LOOK:
@@ -299,10 +306,12 @@ class StagedSteering:
 
 
 def _not_started(each: RolloutBinding) -> RolloutBinding:
+    """The binding without the condition that its rollout has started."""
     binding = each.binding
     conditions = without_condition(binding.status.conditions, ROLLOUT_STARTED)
     return RolloutBinding(binding=replace(binding, status=replace(binding.status, conditions=conditions)))
 
 
 def _nothing(state: StagedState) -> StagedState:
+    """The state as it is: a change that says no more than that something has happened."""
     return state

@@ -41,7 +41,7 @@ def run_lines(
     ends: datetime | None = None,
 ) -> list[str]:
     """Who waits for whom and what, now; nothing of a run that has ended. ``ends`` is when a wait after a stage is over,
-    None where none counts."""
+    None where none counts. Of clusters in flight at most NAMED of a stage are named."""
     state = StagedState(run=run)
     if state_of(run) in (SUCCEEDED, FAILED):
         return []
@@ -78,7 +78,7 @@ def _counts(stage: StageUpdatingStatus) -> bool:
 
 
 def _untold(name: str) -> None:
-    pass
+    """Tells nobody: does nothing."""
 
 
 @dataclass
@@ -135,17 +135,18 @@ class StagedTelling:
             self.event(reason, message_of(state.run))
 
     def waiting(self, state: StagedState, until: datetime | None, now: datetime) -> None:
-        """Says who waits for whom, all lines of it, if that is other than what was said last."""
+        """As ``end``; then, the first time that something waits, what ``stays`` says."""
         self._waits()
         if self._told and self.stays:
             self.say(f"{self.name}: {self.stays}")
             self.stays = ""
 
     def end(self, state: StagedState, why: str, now: datetime) -> None:
-        """Says what still waits then, as ``waiting``."""
+        """Says what still waits then, if that is other than what was said last."""
         self._waits()
 
     def _waits(self) -> None:
+        """Says who waits for whom, all lines of it, if that is other than what was said last."""
         lines = tuple(self.lines())
         if lines != self._told:
             self._told = lines
@@ -154,10 +155,12 @@ class StagedTelling:
 
 
 def _stages(run: ClusterStagedUpdateRun) -> tuple[StageUpdatingStatus, ...]:
+    """The run's stages in order, the one that deletes last."""
     deletion = run.status.deletion_stage_status
     return (*run.status.stages_status, *((deletion,) if deletion else ()))
 
 
 def _reason(conditions: tuple[Condition, ...]) -> str:
+    """Why it stands where it does, in one word; empty before it has begun."""
     found = progress_of(conditions)
     return found.reason if found else ""

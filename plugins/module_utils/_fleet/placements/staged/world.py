@@ -72,7 +72,8 @@ class RunGround:
         )
 
     def hash_of(self, index: str) -> str:
-        """The recorded hash of the content of the resource snapshot at that index, empty if there is none."""
+        """The recorded hash of the content of the resource snapshot at that index, empty if there is none; so for an
+        empty index."""
         masters = (each for each in self.snapshots if each.labels.get(RESOURCE_INDEX) == index)
         return next((each.annotations[RESOURCE_HASH] for each in masters if RESOURCE_HASH in each.annotations), "")
 
@@ -121,12 +122,15 @@ def run_ground(records: Records, run: ClusterStagedUpdateRun, given: StagedManif
 
 
 def _metadata_of(snapshot: Document) -> ObjectMeta:
+    """The snapshot's metadata, its content not looked at. FleetError ``record-damaged``."""
     return decoded(ClusterResourceSnapshot, {**snapshot, "spec": {}}).metadata
 
 
 def _strategy(
     records: Records, run: ClusterStagedUpdateRun, given: StagedManifests
 ) -> ClusterStagedUpdateStrategy | None:
+    """The run's strategy, of a file before the recorded one; None if there is neither. FleetError
+    ``record-damaged``."""
     name = run.strategy_record
     if name in given.strategies:
         return given.strategies[name]
@@ -137,7 +141,8 @@ def _strategy(
 def _policies(
     found: RecordedPlacement, placement: ClusterResourcePlacement | None
 ) -> t.Iterator[ClusterSchedulingPolicySnapshot]:
-    """The recorded policies. How many clusters are asked for, and whether they were found, stands on the placement."""
+    """The recorded policies, by index. How many clusters are asked for, and whether they were found, is taken from the
+    placement. FleetError ``record-damaged``."""
     for document in found.policy_snapshots:
         each = decoded(ClusterSchedulingPolicySnapshot, document)
         annotations = dict(each.metadata.annotations)
@@ -152,7 +157,8 @@ def _policies(
 
 
 def _scheduled(placement: ClusterResourcePlacement | None, generation: int) -> tuple[Condition, ...]:
-    """What the last apply of the placement says, if it was of the present spec."""
+    """What the last apply of the placement says of its clusters, as a policy's condition; none if that was of another
+    spec."""
     if placement is None:
         return ()
     said = find_condition(placement.status.conditions, f"{placement.kind}Scheduled")

@@ -71,7 +71,7 @@ def catalogued(
     """Records, with ``write``, the catalogues that are given, and the one that is made of ``asked``.
 
     FleetError ``nothing-asked``, ``which-catalogue``, ``no-member``, ``feed-missing``, ``unknown-feed``, ``bad-feed``,
-    ``duplicate-location``, ``record-damaged``, and those of reading what was made.
+    ``duplicate-location``, ``record-damaged``, those of reading a feed and what was made, and as of ``keep``.
     """
     wanted, notes = dict(given.catalogues), given.findings
     if asked.any:
@@ -96,7 +96,8 @@ def absent(records: Records, name: str, write: bool) -> bool:
 
 def told(records: Records, names: t.Sequence[str], now: datetime) -> list[dict[str, t.Any]]:
     """Each catalogue of these names, or all, by name, for results: ``name``, ``provider``, ``source`` (where it is
-    known from), ``supported`` (minors), and ``locations`` with what each offers now.
+    known from), ``supported`` (oldest and newest minor, empty if that is not known), and ``locations`` with what each
+    offers now.
 
     FleetError ``no-such-catalogue``, ``record-damaged``, ``duplicate-location``.
     """
@@ -110,15 +111,18 @@ def told(records: Records, names: t.Sequence[str], now: datetime) -> list[dict[s
 
 
 def known_releases(records: Records, given: UpdateManifests) -> Releases:
-    """All catalogues, recorded and given; FleetError ``record-damaged``, ``duplicate-location``."""
+    """What all catalogues say, recorded and given, the given before those of the same name. FleetError
+    ``record-damaged``, ``duplicate-location``."""
     return releases({**_recorded(records), **given.catalogues}.values())
 
 
 def _recorded(records: Records) -> dict[str, ReleaseCatalog]:
+    """All recorded catalogues by name. FleetError ``record-damaged``."""
     return {each["metadata"]["name"]: recorded(ReleaseCatalog, each) for each in records.list(KIND)}
 
 
 def _only(given: t.Mapping[str, ReleaseCatalog]) -> str:
+    """The name of the one catalogue that is given. FleetError ``which-catalogue`` for none or several."""
     if len(given) == 1:
         return next(iter(given))
     hint = "name the catalogue that they go into"
@@ -128,7 +132,8 @@ def _only(given: t.Mapping[str, ReleaseCatalog]) -> str:
 def _made(
     records: Records, name: str, given: ReleaseCatalog | None, asked: CatalogSources, now: datetime
 ) -> tuple[ReleaseCatalog, tuple[Problem, ...]]:
-    """Over the given one, else over the recorded one; with a word about each member that is not believed."""
+    """The catalogue of ``asked``, made over the given one, else over the recorded one; with a word about each member
+    that is not believed. FleetError as of ``catalogued``."""
     stored = records.get(KIND, name)
     before = given or (recorded(ReleaseCatalog, stored) if stored and not asked.exact else None)
     provider = asked.provider or (before.spec.provider if before else "")
@@ -151,7 +156,8 @@ def _made(
 
 
 def _feed(path: str) -> t.Any:
-    """The one document of a file, YAML or JSON; lines of text are one text."""
+    """The one document of a file, YAML or JSON; lines of text are one text. None for none or several. FleetError
+    ``feed-missing``, and as of ``read_yaml``."""
     try:
         text = read_file(Path(path), MAX_FEED).decode()
     except (OSError, ValueError) as error:
@@ -168,8 +174,8 @@ def _reported(
     records: Records, provider: str, location: str, told: t.Sequence[KubernetesRelease], now: datetime
 ) -> tuple[tuple[KubernetesRelease, ...], tuple[Problem, ...]]:
     """Versions that control planes of the provider have, in the location: they can be had there, or could be. With a
-    word about each member that is alone with a minor far above the others and what was ``told``: that would be the
-    goal of all, and out of their reach."""
+    word about each member that is alone with a minor far above the others and what was ``told``: that would be the goal
+    of all, and out of their reach. FleetError ``no-member`` if none was read, and as of ``versions_in``."""
     members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
     mine = [each for each in members if each.spec.provider == provider and location in (EVERYWHERE, each.spec.location)]
     found = {each.name: each.status.version for each in mine if each.status.version}
@@ -184,11 +190,13 @@ def _reported(
 
 
 def _alone(name: str, found: t.Mapping[str, str]) -> Problem:
+    """The remark ``told-by-one-member`` on a member whose version, in ``found``, is left out."""
     message = f"{found[name]} is more than one minor above what anything else tells, and is left out"
     return Problem("told-by-one-member", message, f"FleetMember/{name}", "if it can be had: name it in versions")
 
 
 def _as_data(catalogue: ReleaseCatalog, known: Releases, now: datetime) -> dict[str, t.Any]:
+    """One catalogue as of ``told``."""
     provider = catalogue.spec.provider
     span = known.support(provider, now)
     supported = [f"{major}.{minor}" for major, minor in span] if span else []
@@ -203,7 +211,8 @@ def _as_data(catalogue: ReleaseCatalog, known: Releases, now: datetime) -> dict[
 
 
 def _place(place: LocationReleases, now: datetime) -> dict[str, t.Any]:
-    """The newest patch of each minor that is generally available now, what is still to come, and the newest images."""
+    """A location for results: the newest patch of each minor that is generally available now, what is still to come,
+    the newest images by family, and how many ``versions`` are known."""
     newest: dict[str, str] = {}
     for each in place.versions:
         if each.generally(now):

@@ -68,7 +68,8 @@ class Evaluated:
         return self.found.run.name if self.found.run else self.found.existing
 
     def as_dict(self) -> dict[str, t.Any]:
-        """What came of it as results have it, where the keys are documented; texts are empty where there is nothing."""
+        """What came of it for results: ``name``, ``type``, ``target``, ``images``, ``run``, ``made``, ``started``,
+        ``behind`` (members), ``reasons``, ``levelling`` and ``notes``; texts are empty where there is nothing."""
         found, target = self.found, self.found.target
         return {
             "name": found.profile,
@@ -96,7 +97,7 @@ class ProfilesReport:
 
     @property
     def failures(self) -> tuple[Problem, ...]:
-        """What is for people to mend, the first of each profile."""
+        """The first thing of each profile that is for people to mend; none of a profile without one."""
         found = ((each.found.profile, failure(each.found)) for each in self.profiles)
         return tuple(Problem(why.code, why.message, f"{KIND}/{name}") for name, why in found if why is not None)
 
@@ -105,7 +106,8 @@ def record_profiles(records: Records, given: UpdateManifests, write: bool) -> bo
     """Records, with ``write``, the profiles that are given, with strategies and catalogues; whether any was new or
     another.
 
-    FleetError ``profile-fixed`` for a field that a profile keeps as long as it is there, ``record-damaged``.
+    FleetError ``profile-fixed`` for a field that a profile keeps as long as it is there, ``record-damaged``, and as of
+    ``keep``.
     """
     problems = []
     for name, wanted in given.profiles.items():
@@ -135,7 +137,7 @@ def evaluated(
 ) -> ProfilesReport:
     """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``; without
     ``write`` only says so. What came of each is kept in its status. A profile whose run cannot be made or started has
-    that among its reasons, and stops no other.
+    that among its reasons, and stops no other. While somebody else evaluates nothing more is done, see ``held``.
 
     FleetError ``no-such-profile``, ``record-damaged``, and those of ``known_releases``.
     """
@@ -174,6 +176,7 @@ class _Turn:
 
 
 def _report(done: t.Sequence[Evaluated], held: str = "") -> ProfilesReport:
+    """The report of what was done; ``held`` is who took the turn from us."""
     changed = any(each.made or each.started for each in done)
     return ProfilesReport(profiles=tuple(done), changed=changed, held=held)
 
@@ -186,7 +189,8 @@ def _each(
     who: str,
     turn: _Turn | None,
 ) -> t.Iterator[Evaluated]:
-    """Profile by profile; without a ``turn`` nothing is written."""
+    """What comes of each profile, one by one, in the order of their names; without a ``turn`` nothing is written.
+    FleetError as of ``evaluated``, and ``lease-lost``."""
     records, now = session.records, session.clock()
     known = known_releases(records, given)
     members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
@@ -211,7 +215,8 @@ def _each(
 
 
 def _wanted(records: Records, given: UpdateManifests, names: t.Sequence[str]) -> list[AutoUpgradeProfile]:
-    """Recorded and given profiles by name."""
+    """Recorded and given profiles of these names, or all, by name; the given spec goes before the recorded one.
+    FleetError ``no-such-profile``, ``record-damaged``."""
     there = {each["metadata"]["name"]: recorded(AutoUpgradeProfile, each) for each in records.list(KIND)}
     there = {**there, **{name: each for name, each in given.profiles.items() if name not in there}}
     for name, each in given.profiles.items():
@@ -234,8 +239,9 @@ def _found(
     now: datetime,
     start: bool,
 ) -> Evaluation:
-    """Of members alone that the profile's sequence takes: others would be behind for ever, run after run. What is wrong
-    with it keeps no other profile from its evaluation."""
+    """The evaluation of a profile, by ``evaluate`` with ``start``, else by ``generate``; of members alone that its
+    sequence takes: others would be behind for ever, run after run. What is wrong with its sequence is its reasons, and
+    keeps no other profile from its evaluation."""
     try:
         strategy = run_strategy(records, profile.spec.strategy_name, f"{KIND}/{profile.name}", given)
         stages = resolve(strategy, taking, _PROBE).stages
@@ -248,7 +254,8 @@ def _found(
 
 
 def _still_wanted(records: Records, found: Evaluation, start: bool) -> Evaluation:
-    """Without its run if the profile was disabled or deleted while others were evaluated."""
+    """Without its run if the profile was deleted while others were evaluated, or, with ``start``, disabled. FleetError
+    ``record-damaged``."""
     stored = records.get(KIND, found.profile)
     gone = "deleted" if stored is None else "disabled"
     if stored is not None and not (start and recorded(AutoUpgradeProfile, stored).spec.disabled):
@@ -265,6 +272,7 @@ def _with_words(
     others: t.Mapping[str, tuple[str, t.Collection[str]]],
     now: datetime,
 ) -> Evaluated:
+    """The evaluation with the steps that would bring members level which it leaves behind, and with its notes."""
     gaps = [each.member for each in found.reasons if each.code in (MINOR_GAP, OUT_OF_SUPPORT)]
     steps: tuple[ProposedRun, ...] = ()
     if gaps and found.target and found.target.version:
@@ -275,7 +283,8 @@ def _with_words(
 
 
 def _under_way(runs: t.Sequence[UpdateRun], planned: t.Sequence[Evaluated]) -> dict[str, tuple[str, t.Collection[str]]]:
-    """Runs that have not ended, and those that would be there: their states, and the members that they still have."""
+    """Runs that have not ended, and those that would be there, by name: their states, and the members that they still
+    have."""
     found: dict[str, tuple[str, t.Collection[str]]] = {
         each.name: (
             each.status.status.state,
@@ -288,7 +297,7 @@ def _under_way(runs: t.Sequence[UpdateRun], planned: t.Sequence[Evaluated]) -> d
 
 
 def _beside(found: Evaluation, others: t.Mapping[str, tuple[str, t.Collection[str]]]) -> t.Iterator[Problem]:
-    """Other runs that have members of this one: they wait for one another there."""
+    """A remark ``run-beside`` for each other run that has members of this one: they wait for one another there."""
     for name, (state, members) in others.items():
         both = sorted(set(found.behind).intersection(members))
         if both and found.run is not None and name != found.run.name:
@@ -297,7 +306,7 @@ def _beside(found: Evaluation, others: t.Mapping[str, tuple[str, t.Collection[st
 
 
 def _unwindowed(records: Records, given: UpdateManifests, found: Evaluation, now: datetime) -> t.Iterator[Problem]:
-    """Members that will be upgraded as soon as their turn comes, at any time of day."""
+    """A remark ``no-window`` if members will be upgraded as soon as their turn comes, at any time of day."""
     if found.run is None or not found.start:
         return
     documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in found.behind]
@@ -311,8 +320,9 @@ def _unwindowed(records: Records, given: UpdateManifests, found: Evaluation, now
 def _made(
     session: Session, given: UpdateManifests, one: Evaluated, run: UpdateRun, who: str, turn: _Turn | None
 ) -> Evaluated:
-    """With the run recorded, and started if that is wanted; a run that could not be carried out is not made. One that
-    cannot be started now is started by the next evaluation."""
+    """With the run recorded, and started if that is wanted; a run that could not be carried out is not made, which is a
+    reason. One that cannot be started now is started by the next evaluation. Without a ``turn`` it is only tried.
+    FleetError ``lease-lost``."""
     wanted = replace(given, runs={run.name: run})
     if turn:
         turn.keep()
@@ -347,11 +357,13 @@ def _made(
 
 
 def _reasons(error: FleetError) -> tuple[Reason, ...]:
+    """The problems of an error as reasons."""
     return tuple(Reason(each.code, each.message) for each in error.problems)
 
 
 def _remember(records: Records, profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> None:
-    """The profile's status; an evaluation that says the same as the last one writes nothing."""
+    """Writes the profile's status, if it is recorded; an evaluation that says the same as the last one writes
+    nothing."""
     stored = records.get(KIND, profile.name)
     if stored is None:
         return

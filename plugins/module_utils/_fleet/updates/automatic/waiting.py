@@ -50,6 +50,7 @@ def waiting(records: Records) -> WaitingWork:
 
 
 def _listed(records: Records, kind: str, unread: list[str]) -> list[Record]:
+    """What is recorded of the kind; none where the account may not list it, which is noted in ``unread``."""
     try:
         return list(records.list(kind))
     except FleetError as error:
@@ -60,6 +61,7 @@ def _listed(records: Records, kind: str, unread: list[str]) -> list[Record]:
 
 
 def _told_of(goes_on: t.Callable[[Record], bool], document: Record) -> bool:
+    """Whether it goes on, or cannot be read."""
     try:
         return goes_on(document)
     except FleetError:
@@ -67,7 +69,8 @@ def _told_of(goes_on: t.Callable[[Record], bool], document: Record) -> bool:
 
 
 def _staged_goes_on(document: Record) -> bool:
-    """One that is to stop has clusters in flight to be followed."""
+    """Whether a staged update run is carried on: it is to run, or to stop and has clusters in flight to be followed.
+    FleetError ``record-damaged``."""
     run = recorded_run(RunKey.of(record_name(document)), document)
     if is_over(run):
         return False
@@ -75,4 +78,5 @@ def _staged_goes_on(document: Record) -> bool:
 
 
 def _rotation_goes_on(document: Record) -> bool:
+    """Whether a rotation is carried on, as of ``is_waiting``. FleetError ``record-damaged``."""
     return is_waiting(recorded(NodeRotation, document))

@@ -50,7 +50,8 @@ class MemberSteps:
 
     @cached_property
     def parts(self) -> WholeParts:
-        """For the executor; images that are fixed are those of the run as it was started."""
+        """What upgrades of members are made of, for the executor; images that are fixed are those of the run as it was
+        started."""
         return WholeParts(
             target=target_of(self.run),
             cluster=self._cluster,
@@ -62,6 +63,7 @@ class MemberSteps:
 
     @cached_property
     def _rotations(self) -> PoolRotations:
+        """Upgrades of pools by rotation, with the members as they are recorded when it is first asked for."""
         return PoolRotations(
             session=self.session,
             run=self.run,
@@ -73,13 +75,16 @@ class MemberSteps:
         )
 
     def _cluster(self, member: str, seen: Observation) -> Cluster:
+        """The member as it was just ``seen``, with its pools. FleetError ``not-a-member`` for who has left or come
+        since, and of ``pools``."""
         found = self.clients.members.get(member)
         if found is None or self.session.records.get("FleetMember", member) is None:
             raise FleetError(NOT_A_MEMBER, "the cluster is not a member of the fleet", member, "join it first")
         return cluster_as(found, seen.version, self.pools(member, seen))
 
     def _pool(self, task: PoolTask) -> PoolEnd:
-        """By the driver where its platform upgrades pools, or else by a rotation of the pool's nodes."""
+        """Upgrades a pool: by the driver where its platform upgrades pools, or else by a rotation of the pool's
+        nodes."""
         command = task.driver.driver if isinstance(task.driver, LeasedDriver) else task.driver
         if isinstance(command, (CommandDriver, ClusterApiDriver)):
             return commanded(PoolSubject(task.driver, self._cluster, task.step), task, self.pace, self.here)

@@ -41,7 +41,7 @@ class PoolSubject:
 
     def observe(self, member: str) -> Observation:
         """Looks at the member, as its driver does, and keeps the pool as ``last``; ``version`` tells what the pool has,
-        in words."""
+        in words. FleetError of the driver, and of ``cluster``."""
         seen = self.driver.observe(member)
         pools = self.cluster(member, seen).pools
         self.last = next((each for each in pools if each.name == self.step.pool), None)
@@ -75,7 +75,7 @@ class PoolSubject:
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
     """Carries the step of the task out, to its end; paused if the member is busy or does not answer now. It is begun
     only if the attempt was begun on this machine, else looked for, for it may be under way elsewhere. ``here`` is
-    ``intent_reference`` of ``drivers.host``. FleetError of the driver."""
+    ``intent_reference`` of ``drivers.host``. FleetError as of ``Operation.run``."""
     step, work = task.step, task.work
     of_platform = work.reference.startswith(PLATFORM)
     ours = _is_seen_here(task) if of_platform else work.reference.startswith(machine())
@@ -91,6 +91,7 @@ def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable
     )
 
     def tell(event: Event) -> None:
+        """Tells people what the operation says; of the rest nothing is told."""
         if isinstance(event, Said):
             task.say(event.message)
 

@@ -90,9 +90,10 @@ class PoolRotations:
     wish: RotationWish = field(default_factory=RotationWish)
 
     def upgrade(self, task: PoolTask) -> PoolEnd:
-        """Rotates the nodes of the step's pool that are behind, until all are replaced or it has to wait. The record of
-        the rotation goes once it is over. FleetError as of ``driver_problems`` and ``carried``, ``members-unread`` if
-        its nodes cannot be read now, ``not-a-member``, ``conflict``."""
+        """Rotates the nodes of the step's pool that are behind, until all are replaced or given up, or it has to wait.
+        The record of the rotation goes once it is over. FleetError as of ``driver_problems`` and ``carried``,
+        ``members-unread`` if its nodes cannot be read now, ``not-a-member``, ``conflict``. Closed when nobody follows
+        any more."""
         ground = self._ground(task.work, task.step, task.image)
         members = self._reading(task.work.member, ground)
         session = replace(self.session, say=briefly(task, ground.rotation.name))
@@ -117,6 +118,8 @@ class PoolRotations:
         return PoolEnd(failure=_left(state))
 
     def _ground(self, work: Work, step: UpgradeStep, image: str) -> RotationGround:
+        """The rotation of the step, not recorded, with maintenance and the fleet's labels. FleetError
+        ``record-damaged``."""
         wanted = self.run.spec.node_pools or PoolUpgrade()
         rotation = NodeRotation(
             metadata=ObjectMeta(name=pool_step_name(work.operation, step)),
@@ -133,7 +136,8 @@ class PoolRotations:
         return RotationGround(rotation=rotation, maintenance=tuple(maintenance.values()), windows=windows, fleet=fleet)
 
     def _reading(self, member: str, ground: RotationGround) -> dict[str, Member]:
-        """The member, and all others where budgets are over the fleet."""
+        """The members to read, by name: this one, unless it joined since the run was taken up, and all others where
+        budgets are over the fleet."""
         return {name: each for name, each in self.members.items() if ground.over_fleet or name == member}
 
     def _begun(
@@ -144,7 +148,8 @@ class PoolRotations:
         step: UpgradeStep,
         stored: Record | None,
     ) -> NodeRotation:
-        """Recorded over what is ``stored``, with the nodes that are behind now; as it is if none is."""
+        """The rotation recorded over what is ``stored``, with the nodes that are behind now; as it is, not recorded, if
+        none is. FleetError as of ``upgrade``."""
         now = self.session.clock()
         snapshot = read_members(members, self.clients, self.wish.reading, now)
         unknown = unreadable(snapshot)
@@ -176,6 +181,7 @@ def behind(member: MemberNodes, step: UpgradeStep) -> list[Node]:
 
 
 def _closed(pause: Pause) -> str:
+    """Why the rotation is to end: nobody follows it any more; empty while somebody does."""
     try:
         pause(0)
     except Closed:
@@ -184,6 +190,7 @@ def _closed(pause: Pause) -> str:
 
 
 def _older(node: Node, step: UpgradeStep) -> bool:
+    """Whether the node's version or image is older than what the step brings, or cannot be told."""
     try:
         old = bool(step.version) and not reached(node.kubelet_version, step.version)
     except ValueError:
@@ -193,12 +200,14 @@ def _older(node: Node, step: UpgradeStep) -> bool:
 
 
 def _selector(pool: str, label: str) -> str:
-    """The nodes of the pool by the label that tells it, or those that have none of these labels."""
+    """A label selector for the nodes of the pool, by the label that tells it; without a ``label`` for those that have
+    none of ``POOL_LABELS``."""
     return f"{label}={pool}" if label else ",".join(f"!{each}" for each in POOL_LABELS)
 
 
 def pool_step_name(operation: str, step: UpgradeStep) -> str:
-    """The name of the operation, or rotation, of one step of an attempt: the same whenever it is taken up."""
+    """The name of the operation, or rotation, of one step of an attempt, the same whenever it is taken up: operation,
+    pool and eight digits of a digest, joined by dots; without the pool where its name has other characters."""
     digest = hashlib.sha256(f"{step.pool}\n{step.version}\n{step.image}".encode()).hexdigest()[:8]
     pool = step.pool if _NAME.fullmatch(step.pool) else ""
     return ".".join(filter(None, (operation, pool, digest)))
@@ -219,6 +228,6 @@ def _brief(text: str, member: str, rotation: str) -> str:
 
 
 def _left(state: RotationState) -> str:
-    """Nodes that were not replaced, each with why."""
+    """Nodes that were not replaced, each with why, five at most; empty if all were."""
     found = [f"{each.name} {each.phase}: {each.text}" for each in state.nodes if each.phase != ROTATED]
     return listed(found, _NAMED, "; ")

@@ -24,15 +24,18 @@ def as_seen(member: FleetMember, version: str, pools: tuple[NodePoolStatus, ...]
 
 
 def seen_members(drivers: t.Mapping[str, Driver], clients: Clients, pools: Pools, threads: int) -> SeenMembers:
-    """Each member with the version that its driver tells and the ``pools`` of that moment, or those that are recorded
-    where these cannot be read; who does not answer is left out."""
+    """Each member, by name, with the version that its driver tells and the ``pools`` of that moment, or those that are
+    recorded where these cannot be read; who does not answer is left out."""
     work = {name: _look(clients.members[name], driver, pools) for name, driver in drivers.items()}
     answers = in_parallel(work, threads=threads)
     return {name: answer for name, answer in answers.items() if isinstance(answer, FleetMember)}
 
 
 def _look(member: FleetMember, driver: Driver, pools: Pools) -> t.Callable[[], FleetMember]:
+    """What looks at one member for ``seen_members``."""
+
     def look() -> FleetMember:
+        """The member as it is seen now; FleetError if it does not answer."""
         seen = driver.observe(member.name)
         try:
             return as_seen(member, seen.version, pools(member.name, seen))

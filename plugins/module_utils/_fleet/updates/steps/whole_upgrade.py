@@ -68,13 +68,14 @@ class WholeUpgrade:
 
     @property
     def version_before(self) -> str:
-        """Empty for an attempt that was taken up: what its member was at stands in the record since it was begun."""
+        """The member's version when its upgrade began; empty for an attempt that was taken up: what its member was at
+        stands in the record since it was begun."""
         return self._teller.version_before
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
         """Carries the attempt to its end, or to where nothing but time helps (Paused); Blocked if it has not begun and
         the member does not answer or is busy. With ``only_follow`` nothing is begun. FleetError as of
-        ``Operation.run``, and of upgrading a pool."""
+        ``Operation.run``, and of upgrading a pool; Closed when nobody follows any more."""
         self._pause(0)
         self.begun = self._teller.recorded = resumed
         if resumed and self._work.upgrade_type != NODE_IMAGE_ONLY:
@@ -88,7 +89,7 @@ class WholeUpgrade:
 
     def _take_up(self, only_follow: bool) -> Last | None:
         """Follows the operation that may be in flight on the control plane, to its end; how the attempt ends, if it
-        does."""
+        does, else None."""
         if not self._parts.target.chain:
             return _unless_well(self._operation(self._work).take_up(only_follow))
         seen = self._look()
@@ -112,7 +113,7 @@ class WholeUpgrade:
         return Operation(replace(self._attempt, work=work), self._teller)
 
     def _next(self, only_follow: bool) -> Last | None:
-        """One step; how the attempt ends, if it does."""
+        """One step, after a new look; how the attempt ends, if it does, else None."""
         seen = self._look()
         if isinstance(seen, FleetError):
             return self._out_of_sight(seen)
@@ -128,7 +129,8 @@ class WholeUpgrade:
         return over or self._step(todo.steps[0], cluster)
 
     def _over(self, todo: UpgradeWork, cluster: Cluster, only_follow: bool) -> Last | None:
-        """The end, if there is nothing more to do, or it cannot be done."""
+        """The end, if there is nothing more to do, it cannot be done, or it has to wait; None if there is a step to
+        take."""
         if todo.fail:
             return self._ended(cluster, states.FAILED, todo.fail.reason, todo.fail.message)
         if todo.skip or not (todo.steps or todo.obstacles):
@@ -148,10 +150,13 @@ class WholeUpgrade:
         return None
 
     def _ended(self, cluster: Cluster, result: str, reason: str, message: str) -> Ended:
+        """The end, with the member's version and the images of its pools."""
         found = self._teller.ended(result, reason, message, cluster.version)
         return replace(found, parts_after=node_images(cluster))
 
     def _step(self, step: UpgradeStep, cluster: Cluster) -> Last | None:
+        """Takes the step; how the attempt ends, if it does, else None. What cannot be read for a while is looked at
+        again. FleetError as of ``run``."""
         self._done.add(step)
         if step.what == CONTROL_PLANE:
             control = self._operation(hop(self._work, step.version))
@@ -190,14 +195,15 @@ class WholeUpgrade:
         return None
 
     def _given_up(self) -> bool:
-        """Whether the nodes of a pool, or the records, could not be read for so long that nobody waits any more."""
+        """Whether the nodes of a pool, or the records, could not be read for so long that nobody waits any more: for
+        ``lost_after`` seconds since this was first asked."""
         if self._unread_since is None:
             self._unread_since = self._clock()
         return self._clock() >= self._unread_since + self._pace.lost_after
 
     def _look(self) -> tuple[Observation, Cluster] | FleetError:
-        """What is there; an attempt that has begun is not given up for a member that does not answer at once, but for
-        one that has left the fleet."""
+        """What is there; FleetError, given back, if nothing is seen. An attempt that has begun is not given up for a
+        member that does not answer at once (``lost_after`` seconds), but for one that has left the fleet."""
         end = self._clock() + (self._pace.lost_after if self.begun else 0)
         while True:
             try:
@@ -210,6 +216,7 @@ class WholeUpgrade:
             self._pause(self._pace.interval)
 
     def _out_of_sight(self, error: FleetError) -> Last:
+        """The end for a member that is not seen: Blocked, or Failed as lost if it was begun."""
         if not self.begun:
             return self._teller.blocked(states.UNREACHABLE, str(error))
         return self._teller.ended(states.FAILED, states.OPERATION_LOST, str(error), "")
@@ -239,7 +246,7 @@ def _unless_well(ended: Last | None) -> Last | None:
 
 
 def _well(ended: Last) -> bool:
-    """Whether the control plane is at its target."""
+    """Whether the control plane is at its target: upgraded, or there already."""
     if not isinstance(ended, Ended):
         return False
     return ended.result == states.COMPLETED or (
@@ -248,4 +255,5 @@ def _well(ended: Last) -> bool:
 
 
 def _named(step: UpgradeStep) -> str:
+    """What the step upgrades, in words."""
     return "the control plane" if step.what == CONTROL_PLANE else f"pool {step.pool or 'without a name'}"
