@@ -60,12 +60,12 @@ class Binary:
 
     @property
     def stages(self) -> tuple[Path, ...]:
-        """kwok's Stage files beside it, by path; empty for other binaries."""
+        """The YAML files below ``stages`` beside it, by path: kwok's Stage files. Empty where there are none."""
         return tuple(sorted((self.path.parent / "stages").rglob("*.yaml")))
 
     @property
     def crds(self) -> tuple[Path, ...]:
-        """Karpenter's CustomResourceDefinitions beside it, by path; empty for other binaries."""
+        """The YAML files below ``crds`` beside it, by path: Karpenter's CustomResourceDefinitions."""
         return tuple(sorted((self.path.parent / "crds").rglob("*.yaml")))
 
 
@@ -74,8 +74,8 @@ def silent(_text: str) -> None:
 
 
 def cache_root(environ: t.Mapping[str, str] | None = None) -> Path:
-    """The folder in which built binaries are kept, below ``XDG_CACHE_HOME`` or ``~/.cache``; ``environ`` is that of
-    this process if it is not given. Nothing is made."""
+    """The folder in which built and downloaded binaries are kept, below ``XDG_CACHE_HOME`` or ``~/.cache``; ``environ``
+    is that of this process if it is not given. Nothing is made."""
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     return Path(base) / "gitops-fleet" / "binaries"
@@ -122,9 +122,9 @@ def provide(
     """The folder with the binaries of a recipe; got into the cache first where needed (and ``build`` allows).
 
     What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
-    Release files come before a build, unless there are none, or the variable ``FLEET_RELEASES`` is ``off``. Without
-    ``build`` it may be a folder that is not there yet. FleetError as of ``find``, but for what is wrong with its names
-    and version.
+    Release files, where they can be had and ``FLEET_RELEASES`` is not ``off``, come before a build; one by another Go
+    is used where neither can be. Without ``build`` it may be a folder that is not there yet. FleetError as of ``find``,
+    but for its names and version.
     """
     root, names = cache or cache_root(), one.names if names is None else names
     if os.path.exists(root):
@@ -162,8 +162,7 @@ class Places:
 
 
 def places_of(one: Recipe, root: Path) -> Places:
-    """Where the binaries of a recipe are or would come in the cache folder ``root``, on this machine; FleetError
-    ``bad-option``, ``go-missing``."""
+    """Where a recipe's binaries are or would come in the cache ``root``. FleetError ``bad-option``, ``go-missing``."""
     go = _go_facts()
     built = None if go is None else root / f"{one.product}-{one.version}-{cache_key(one, go)}"
     return Places(one, root, go, built, offer(one, root, os.environ))
@@ -186,6 +185,7 @@ def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path 
 
 
 def _got(places: Places, names: t.Collection[str], say: Say) -> Path:
+    """Downloads or builds, or finds a build by another Go; the folder of that. FleetError as of ``provide``."""
     if places.offered is not None and install_release(places.offered, say):
         return places.offered.folder
     if places.built is None or places.go is None:
@@ -195,7 +195,7 @@ def _got(places: Places, names: t.Collection[str], say: Say) -> Path:
 
 
 def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None:
-    """Build into a folder beside and rename: a cache folder is whole, or it is not there."""
+    """Builds beside and renames: a cache folder is whole, or it is not there. FleetError as of ``provide``."""
     making = folder.with_name(f".{folder.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     make_folder(making)
@@ -211,6 +211,7 @@ def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None
 
 
 def _compile(one: Recipe, name: str, package: str, target: Path, say: Say) -> None:
+    """Builds one program into ``target``; ``say`` gets lines of progress. FleetError as of ``_go``."""
     say(f"building {name} {one.version}")
     began = time.monotonic()
     tags = ["-tags", ",".join(one.tags)] if one.tags else []
@@ -222,6 +223,8 @@ def _compile(one: Recipe, name: str, package: str, target: Path, say: Say) -> No
 
 
 def _copy_shipped(one: Recipe, making: Path) -> None:
+    """Copies ``*.yaml``, ``*.json`` of ``shipped`` folders, but for ``kustomization.yaml``. OSError, and as of
+    ``_go``."""
     if not one.shipped:
         return
     module = _module_folder(one, one.module)
@@ -233,20 +236,20 @@ def _copy_shipped(one: Recipe, making: Path) -> None:
 
 
 def _copy_scripts(one: Recipe, making: Path) -> None:
+    """Copies the scripts out of their modules, with mode 0755. FleetError as of ``_go``; OSError."""
     for name, (module, source) in one.scripts.items():
         (making / name).write_bytes((_module_folder(one, module) / source).read_bytes())
         (making / name).chmod(0o755)
 
 
 def _module_folder(one: Recipe, module: str) -> Path:
+    """Where Go keeps the files of a module that was fetched; KeyError for another, FleetError as of ``_go``."""
     return Path(json.loads(_go(one, ["list", "-m", "-json", module]))["Dir"])
 
 
 def _any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "") -> Path:
-    """A finished build of the same recipe by whatever Go made it; FleetError ``go-missing``, ``damaged-binary``.
-
-    ``no_releases`` is why there are no release files, where that is known.
-    """
+    """The first finished build or download of the recipe, by path, whatever Go made it. FleetError ``damaged-binary``
+    if none can be used, ``go-missing`` if there is none; ``no_releases`` is why no release files are had, or empty."""
     hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
     damaged: list[Problem] = []
     for folder in sorted(root.glob(f"{one.product}-{one.version}-*")):
@@ -265,7 +268,7 @@ def _any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: s
 
 
 def _go_facts() -> dict[str, str] | None:
-    """None if there is no Go."""
+    """What ``go env`` tells of ``_GO_FACTS``; None if there is no Go. FleetError ``go-missing`` if it does not work."""
     if shutil.which("go") is None:
         return None
     try:
@@ -293,7 +296,7 @@ def _environment() -> dict[str, str]:
 
 def _go(one: Recipe, arguments: list[str], heard: t.Callable[[str], bool] = lambda _line: False) -> str:
     """What the go command writes to its standard output. Each line of its errors goes to ``heard`` as it comes, and
-    counts as an error unless that knows it as something else."""
+    counts unless that knows it. FleetError ``go-too-old``, ``build-failed``; OSError if it does not start."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         with subprocess.Popen(  # pylint: disable=ansible-bad-function  # runs on the controller
             ["go", *arguments],
@@ -324,11 +327,13 @@ def _go(one: Recipe, arguments: list[str], heard: t.Callable[[str], bool] = lamb
 
 
 def _last_lines(text: str, count: int) -> str:
+    """The last ``count`` lines, without white space around all."""
     return "\n".join(text.strip().splitlines()[-count:])
 
 
 def _given(folder: Path, name: str, wanted: str) -> Binary:
-    """The newest fitting one among ``<folder>/<name>`` and ``<folder>/*/<name>``."""
+    """The newest fitting one among ``<folder>/<name>`` and ``<folder>/*/<name>``; any fits an empty ``wanted``.
+    FleetError ``missing-binary``, also if one of them tells no version; ValueError as of ``matches``."""
     places = [path for path in (folder / name, *sorted(folder.glob(f"*/{name}"))) if os.access(path, os.X_OK)]
     found = [Binary(name, path.absolute(), _told_version(path)) for path in places if path.is_file()]
     fitting = [one for one in found if not wanted or matches(wanted, one.version)]
@@ -343,11 +348,13 @@ def _given(folder: Path, name: str, wanted: str) -> Binary:
 
 
 def _told_version(path: Path) -> str:
+    """The version that a program tells, as of ``_ask_version``; asked again once the file has changed."""
     return _ask_version(path, path.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=64)
 def _ask_version(path: Path, _mtime_ns: int) -> str:
+    """The version that it tells (``1.36.3``) within 30 seconds. FleetError ``missing-binary`` if it tells none."""
     arguments = ["version", "--client"] if path.name == "kubectl" else ["--version"]
     try:
         done = subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller
@@ -370,7 +377,7 @@ def _ask_version(path: Path, _mtime_ns: int) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
-    """Gets what the arguments choose, or all. The exit status: 0, or 1 with the error told."""
+    """Gets the families chosen, or all, and prints where they are. The exit status: 0, or 1 with the error told."""
     parser = argparse.ArgumentParser(prog="binaries", description="Get the binaries of local control planes.")
     parser.add_argument("--family", action="append", choices=[one.family for one in RECIPES])
     chosen = parser.parse_args(arguments).family

@@ -67,10 +67,12 @@ _IDENTITIES = (
 
 
 def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after: datetime | None = None) -> None:
-    """Fill ``folder``: CA (``ca``), each identity, and the pair that signs service account tokens (``sa.key, sa.pub``).
+    """Fill ``folder``: CA (``ca``), each identity but Karpenter's, and the pair that signs service account tokens
+    (``sa.key, sa.pub``).
 
     Does nothing if the folder is there: it is written beside and renamed, so it is whole or not there. ``not_after``
-    ends all certificates but the CA's; ten years by default. FleetError ``unwritable-folder``, ``missing-library``.
+    ends all certificates but the CA's; ten years by default. Instants are aware. FleetError ``unwritable-folder``,
+    ``missing-library``.
     """
     if folder.is_dir():
         return
@@ -90,9 +92,10 @@ def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after:
 def sign(
     folder: Path, identity: CertificateIdentity, now: datetime | None = None, not_after: datetime | None = None
 ) -> tuple[Path, Path]:
-    """Writes a new key (mode 0600) and its certificate by the CA of ``folder`` there; the paths, certificate first.
-    Instants are aware; it ends after ten years by default. FleetError ``state-unreadable`` for a CA that is damaged,
-    ``unwritable-folder``, ``missing-library``."""
+    """Writes a new key (mode 0600) and its certificate by the CA of ``folder`` there, over those of before; the paths,
+    certificate first. Instants are aware; it begins five minutes before ``now`` and ends ten years later by default;
+    what would end before it begins, begins a day before its end. FleetError ``state-unreadable`` for a CA that is
+    damaged, ``unwritable-folder``, ``missing-library``."""
     _need_library()
     began = (now or datetime.now(UTC)) - _BACKDATED
     ends = not_after or began + VALID_FOR
@@ -116,7 +119,7 @@ def sign(
 
 
 def _authority(folder: Path) -> tuple[t.Any, t.Any]:
-    """The CA's certificate and key."""
+    """(The CA's certificate, its private key). FleetError ``state-unreadable`` if they are gone or damaged."""
     try:
         certificate = x509.load_pem_x509_certificate((folder / "ca.crt").read_bytes())
         return certificate, serialization.load_pem_private_key((folder / "ca.key").read_bytes(), None)
@@ -132,6 +135,8 @@ def unreadable_keys(folder: Path) -> FleetError:
 
 
 def _make_ca(folder: Path, cluster: str, now: datetime) -> None:
+    """Writes the key (mode 0600) and the certificate of a new CA, named for the cluster, which ends ten years after
+    ``now``. OSError."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{cluster}-ca")])
     certificate = (
@@ -145,6 +150,7 @@ def _make_ca(folder: Path, cluster: str, now: datetime) -> None:
 
 
 def _make_service_account_keys(folder: Path) -> None:
+    """Writes the pair that signs service account tokens: ``sa.key`` (mode 0600) and ``sa.pub``. OSError."""
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     write_private(folder / "sa.key", _pem_of_key(key))
@@ -152,6 +158,7 @@ def _make_service_account_keys(folder: Path) -> None:
 
 
 def _builder(subject: t.Any, issuer: t.Any, key: t.Any, began: datetime, ends: datetime) -> t.Any:
+    """What every certificate has, not signed yet; that of a CA if subject and issuer are equal."""
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -165,6 +172,7 @@ def _builder(subject: t.Any, issuer: t.Any, key: t.Any, began: datetime, ends: d
 
 
 def _key_usage(signs: bool) -> t.Any:
+    """Digital signatures are allowed and, if it ``signs``, those of certificates and revocation lists; nothing else."""
     return x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=signs,
@@ -179,27 +187,32 @@ def _key_usage(signs: bool) -> t.Any:
 
 
 def _subject(identity: CertificateIdentity) -> t.Any:
+    """The name that Kubernetes takes user (common name) and groups (organizations) from."""
     groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in identity.groups]
     return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, identity.user)])
 
 
 def _purposes(identity: CertificateIdentity) -> list[t.Any]:
+    """The uses of a certificate as the extension lists them: servers, clients, or both in this order."""
     server = [ExtendedKeyUsageOID.SERVER_AUTH] if identity.serves else []
     return server + ([ExtendedKeyUsageOID.CLIENT_AUTH] if identity.is_client else [])
 
 
 def _serving_names() -> list[t.Any]:
+    """DNS names and addresses of every server's certificate: loopback, and the API server as pods call it."""
     addresses = [x509.IPAddress(ipaddress.ip_address(one)) for one in _SERVING_ADDRESSES]
     return [*(x509.DNSName(name) for name in _SERVING_NAMES), *addresses]
 
 
 def _pem_of_key(key: t.Any) -> bytes:
+    """The private key in PEM (PKCS#8), not encrypted."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 
 def _need_library() -> None:
+    """Raises FleetError ``missing-library`` where the package cryptography is missing."""
     if x509 is None:
         raise FleetError(
             "missing-library",

@@ -49,7 +49,8 @@ def prepare(
     specs: t.Iterable[ClusterSpec], binaries_dir: Path | None = None, cache: Path | None = None, say: Say = silent
 ) -> None:
     """Refuse bad specifications, then download or build the binaries that are missing: once, before clusters are
-    started side by side. FleetError as of ``refuse_bad`` and ``binaries.find``."""
+    started side by side. With ``binaries_dir`` they only have to be there. FleetError as of ``refuse_bad`` (of the
+    first that is bad) and ``binaries.find``."""
     wanted = list(specs)
     for spec in wanted:
         refuse_bad(spec)
@@ -70,9 +71,10 @@ def present(
 ) -> LocalOutcome:
     """Make the cluster as ``spec`` says: new, started, repaired, upgraded by a minor, with more or fewer nodes.
 
-    ``timeout`` is seconds for all but building binaries. With ``check`` nothing is changed, started or built, and the
-    outcome says what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.find``, ``converge.bring_up`` and
-    ``settle_nodes``, and ``linux-only``, ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``.
+    ``timeout`` is seconds for all but waiting for another process and getting binaries. With ``check`` nothing is
+    changed, started or built, and the outcome says what would be. FleetError: codes of ``spec.refuse_bad``,
+    ``binaries.find``, ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``, ``bad-path``,
+    ``downgrade-refused``, ``minor-skipped``, ``busy``.
     """
     _refuse_elsewhere()
     refuse_bad(spec)
@@ -100,8 +102,9 @@ def started(
     timeout: float = TIMEOUT,
     check: bool = False,
 ) -> LocalOutcome:
-    """Start what was stopped, or has died, as it was: its version, profile, users, nodes, ports and data. With
-    ``check`` nothing is done. FleetError as for ``present``, ``bad-name``, and ``no-such-cluster``."""
+    """Start what was stopped, or has died, as it was: its version, profile, users, nodes, ports and data. ``timeout``
+    as for ``present``. With ``check`` nothing is done, and the outcome says what would be. FleetError as for
+    ``present``, ``bad-name``, and ``no-such-cluster``, also for one that never got as far as running."""
     _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
@@ -131,10 +134,11 @@ def upgraded(
     cache: Path | None = None,
     timeout: float = TIMEOUT,
 ) -> LocalOutcome:
-    """Put a newer Kubernetes on the same data; profile, nodes, users, ports and all else stay. Finish what was cut off.
+    """Put a newer Kubernetes on the same data; profile, nodes, users, ports and all else stay. Finish what was cut off,
+    and start what does not run.
 
-    Each upgrade that happens gets one line, which names ``operation``, in ``<root>/upgrades.log``. FleetError as for
-    ``present``, ``bad-name``, and ``no-such-cluster``.
+    Each upgrade that it makes gets one line, which names ``operation``, in ``<root>/upgrades.log``. ``timeout`` as for
+    ``present``. FleetError as for ``present``, ``bad-name``, and ``no-such-cluster``, also for one that never ran.
     """
     _refuse_elsewhere()
     root = states.resolved_root(root)
@@ -150,6 +154,8 @@ def upgraded(
         intent = upgrades.intend(folder, f"v{state.version}", f"v{newer}")
 
         def noted(started: str) -> None:
+            """Writes the line of the upgrade when the API server of the version that it leads to is about to be
+            started."""
             if intent is not None and f"v{started}" == intent.after:
                 upgrades.note(root, name, operation, intent, datetime.now(UTC))
 
@@ -160,9 +166,9 @@ def upgraded(
 
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
-    """End the processes; data, keys and ports are kept. With ``check`` nothing is done. FleetError ``no-such-cluster``,
-    ``bad-name``, ``bad-path``, ``state-unreadable``, ``state-too-new``, ``cannot-stop``, ``busy``,
-    ``unwritable-folder``."""
+    """End the processes; data, keys and ports are kept. With ``check`` nothing is done, and the outcome says what would
+    be. FleetError ``no-such-cluster``, ``bad-name``, ``bad-path``, ``state-unreadable``, ``state-too-new``,
+    ``cannot-stop``, ``busy``, ``unwritable-folder``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, state = status(root, name), states.load(folder)
@@ -184,8 +190,8 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
 
 def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes and remove all that was kept, also of a cluster that is half made, half removed or damaged;
-    nothing is changed if there is none. With ``check`` nothing is done. FleetError ``bad-name``, ``bad-path``,
-    ``cannot-stop``, ``busy``, ``unwritable-folder``, and as of ``merge_kubeconfigs``."""
+    nothing is changed if there is none. With ``check`` nothing is done, and the outcome says what would be. FleetError
+    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, and as of ``merge_kubeconfigs``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
@@ -202,8 +208,8 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
 
 
 def status(root: Path | None, name: str) -> ClusterStatus:
-    """What is true now, read from processes and the API server; changes nothing, never fails for a broken cluster.
-    FleetError ``bad-name``, ``bad-path``."""
+    """What is true now, read from its folder, processes and the API server; changes nothing, never fails for a broken
+    cluster: ``incomplete`` if its state cannot be read. FleetError ``bad-name``, ``bad-path``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     try:
@@ -226,8 +232,9 @@ def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
 
 
 def memory(root: Path | None, name: str) -> tuple[int, int]:
-    """Bytes resident in all processes of a cluster: plainly added up; with pages shared with others divided. Zeros if
-    there is none. FleetError ``bad-name``, ``bad-path``, and as of ``state.load``."""
+    """Bytes resident in all processes on record of a cluster: (plainly added up; with pages shared with others
+    divided). Zeros if there is none, or none runs; another process that has the number of one that ended is counted.
+    FleetError ``bad-name``, ``bad-path``, and as of ``state.load``."""
     state = states.load(states.cluster_dir(states.resolved_root(root), name))
     found = [processes.memory(one.id) for one in state.processes.values()] if state else []
     return sum(one[0] for one in found), sum(one[1] for one in found)
@@ -236,8 +243,8 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
 def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
     """Does the work on several clusters, by name, ``at_once`` at a time: one that starts keeps a processor busy.
 
-    The failure of one neither stops nor hides another: it is in ``errors``. FleetError ``no-workers`` is raised where
-    no thread can be started.
+    The failure of one neither stops nor hides another: it is in ``errors``, as ``member-fault`` if it is no FleetError.
+    FleetError ``no-workers`` is raised where no thread can be started.
     """
     found = in_parallel(work, threads=at_once)
     return Outcomes(
@@ -247,6 +254,7 @@ def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -
 
 
 def _refuse_elsewhere() -> None:
+    """Raises FleetError ``linux-only`` on any system but Linux."""
     if not sys.platform.startswith("linux"):
         raise FleetError(
             "linux-only", "local clusters run on Linux only", hint="join existing clusters by their kubeconfig instead"
@@ -254,19 +262,27 @@ def _refuse_elsewhere() -> None:
 
 
 def _told(name: str, words: tuple[str, ...], before: ClusterStatus, after: ClusterStatus, say: Say) -> LocalOutcome:
+    """The outcome of the steps ``words``, which were done (none: nothing is changed); each is said, behind the
+    cluster's name."""
     for word in words:
         say(f"{name}: {word}")
     return LocalOutcome(bool(words), words, before, after)
 
 
 def _locked(root: Path, name: str, say: Say) -> t.ContextManager[None]:
+    """The lock of the cluster, a context manager; ``say`` is told if it is waited for, half an hour at most. FleetError
+    as of ``cluster_lock``."""
+
     def waiting() -> None:
+        """Says that it is waited for."""
         say(f"{name}: waiting for another process that works on this cluster")
 
     return states.cluster_lock(root, name, waiting, _LOCK_TIMEOUT)
 
 
 def _kept_state(root: Path, name: str, to_be: str) -> State:
+    """The state of a cluster whose API server was started at least once; ``to_be`` (``started``) is for the message.
+    FleetError ``no-such-cluster``, ``bad-name``, and as of ``state.load``."""
     state = states.load(states.cluster_dir(root, name))
     if state is None or not state.version:
         raise FleetError("no-such-cluster", f"there is no such local cluster to be {to_be}", name, f"looked in {root}")
@@ -274,18 +290,22 @@ def _kept_state(root: Path, name: str, to_be: str) -> State:
 
 
 def _load_any(folder: Path) -> State | None:
-    """None also for a damaged state."""
+    """The state on record; None if there is none, or it cannot be read, is damaged or too new."""
     with contextlib.suppress(FleetError):
         return states.load(folder)
     return None
 
 
 def _refuse_step(spec: ClusterSpec, before: ClusterStatus, binaries: t.Mapping[str, Binary]) -> None:
+    """FleetError as of ``refuse_bad_step`` if the API server at hand must not be put on the cluster's data; never for a
+    cluster without a version on record."""
     if before.version:
         refuse_bad_step(spec.name, before.version, binaries["kube-apiserver"].version)
 
 
 def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -> LocalOutcome:
+    """What ``present`` would do, with what is true before and would be after. FleetError as of ``_refuse_step``,
+    ``state.load`` and ``planned``."""
     folder = states.cluster_dir(root, spec.name)
     before = status(root, spec.name)
     _refuse_step(spec, before, binaries)
@@ -301,7 +321,8 @@ def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -
 
 
 def _end_all(folder: Path) -> None:
-    """Those that the state knows in good order, then those that it does not."""
+    """Ends all processes of the cluster: those that the state knows in good order, then those that it does not.
+    FleetError ``cannot-stop``, ``unwritable-folder``."""
     state = _load_any(folder)
     if state is not None:
         control_plane.halt(folder, state, tuple(state.processes))
@@ -309,6 +330,7 @@ def _end_all(folder: Path) -> None:
 
 
 def _count_nodes(folder: Path) -> dict[str, int] | None:
+    """Simulated nodes by pool, as the API server has them; None if that cannot be read."""
     try:
         with control_plane.client(folder) as client:
             return nodes.count_by_pool(nodes.read_nodes(client))

@@ -18,11 +18,14 @@ FORMAT = '{{.ImportPath}} {{join .Imports " "}}'
 
 
 class CompileProgress:
-    """``listed`` is what ``go list`` told in ``FORMAT``; ``say`` gets a line now and then."""
+    """``what`` names the program in lines, ``listed`` is what ``go list`` told in ``FORMAT``; ``say`` gets a line now
+    and then, by the seconds of ``clock``."""
 
     def __init__(
         self, what: str, listed: str, say: t.Callable[[str], None], clock: t.Callable[[], float] = time.monotonic
     ) -> None:
+        """``listed`` has a line for each package: its path and those that it imports, as of ``FORMAT``. Time counts
+        from now on, in seconds of ``clock``: nothing is said in the first 10."""
         rows = (line.split(" ") for line in listed.splitlines())
         self._imports = {package: imports for package, *imports in rows}
         self._done: set[str] = set()
@@ -31,17 +34,18 @@ class CompileProgress:
 
     @property
     def done(self) -> int:
-        """How many packages are compiled, as far as the compiler has told."""
+        """How many packages are compiled or being compiled, as far as the compiler has told."""
         return len(self._done)
 
     @property
     def all(self) -> int:
-        """How many packages the program has."""
+        """How many packages the program has, those of the standard library among them."""
         return len(self._imports)
 
     def heard(self, line: str) -> bool:
-        """Counts the package that the compiler begins with, and all that it imports; tells ``say`` now and then. False
-        for a line that names no package."""
+        """Counts the package that the compiler begins with, and all that it imports, directly or not; tells ``say`` how
+        many there are, at most every 10 seconds. False, and nothing is done, for a line that names no package of the
+        program."""
         if line not in self._imports:
             return False
         waiting = self._known(line)
@@ -56,6 +60,7 @@ class CompileProgress:
         return True
 
     def _known(self, package: str) -> list[str]:
-        """What it imports. The standard library keeps its own copies of a few packages under ``vendor/``."""
+        """Those packages of the program that it imports itself. The standard library keeps its own copies of a few
+        under ``vendor/``; where there is one, it is given beside the other."""
         imports = self._imports[package]
         return [name for each in imports for name in (each, f"vendor/{each}") if name in self._imports]

@@ -51,7 +51,7 @@ class Options(t.NamedTuple):
 
 def arguments(name: str, folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
     """The arguments behind the program's path, of a component of ``PROFILES``; ``ports`` are by the users of
-    ``LISTENS``."""
+    ``LISTENS``, of which Karpenter's may be missing."""
     if name == "etcd":
         return _etcd(folder, ports)
     if name == "kube-apiserver":
@@ -66,12 +66,14 @@ def arguments(name: str, folder: Path, ports: t.Mapping[str, int], options: Opti
 
 
 def environment(name: str, folder: Path) -> dict[str, str]:
-    """Variables that the program needs: Karpenter has no option for its login."""
+    """Variables that the program needs beside those that every component gets: Karpenter has no option for its login.
+    Empty for others."""
     return {"KUBECONFIG": str(folder / "karpenter.kubeconfig")} if name == "karpenter" else {}
 
 
 def files(folder: Path, options: Options) -> dict[Path, bytes]:
-    """Files that the arguments name and that follow from the options: by path, what is to be in each."""
+    """Files that the arguments name and that follow from the options, audit policy and token file: by path, what is to
+    be in each; nothing is written."""
     found = {}
     if options.audit:
         found[audit_policy(folder)] = json.dumps(_AUDIT_POLICY).encode()
@@ -91,12 +93,13 @@ def audit_log(folder: Path) -> Path:
 
 
 def _token_file(folder: Path, options: Options) -> Path:
+    """Where the users with tokens are, below the cluster's folder; the name has a digest of the content."""
     # The API server reads it only when it starts: other content is another argument, and so a restart.
     return folder / f"tokens-{hashlib.sha256(options.tokens.encode()).hexdigest()[:8]}.csv"
 
 
 def _etcd(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
-    """With fsync, unlike throw-away clusters elsewhere: the data outlive kill -9 and upgrades."""
+    """Arguments of etcd. With fsync, unlike throw-away clusters elsewhere: the data outlive kill -9 and upgrades."""
     pki, client, peer = folder / "pki", f"https://{HOST}:{ports['etcd']}", f"https://{HOST}:{ports['etcd-peer']}"
     return (
         "--name=default",
@@ -119,6 +122,8 @@ def _etcd(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _apiserver(folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
+    """Arguments of the API server. Users with tokens and the audit log are only there if the options have them; with
+    profile ``api``, where nobody makes service accounts, it does not wait for them."""
     pki = folder / "pki"
     made = [
         f"--etcd-servers=https://{HOST}:{ports['etcd']}",
@@ -158,6 +163,7 @@ def _apiserver(folder: Path, ports: t.Mapping[str, int], options: Options) -> tu
 
 
 def _controller_manager(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
+    """Arguments of the controller manager, which signs certificates by the cluster's CA."""
     pki = folder / "pki"
     return (
         *_client(folder, "controller-manager", ports["kube-controller-manager"]),
@@ -173,10 +179,13 @@ def _controller_manager(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, 
 
 
 def _scheduler(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
+    """Arguments of the scheduler: its kubeconfig and port."""
     return _client(folder, "scheduler", ports["kube-scheduler"])
 
 
 def _client(folder: Path, identity: str, port: int) -> tuple[str, ...]:
+    """Arguments that controller manager and scheduler have in common, with the kubeconfig of ``identity`` and the port
+    to listen on."""
     login = folder / f"{identity}.kubeconfig"
     return (
         f"--kubeconfig={login}",
@@ -189,6 +198,7 @@ def _client(folder: Path, identity: str, port: int) -> tuple[str, ...]:
 
 
 def _kwok(folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
+    """Arguments of kwok, which keeps all nodes ready, by the Stage files of the options."""
     return (
         f"--kubeconfig={folder / 'kwok.kubeconfig'}",
         *(f"--config={stage}" for stage in options.stages),
@@ -199,6 +209,7 @@ def _kwok(folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[s
 
 
 def _karpenter(ports: t.Mapping[str, int]) -> tuple[str, ...]:
+    """Arguments of Karpenter; its port is 0 where the cluster has none for it yet."""
     return (
         # Metrics are told there, on loopback. A cluster that has never had the profile has no port for it yet.
         f"--metrics-port={ports.get('karpenter', 0)}",

@@ -68,8 +68,8 @@ class ControlPlanePlan:
 def decide(
     wanted: t.Mapping[str, Component], running: t.Mapping[str, Component], died: t.Collection[str] = ()
 ) -> ControlPlanePlan:
-    """What turns ``running`` into ``wanted``, in the order of starting; ``died`` are those that ended without being
-    told to."""
+    """What turns ``running`` into ``wanted``: all three parts in the order of starting, empty if nothing has to be
+    done. ``died`` are those that ended without being told to; only the words tell that."""
     halt, begin, words = [], [], []
     for name in _ORDER:
         want, have = wanted.get(name), running.get(name)
@@ -84,6 +84,7 @@ def decide(
 
 
 def _words(name: str, want: Component | None, have: Component | None, died: bool) -> str:
+    """The step from ``have`` (None: it does not run) to ``want`` (None: it shall not), which differ, in words."""
     if want is None:
         return f"stop {name}"
     if have is None:
@@ -94,7 +95,7 @@ def _words(name: str, want: Component | None, have: Component | None, died: bool
 
 
 def running(state: State) -> dict[str, Component]:
-    """The components of which the process lives, with the options that it was started with."""
+    """The components of which the process lives, by name, with the version and the options that it was started with."""
     return {
         name: Component(one.version, process_arguments(one.id)[1:])
         for name, one in state.processes.items()
@@ -108,14 +109,15 @@ def answers(alive: t.Collection[str]) -> bool:
 
 
 def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
-    """Processes of this cluster that its state does not know: whoever started them was killed before noting them."""
+    """Processes of this cluster that its state does not know, which are all if it is None: whoever started them was
+    killed before noting them. OSError without /proc."""
     known = {one.id for one in state.processes.values()} if state else set()
     return tuple(one for one in processes_marked(str(folder)) if one not in known)
 
 
 def end_leftovers(folder: Path, state: State | None) -> int:
-    """Stop the processes that ``leftovers`` finds, users before servers; how many there were. FleetError
-    ``cannot-stop``."""
+    """Stop the processes that ``leftovers`` finds, users before servers, programs of other names last; how many there
+    were. FleetError ``cannot-stop``."""
     found = leftovers(folder, state)
     programs = {one: Path(program).name for one in found for program in process_arguments(one)[:1]}
     for group in _STOP_GROUPS:
@@ -125,7 +127,7 @@ def end_leftovers(folder: Path, state: State | None) -> int:
 
 
 def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
-    """Ports of components about to be started on which somebody else listens."""
+    """Ports of components about to be started that are not free, for somebody else listens on them."""
     ports = (state.ports[user] for name in names for user in LISTENS[name])
     return tuple(port for port in ports if not is_free(port))
 
@@ -152,7 +154,9 @@ def begin(
     binaries: t.Mapping[str, Binary],
     end: float,
 ) -> State:
-    """Start components, each noted at once; returns when all that ``wanted`` names are ready, by ``end`` (monotonic).
+    """Start the components ``names``, servers before users, each noted at once; the new state, when all that ``wanted``
+    names take connections, the API server is ready, and the controller manager has made a first account; by ``end``
+    (monotonic).
 
     FleetError ``cannot-start``, ``unwritable-folder``, and those of ``client``, of ``wait``, and of ``crds.install``
     for Karpenter.
@@ -178,7 +182,8 @@ def begin(
 
 @contextlib.contextmanager
 def client(folder: Path) -> t.Iterator[KubeClient]:
-    """A client of the cluster's administrator, closed at the end. FleetError as of its kubeconfig."""
+    """A client of the cluster's administrator, which waits a second for a connection and 10 for an answer, closed at
+    the end. FleetError as of its kubeconfig."""
     with KubeClient(connection_from_kubeconfig(folder / "kubeconfig"), Timeouts(connect=1.0, read=10.0)) as client:
         yield client
 
@@ -189,6 +194,7 @@ def log_of(folder: Path, name: str) -> Path:
 
 
 def _launch(folder: Path, state: State, name: str, component: Component, binary: Binary) -> State:
+    """Starts one component and notes it; the new state. FleetError ``cannot-start``, ``unwritable-folder``."""
     # HOME is the cluster's folder and proxies are left out: nothing of the user's settings reaches a component.
     environ = {"HOME": str(folder), "PATH": os.environ.get("PATH", os.defpath)}
     environ |= environment(name, folder)
@@ -197,9 +203,9 @@ def _launch(folder: Path, state: State, name: str, component: Component, binary:
 
 
 def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -> None:
-    """Until ``missing`` answers with nothing; its answer says what is waited for. FleetError ``not-ready`` at ``end``
-    (of the monotonic clock); at once, where one of the cluster's processes has ended, ``component-died`` (with the end
-    of its log), or ``port-taken`` if it did so for that."""
+    """Waits until ``missing``, asked 20 times a second at most, gives an empty text; another says what is waited for.
+    FleetError ``not-ready`` at ``end`` (of the monotonic clock); at once, where one of the state's processes has ended,
+    ``component-died`` (with the end of its log), or ``port-taken`` if it did so for that."""
     while True:
         what = missing()
         if not what:
@@ -218,6 +224,8 @@ def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -
 
 
 def _died(folder: Path, state: State, name: str) -> FleetError:
+    """The FleetError, given back, for a component that ended: ``port-taken`` if the end of its log says so, else
+    ``component-died`` with that end."""
     log = log_of(folder, name)
     tail = last_lines(log)
     if "address already in use" in tail:
@@ -237,6 +245,7 @@ def _died(folder: Path, state: State, name: str) -> FleetError:
 
 
 def _not_ready(client: KubeClient) -> str:
+    """Why the API server is not ready, in words: no answer, or failing checks; empty if it is."""
     try:
         answer = ready(client)
     except ApiError as error:
@@ -245,18 +254,21 @@ def _not_ready(client: KubeClient) -> str:
 
 
 def _not_listening(state: State, names: t.Collection[str]) -> str:
+    """Which of them take no connections, in words; empty if all do."""
     silent = [name for name in names if not _answers(state.ports[name])]
     return f"{' and '.join(silent)} did not listen" if silent else ""
 
 
 def _answers(port: int) -> bool:
+    """Whether a connection to this port of the machine is taken, within a second."""
     with contextlib.closing(socket.socket()) as probe:
         probe.settimeout(1.0)
         return probe.connect_ex((HOST, port)) == 0
 
 
 def _no_account(client: KubeClient) -> str:
-    """Pods are refused in a namespace until the controller manager has made its default service account."""
+    """That the namespace ``default`` has no default service account, or cannot be asked for it, in words; empty once it
+    has. Pods are refused in a namespace until the controller manager has made it."""
     try:
         client.get(_DEFAULT_ACCOUNT)
     except ApiError as error:

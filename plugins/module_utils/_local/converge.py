@@ -41,8 +41,8 @@ _COMPONENT_LOGINS = ("controller-manager", "scheduler", "kwok")
 
 
 def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
-    """What the cluster was asked to be, but for its nodes (which an upgrade leaves alone), at another version.
-    FleetError ``state-unreadable``."""
+    """What the cluster was asked to be, but for its nodes and their region (which an upgrade leaves alone), at another
+    version: its profile, audit, and users of tokens, as its files tell. FleetError ``state-unreadable``."""
     try:
         rows = [row for path in folder.glob("tokens-*.csv") for row in csv.reader(path.read_text("utf-8").splitlines())]
         tokens = tuple(TokenUser(row[0], row[1], tuple(row[3].split(",")) if row[3] else ()) for row in rows)
@@ -53,7 +53,8 @@ def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
 
 
 def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps that ``bring_up`` would take, in words; reads only. FleetError ``missing-stages``."""
+    """The steps that ``bring_up`` would take for a cluster that is there, in words; reads only. A kubeconfig counts if
+    it is missing, not if it is another than it would be. FleetError ``missing-stages``; OSError without /proc."""
     words = _leftover_words(len(control_plane.leftovers(folder, state))) + _finishing_words(state)
     words += control_plane.decide(_wanted(spec, folder, state, binaries), *_observed(state)).words
     return words if (folder / "kubeconfig").is_file() else (*words, _WRITE_KUBECONFIG)
@@ -61,8 +62,8 @@ def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binar
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
     """The steps of ``planned_start`` and those of ``settle_nodes``, in words; reads only. Nodes are not spoken of where
-    the API server or etcd has died, or the kubeconfig is lost. FleetError as of ``planned_start``, ApiError if nodes
-    cannot be read."""
+    the API server or etcd has died, or the kubeconfig is lost. FleetError as of ``planned_start`` and
+    ``control_plane.client``, ApiError if nodes cannot be read."""
     words = planned_start(spec, folder, state, binaries)
     if not ((folder / "kubeconfig").is_file() and control_plane.answers(control_plane.running(state))):
         return words
@@ -74,12 +75,13 @@ def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -
 def bring_up(
     spec: ClusterSpec, root: Path, binaries: Binaries, ports: PortRange, end: float, noted: Noted | None = None
 ) -> tuple[str, ...]:
-    """Make, start, repair or upgrade the processes until ``end`` (monotonic seconds); the steps in words.
+    """Make, start, repair or upgrade the processes until ``end`` (monotonic seconds); the steps in words, none if all
+    is as it should be, and one alone for a cluster that is new.
 
     ``noted`` is called whenever an API server is about to be started, with the version that is on record by then.
     FleetError as of ``control_plane.begin`` and ``halt``, ``state.load``, ``make`` and ``with_ports``,
-    ``certificates.make_pki`` and ``sign``, and ``missing-stages``; ``port-taken`` where a port of a cluster that has
-    run before is another's.
+    ``certificates.make_pki`` and ``sign``, ``merge_kubeconfigs``, and ``missing-stages``; ``port-taken`` where a port
+    of a cluster that has run before is another's, and for a new one when other ports were tried twice.
     """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
@@ -104,9 +106,9 @@ def bring_up(
 
 
 def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
-    """Make and delete simulated nodes until they are as wanted and ready; what was done, in words. FleetError
-    ``state-unreadable``, and as of ``control_plane.client`` and ``wait``: ``not-ready`` at ``end`` (of the monotonic
-    clock). ApiError of requests."""
+    """Make and delete simulated nodes until they are as wanted and, if the specification has pools, ready; what was
+    done, in words. FleetError ``state-unreadable``, and as of ``state.load``, ``control_plane.client`` and ``wait``:
+    ``not-ready`` at ``end`` (of the monotonic clock). ApiError of requests."""
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
     if state is None:
@@ -122,6 +124,8 @@ def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
 def _converge(
     spec: ClusterSpec, root: Path, state: State, binaries: Binaries, end: float, noted: Noted | None
 ) -> tuple[str, ...]:
+    """One try of ``bring_up`` with the ports that are on record: files, then processes, which are all ended before if
+    there are no keys; the steps in words. Errors as of it, and ``port-taken`` in any case."""
     folder = states.cluster_dir(root, spec.name)
     if not (folder / "pki").is_dir():
         state = control_plane.halt(folder, state, tuple(state.processes))
@@ -143,20 +147,23 @@ def _converge(
 
 
 def _leftover_words(count: int) -> tuple[str, ...]:
+    """The step that ends so many processes, in words; none for 0."""
     return (f"end {count} leftover process{'es' if count > 1 else ''}",) if count else ()
 
 
 def _finishing_words(state: State) -> tuple[str, ...]:
+    """The step that completes a cluster that never was complete, in words; none for another."""
     return () if state.ready else ("finish what a run that was cut off had begun",)
 
 
 def _observed(state: State) -> tuple[dict[str, Component], tuple[str, ...]]:
-    """What runs, and what has died."""
+    """(Components that run, by name; names of those on record that have died)."""
     alive = control_plane.running(state)
     return alive, tuple(name for name in state.processes if name not in alive)
 
 
 def _wanted(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> dict[str, Component]:
+    """The components of the profile as they shall be, by name. FleetError ``missing-stages``."""
     options = _options(spec, binaries)
     return {
         name: Component(binaries[name].version, arguments(name, folder, state.ports, options))
@@ -165,6 +172,8 @@ def _wanted(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -
 
 
 def _options(spec: ClusterSpec, binaries: Binaries) -> Options:
+    """What of the specification, and of kwok's files, changes arguments. FleetError ``missing-stages`` if kwok has no
+    Stage files."""
     stages = binaries["kwok"].stages if "kwok" in binaries else ()
     if "kwok" in binaries and not stages:
         raise FleetError(
@@ -178,6 +187,7 @@ def _options(spec: ClusterSpec, binaries: Binaries) -> Options:
 
 
 def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
+    """FleetError ``port-taken``, with who has them, if ports of these components are not free."""
     taken = control_plane.taken_ports(state, names)
     if taken:
         one = len(taken) == 1
@@ -191,7 +201,9 @@ def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
 
 
 def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> bool:
-    """Keys, kubeconfigs and files that the arguments name; whether the admin's kubeconfig is another now."""
+    """Writes keys, kubeconfigs and files that the arguments name, and deletes token files and an audit policy that they
+    name no more; whether the admin's kubeconfig is another now. FleetError as of ``make_pki``, ``sign`` and
+    ``write_kubeconfig``."""
     pki = folder / "pki"
     make_pki(pki, spec.name)
     logins = list(_COMPONENT_LOGINS)
@@ -213,5 +225,6 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
 
 
 def _unready(there: t.Iterable[nodes.Node]) -> str:
+    """Which nodes are not ready, in words, five by name at most; empty if all are."""
     names = nodes.unready(there)
     return f"nodes were not ready: {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}" if names else ""

@@ -30,8 +30,9 @@ Go = t.Mapping[str, str]
 
 
 def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
-    """Writes the bill of materials of a whole build into its folder; ``go`` is what ``go env`` tells. OSError if a file
-    of it is missing, or the folder cannot be written to."""
+    """Writes the bill of materials of a whole build, with the SHA-256 of each file, into its folder as
+    ``manifest.json``; ``go`` is what ``go env`` tells, GOVERSION among it. OSError if a file of it is missing, or the
+    folder cannot be written to."""
     document = {
         "family": one.family,
         "module": one.module,
@@ -60,8 +61,9 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
 
 
 def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, str]) -> None:
-    """Writes the bill of materials of unpacked release files into their folder; ``sources`` are where each binary came
-    from, by its name, without the scheme. OSError as of ``write_manifest``."""
+    """Writes the bill of materials of unpacked release files, with the SHA-256 of each, into their folder as
+    ``manifest.json``; ``sources`` are where each binary came from, by its name, without the scheme. OSError as of
+    ``write_manifest``."""
     document = {
         "family": one.family,
         "module": one.module,
@@ -84,10 +86,12 @@ def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, st
 
 
 def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[str]) -> str | None:
-    """Why a build must not be used; empty if there is no build, None if nothing is wrong with it.
+    """Why a build or download must not be used, the first reason found; empty if there is no such folder, None if
+    nothing is wrong with it.
 
-    Of its binaries only ``names`` are looked at; ``go`` is None where there is no compiler to compare with. A file that
-    others may write to is made 0755 first. FleetError ``unwritable-folder`` where no folder can be looked at, nor made.
+    Of its binaries only ``names`` are looked at, and all else that came along; ``go`` is None where there is no
+    compiler to compare with. A file looked at that others may write to is made 0755 first. FleetError
+    ``unwritable-folder`` where the folder cannot be looked at.
     """
     with writing(folder.parent):
         try:
@@ -113,6 +117,8 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
 
 
 def _file_fault(path: Path, wanted: str) -> str:
+    """Why the file is not the one with that SHA-256 (in hexadecimal), or others can write to it, in words; empty if
+    nothing is wrong. One that others may write to is made 0755 before. OSError if that fails, or it cannot be read."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return f"{path.name} is no file"
     if others_may_write(path):
@@ -126,22 +132,28 @@ def _file_fault(path: Path, wanted: str) -> str:
 
 
 def _shipped(one: Recipe, folder: Path) -> list[Path]:
+    """Paths, sorted: all files there are in the recipe's ``shipped`` folders, at any depth, and its scripts, there or
+    not."""
     files = [file for target in one.shipped for file in (folder / target).rglob("*") if not file.is_dir()]
     return sorted([*files, *(folder / name for name in one.scripts)])
 
 
 def _recipe_key(one: Recipe) -> str:
-    """The key without the compiler: finds a finished build on a machine that has no Go (any more)."""
+    """The key without the compiler: finds a finished build on a machine that has no Go (any more). OSError as of
+    ``cache_key``."""
     return cache_key(one, {})
 
 
 # A hundred megabytes take a tenth of a second: once for each file in a process, as long as it is the same file.
 @functools.lru_cache(maxsize=256)
 def _known_sha256(path: Path, _inode: int, _size: int, _mtime_ns: int, _ctime_ns: int) -> str:
+    """The SHA-256 of the file, read once as long as inode, size and times (as the caller has found them) are the same.
+    OSError as of ``_sha256``."""
     return _sha256(path)
 
 
 def _sha256(path: Path) -> str:
+    """The SHA-256 of a file in hexadecimal; OSError if it cannot be read, and for a link, which is not followed."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

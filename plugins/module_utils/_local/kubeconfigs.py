@@ -19,15 +19,17 @@ from .private import write_private
 
 
 def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity: CertificateIdentity = ADMIN) -> bool:
-    """Write (mode 0600) if that changes anything, and tell whether it did. Keys are embedded: the file can be moved.
-    FleetError ``state-unreadable`` for keys that are gone, ``unwritable-folder``."""
+    """Write (mode 0600) if that changes anything, and tell whether it did. ``context`` is the name of the cluster and
+    of its one context, the current one. Keys are embedded: the file can be moved. FleetError ``state-unreadable`` for
+    keys in ``pki`` that are gone or cannot be read, ``unwritable-folder``."""
     return _write(path, [_entry(context, server, pki, identity)], context)
 
 
 def merge_kubeconfigs(root: Path) -> None:
-    """Write ``<root>/kubeconfig``: the admin context of every cluster, named for it, in order of the names. A cluster
-    whose state cannot be read, or that has not all its keys yet, is left out. FleetError ``busy``,
-    ``unwritable-folder``, ``state-unreadable`` where the root cannot be looked at, or a key cannot be read."""
+    """Write ``<root>/kubeconfig``, if that changes anything: the admin context of every cluster, named for it, in order
+    of the names; none is current. A cluster whose state cannot be read, or that has not all its keys yet, is left out.
+    FleetError ``busy``, ``unwritable-folder``, ``state-unreadable`` where the root cannot be looked at, or a key cannot
+    be read."""
     with states.root_lock(root):
         entries = []
         for name in states.cluster_names(root):
@@ -40,17 +42,21 @@ def merge_kubeconfigs(root: Path) -> None:
 
 
 def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> bool:
-    """Write one context per cluster, named for it, if that changes anything, and tell whether it did; each of
-    ``clusters`` is (name, server, folder of its keys). FleetError as of ``write_kubeconfig``."""
+    """Write one admin context per cluster, named for it, in the order given and none of them current, if that changes
+    anything, and tell whether it did; each of ``clusters`` is (name, server, folder of its keys). FleetError as of
+    ``write_kubeconfig``."""
     return _write(path, [_entry(name, server, pki, ADMIN) for name, server, pki in clusters], "")
 
 
 def has_keys(pki: Path) -> bool:
-    """Whether the admin can log in with what is there: a cluster that is being made has its keys one by one."""
+    """Whether the files that the admin logs in with are there, whatever is in them: a cluster that is being made has
+    its keys one by one."""
     return all((pki / file).is_file() for file in ("ca.crt", f"{ADMIN.file}.crt", f"{ADMIN.file}.key"))
 
 
 def _entry(name: str, server: str, pki: Path, identity: CertificateIdentity) -> dict[str, t.Any]:
+    """The ``cluster``, ``user`` and ``context`` of one cluster, each as a kubeconfig lists it. FleetError
+    ``state-unreadable`` for keys that cannot be read."""
     login = f"{name}-{identity.file}"
     certificate, key = _data(pki / f"{identity.file}.crt"), _data(pki / f"{identity.file}.key")
     return {
@@ -61,7 +67,9 @@ def _entry(name: str, server: str, pki: Path, identity: CertificateIdentity) -> 
 
 
 def _write(path: Path, entries: list[dict[str, t.Any]], current: str) -> bool:
-    """JSON, which is YAML as well and needs no library."""
+    """Writes a kubeconfig of the entries (mode 0600) if that changes anything, and tells whether it did; ``current`` is
+    the name of a context, or empty. It is JSON, which is YAML as well and needs no library. FleetError
+    ``unwritable-folder``."""
     document = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -79,6 +87,7 @@ def _write(path: Path, entries: list[dict[str, t.Any]], current: str) -> bool:
 
 
 def _data(path: Path) -> str:
+    """The file in base64; FleetError ``state-unreadable`` if it cannot be read."""
     try:
         return base64.b64encode(path.read_bytes()).decode()
     except OSError:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that one process at a time may work under; folders made, and what cannot be written there as FleetError
-``unwritable-folder``."""
+"""Lock files that one process or thread at a time holds, waited for; folders made, and what cannot be written there as
+FleetError ``unwritable-folder``."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def locked(
     timeout: float | None = None,
     meanwhile: t.Callable[[], None] = lambda: None,
 ) -> t.Iterator[None]:
-    """Hold the lock file ``path`` (made if missing, never removed: removing it would let two holders in).
+    """Hold the lock file ``path`` for the body (made if missing, never removed: removing it would let two holders in).
 
-    ``waiting`` is called once if another process or thread holds it, ``meanwhile`` some times a second. The lock ends
-    with its holder, also by SIGKILL. Raises FleetError ``busy`` after ``timeout`` seconds (never if it is None),
-    ``unwritable-folder`` if the file cannot be made.
+    While another process or thread holds it, ``waiting`` is called once, and ``meanwhile`` some times a second. The
+    lock ends with its holder, also by SIGKILL. Raises FleetError ``busy`` after ``timeout`` seconds (never if it is
+    None), ``unwritable-folder`` if the file cannot be made or locked, or is a link.
     """
     handle = _opened(path)
     try:
@@ -45,8 +45,9 @@ def locked(
 
 
 def make_folder(path: Path, mode: int = 0o755) -> Path:
-    """Makes the folder ``path`` with ``mode``, less the umask, and its parents without it; gives ``path``. One that is
-    there keeps its mode. FleetError ``unwritable-folder``."""
+    """Makes the folder ``path`` with ``mode``, less the umask, and missing parents with the usual mode; gives ``path``.
+    One that is there keeps its mode. FleetError ``unwritable-folder``, also where a file is there, or no folder can be
+    called so."""
     try:
         with writing(path):
             path.mkdir(mode=mode, parents=True, exist_ok=True)
@@ -57,7 +58,8 @@ def make_folder(path: Path, mode: int = 0o755) -> Path:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> t.Iterator[None]:
-    """What cannot be written within, into ``folder`` or below it, is FleetError ``unwritable-folder``."""
+    """Any OSError of the body, which is to write into ``folder`` or below it, becomes FleetError ``unwritable-folder``,
+    which names ``folder``."""
     try:
         yield
     except OSError as error:
@@ -65,6 +67,8 @@ def writing(folder: Path) -> t.Iterator[None]:
 
 
 def _opened(path: Path) -> int:
+    """A descriptor of the lock file, for the caller to close; the file (mode 0600) and its folders are made if missing.
+    FleetError ``unwritable-folder``, also for a link."""
     make_folder(path.parent)
     with writing(path.parent):
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -77,6 +81,8 @@ def _take(
     timeout: float | None,
     meanwhile: t.Callable[[], None],
 ) -> None:
+    """Locks the open file, waiting as ``locked`` does; ``path`` is for messages. FleetError ``busy`` after ``timeout``
+    seconds, ``unwritable-folder`` if it cannot be locked at all."""
     end = None if timeout is None else time.monotonic() + timeout
     told = False
     while True:
@@ -98,6 +104,7 @@ def _take(
 
 
 def _unwritable(path: Path, error: OSError) -> FleetError:
+    """The FleetError ``unwritable-folder``, given back, not raised."""
     why = error.strerror or type(error).__name__
     hint = "give a folder that you may write to"
     return FleetError("unwritable-folder", f"{path} cannot be written: {why}", hint=hint)

@@ -29,14 +29,15 @@ _NODES = "/api/v1/nodes"
 
 @dataclass(frozen=True)
 class NodeChanges:
-    """``delete`` are names, ``make`` manifests. A node that shall be of another shape is in both: it is deleted and
-    made anew, as node pools do it."""
+    """``delete`` are names, ``make`` manifests. A node that shall be of another shape is in both, as node pools replace
+    it: deleted and made anew, a successor under the name of its place."""
 
     make: tuple[Node, ...] = ()
     delete: tuple[str, ...] = ()
 
     def words(self) -> tuple[str, ...]:
-        """What is to be done, a step each, such as ``make 3 simulated nodes``."""
+        """What is to be done, a step each, such as ``make 3 simulated nodes``: make, replace (under the same name),
+        delete; none where there is nothing to do."""
         made = {node["metadata"]["name"] for node in self.make}
         replaced = made & set(self.delete)
         counts = (("make", len(made - replaced)), ("replace", len(replaced)), ("delete", len(set(self.delete) - made)))
@@ -44,12 +45,14 @@ class NodeChanges:
 
 
 def wanted_nodes(spec: ClusterSpec, cluster_version: str) -> tuple[Node, ...]:
-    """Node manifests of all pools; kubelets without a version of their own get the cluster's."""
+    """Node manifests of all pools, in their order and by number; kubelets without a version of their own get the
+    cluster's."""
     return tuple(_node(spec, pool, number, cluster_version) for pool in spec.nodes for number in range(pool.count))
 
 
 def changes(wanted: t.Iterable[Node], there: t.Iterable[Node]) -> NodeChanges:
-    """What turns ``there`` (our simulated nodes) into ``wanted``; labels, taints and cordons put on later stay."""
+    """What turns ``there`` (our simulated nodes) into ``wanted``. A node, or a successor in its place, that has the
+    shape wanted stays, with labels, taints and cordons put on later; a second one of the same place goes."""
     nodes = {node["metadata"]["name"]: node for node in wanted}
     held, delete = set(), []
     for node in there:
@@ -62,8 +65,10 @@ def changes(wanted: t.Iterable[Node], there: t.Iterable[Node]) -> NodeChanges:
 
 
 def successor(node: Node, version: str, image: str) -> Node:
-    """The node that comes in the place of a simulated one: young, empty, of the same shape, with a name of its own,
-    which is always the same for the same node. Empty ``version`` and ``image`` are those of the old one."""
+    """The manifest of the node that comes in the place of a simulated one: young, empty, of the same shape and with its
+    labels (but its own hostname), without its taints and cordon; its name is its own, and always the same for the same
+    node. ``version`` is the kubelet's and ``image`` the OS image, as a Node tells them; where empty, those of the old
+    one."""
     metadata, status = node["metadata"], node.get("status") or {}
     place, old = _place_of(node), metadata["name"]
     own = hashlib.sha256(str(metadata["uid"]).encode()).hexdigest()[:5]
@@ -87,7 +92,8 @@ def read_nodes(client: KubeClient) -> tuple[Node, ...]:
 
 
 def carry_out(client: KubeClient, todo: NodeChanges) -> None:
-    """Deletes what is to go, then makes what is new. ApiError at the first that is refused."""
+    """Deletes what is to go, then makes what is new. ApiError at the first that is refused, or is gone already; what is
+    behind it is not done then."""
     for name in todo.delete:
         client.delete(f"{_NODES}/{name}")
     for node in todo.make:
@@ -95,7 +101,7 @@ def carry_out(client: KubeClient, todo: NodeChanges) -> None:
 
 
 def unready(nodes: t.Iterable[Node]) -> tuple[str, ...]:
-    """Names of those nodes on which no pod would land yet: not Ready, or with the taint
+    """Names, in the order given, of those nodes on which no pod would land yet: not Ready, or with the taint
     ``node.kubernetes.io/not-ready``."""
     return tuple(node["metadata"]["name"] for node in nodes if not _is_ready(node))
 
@@ -110,20 +116,26 @@ def count_by_pool(nodes: t.Iterable[Node]) -> dict[str, int]:
 
 
 def _is_ready(node: Node) -> bool:
+    """Whether its condition Ready is True, and it lacks the taint ``node.kubernetes.io/not-ready``."""
     conditions = {row["type"]: row["status"] for row in node.get("status", {}).get("conditions", ())}
     taints = {taint["key"] for taint in node.get("spec", {}).get("taints", ())}
     return conditions.get("Ready") == "True" and "node.kubernetes.io/not-ready" not in taints
 
 
 def _place_of(node: Node) -> str:
+    """The name of the wanted node in whose place it is: its own, but for successors."""
     return str((node["metadata"].get("annotations") or {}).get(PLACE) or node["metadata"]["name"])
 
 
 def _shape_of(node: Node) -> str:
+    """The digest, in an annotation, of the manifest that it, or the node it came in the place of, was wanted by; empty
+    without."""
     return str((node["metadata"].get("annotations") or {}).get(_SHAPE, ""))
 
 
 def _node(spec: ClusterSpec, pool: NodesSpec, number: int, cluster_version: str) -> Node:
+    """The manifest of the pool's node of that number, its shape noted. Labels of ours win over those of the pool; empty
+    ones are left out."""
     name = node_name(spec.name, pool, number)
     labels = {
         **pool.labels,
@@ -158,7 +170,8 @@ def _node(spec: ClusterSpec, pool: NodesSpec, number: int, cluster_version: str)
 
 
 def _node_info(pool: NodesSpec) -> dict[str, str]:
-    """``kubeletVersion`` only if asked for: the shape of a node does not change when the control plane is upgraded."""
+    """``status.nodeInfo``, which counts for the shape. ``kubeletVersion`` is empty if not asked for: the shape of a
+    node does not change when the control plane is upgraded."""
     empty = ("bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "machineID", "systemUUID")
     return {
         **dict.fromkeys(empty, ""),
@@ -170,4 +183,5 @@ def _node_info(pool: NodesSpec) -> dict[str, str]:
 
 
 def _digest(node: Node) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of its JSON."""
     return hashlib.sha256(json.dumps(node, sort_keys=True).encode()).hexdigest()[:16]

@@ -17,11 +17,12 @@ from .state import State
 
 @dataclass(frozen=True)
 class ClusterStatus:
-    """``state``: absent, incomplete (making it was cut off), stopped, running, degraded (a process is missing).
+    """``state``: absent, incomplete (making it was cut off, or its state cannot be read), stopped, running, degraded (a
+    process is missing).
 
-    ``nodes`` counts simulated nodes by pool, None if they could not be read. ``processes`` maps each component to its
-    ``pid``, ``version`` and whether it is ``running``. Paths and ``server`` are empty for a cluster that is absent, or
-    of which no state can be read; ``audit_log`` also where there is none.
+    ``nodes`` counts simulated nodes by pool, None if they could not be read, as where no API server runs. ``processes``
+    maps each component to its ``pid``, ``version`` and whether it is ``running``. Paths and ``server`` are empty for a
+    cluster that is absent, or of which no state can be read; ``audit_log`` also where there is none.
     """
 
     name: str
@@ -40,7 +41,8 @@ class ClusterStatus:
     def of(
         cls, folder: Path, state: State, running: t.Collection[str], nodes: t.Mapping[str, int] | None
     ) -> ClusterStatus:
-        """From what is recorded and the names of the components that run; ``nodes`` as in the class."""
+        """From what is recorded, the names of the components that run, and whether there is an audit log; ``nodes`` as
+        in the class."""
         audit = audit_log(folder)
         return cls(
             name=state.name,
@@ -60,7 +62,7 @@ class ClusterStatus:
         )
 
     def as_dict(self) -> dict[str, t.Any]:
-        """For results: every field, by name."""
+        """For results: every field, by name; maps are copies."""
         return {
             **vars(self),
             "nodes": None if self.nodes is None else dict(self.nodes),
@@ -69,7 +71,8 @@ class ClusterStatus:
         }
 
     def as_diff(self) -> dict[str, t.Any]:
-        """For a difference that people read: nothing that changes from start to start."""
+        """For a difference that people read: name, state, version, profile, the names of components that run, sorted,
+        and nodes; no ports, ids and paths."""
         alive = sorted(name for name, row in self.processes.items() if row["running"])
         nodes = None if self.nodes is None else dict(self.nodes)
         return {
@@ -84,7 +87,9 @@ class ClusterStatus:
 
 @dataclass(frozen=True)
 class LocalOutcome:
-    """``changes`` are the steps done (or, in check mode, to be done) in words; ``changed`` whether there are any."""
+    """``changes`` are the steps done (or, in check mode, to be done) in words; ``changed`` whether there are any. In
+    check mode ``after`` is ``before`` with what would change of state, version, profile and nodes: paths, ports and
+    processes are those of now, unless the cluster is to be absent."""
 
     changed: bool
     changes: tuple[str, ...]
@@ -98,27 +103,31 @@ class LocalOutcome:
 
     @property
     def kubeconfig(self) -> str:
-        """Path of its administrator's kubeconfig afterwards; empty if it is absent, or its state cannot be read."""
+        """Path of its administrator's kubeconfig afterwards; empty if it is absent, its state cannot be read, or, in
+        check mode, it is yet to be made."""
         return self.after.kubeconfig
 
     @property
     def server(self) -> str:
-        """URL of its API server afterwards; empty if it is absent, or its state cannot be read."""
+        """URL of its API server afterwards; empty if it is absent, its state cannot be read, or, in check mode, it is
+        yet to be made."""
         return self.after.server
 
     @property
     def version(self) -> str:
-        """Version of its API server afterwards, without ``v``; empty if none was ever started."""
+        """Version of its API server afterwards, without ``v``; empty if none was ever started, the cluster is absent,
+        or its state cannot be read."""
         return self.after.version
 
     @property
     def processes(self) -> t.Mapping[str, t.Mapping[str, t.Any]]:
-        """Its processes afterwards, as of ``ClusterStatus``."""
+        """Its processes afterwards, as of ``ClusterStatus``; in check mode those of now, unless it is to be absent."""
         return self.after.processes
 
     @property
     def ports(self) -> t.Mapping[str, int]:
-        """Its ports afterwards, by component."""
+        """Its ports afterwards, by the component that has them; in check mode those of now, unless it is to be
+        absent."""
         return self.after.ports
 
 
@@ -136,6 +145,8 @@ class Outcomes:
 
 
 def _word(state: State, running: t.Collection[str]) -> str:
+    """The state of ``ClusterStatus``, but for ``absent``; ``running`` are the names of the components that run. A
+    cluster that was to be stopped is not ``stopped`` while one of them does."""
     if not state.ready:
         return "incomplete"
     if state.wanted == "stopped" and not running:

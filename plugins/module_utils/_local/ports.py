@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loopback ports: a range is cut into slots of equal size, and a cluster holds one slot for as long as it exists; which
-ports are free, and who has one."""
+"""Loopback ports: a range is cut into slots of equal size, and a cluster holds one slot, and maybe single ports more,
+for as long as it exists; which ports are free, and which process has one."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ DEFAULT_PORTS = PortRange(21000, 21999)
 
 
 def reserve(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
-    """The first slot with no port in ``taken`` (those of other clusters, running or not) and all of them free now.
+    """The lowest slot of ``within`` with no port in ``taken`` (those of other clusters, running or not) and all of them
+    free now: ports by user. Nothing is recorded.
 
-    FleetError ``no-free-ports``.
+    FleetError ``no-free-ports``; OSError as of ``is_free``.
     """
     others = frozenset(taken)
     for slot in within.slots():
@@ -55,7 +56,8 @@ def reserve(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
 
 
 def reserve_one(within: PortRange, taken: t.Iterable[int]) -> int:
-    """One more port, the last that is free; FleetError ``no-free-ports``. Slots are handed out from the other end."""
+    """One port more: the highest of ``within`` that is not in ``taken`` and is free now, for slots are handed out from
+    the other end. Nothing is recorded. FleetError ``no-free-ports``; OSError as of ``is_free``."""
     others = frozenset(taken)
     for port in range(within.last, within.first - 1, -1):
         if port not in others and is_free(port):
@@ -68,7 +70,8 @@ def reserve_one(within: PortRange, taken: t.Iterable[int]) -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on it now. A connection that lingers after its server's end does not count."""
+    """Whether a server of this user could listen on it now, on 127.0.0.1. A connection that lingers after its server's
+    end does not count. OSError if that cannot be tried."""
     with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -82,9 +85,11 @@ def is_free(port: int) -> bool:
 
 
 def holder(port: int) -> str:
-    """Who has it, for people: ``process 4711 (nginx)``; ``another process`` where it is another user's.
+    """Who has it, for people: ``process 4711 (nginx)``, the first that is found; ``another process`` where it is
+    another user's, or nobody's any more.
 
-    By Linux's tables of sockets, where a connection that somebody opened from this port stands as well.
+    By Linux's tables of sockets, of all addresses, where a connection that somebody opened from this port stands as
+    well.
     """
     sockets = {f"socket:[{inode}]" for table in ("tcp", "tcp6") for inode in _inodes(Path("/proc/net") / table, port)}
     for process in Path("/proc").iterdir():
@@ -96,6 +101,8 @@ def holder(port: int) -> str:
 
 
 def _inodes(table: Path, port: int) -> t.Iterator[str]:
+    """Inodes of the sockets in a table of Linux's that have this port on their own side, whatever their state; none if
+    the table cannot be read."""
     with contextlib.suppress(OSError):
         for row in table.read_text(encoding="ascii").splitlines()[1:]:
             fields = row.split()

@@ -14,14 +14,15 @@ from .._kube.files import write_file
 
 
 def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Replaces the file as a whole; at no instant can anybody read it whom ``mode`` keeps out. OSError as of
-    ``_kube.files``."""
+    """Replaces the file as a whole; at no instant can anybody read the new one whom ``mode`` keeps out. The umask, and
+    the mode of a file that is there, only take from ``mode``. OSError as of ``_kube.files.write_file``."""
     write_file(path, content, mode)
 
 
 def own_folder(path: Path) -> Path:
-    """The folder, or what a link leads to, if by its owner and mode only this user (or root) can put something else
-    into it; FleetError ``unsafe-folder``, FileNotFoundError if nothing is there."""
+    """Gives ``path`` back, if by owner and mode only this user (or root) can put something else into that folder, or
+    the one that a link there leads to; those above are not looked at. FleetError ``unsafe-folder`` if others can;
+    OSError if it cannot be looked at, FileNotFoundError if nothing is there."""
     why = others_may_write(path.resolve())
     if why:
         raise FleetError(
@@ -34,7 +35,8 @@ def own_folder(path: Path) -> Path:
 
 def others_may_write(path: Path) -> str:
     """Why another user than this one and root could have changed it, by its owner and mode alone; empty if none could.
-    A link is not followed, and always refused on Linux, where its mode is 0777. FileNotFoundError if there is none."""
+    A link is not followed, and always refused on Linux, where its mode is 0777. OSError if it cannot be looked at,
+    FileNotFoundError if there is none."""
     found = path.lstat()
     if found.st_uid not in (0, os.geteuid()):
         return f"it belongs to user {found.st_uid}"

@@ -33,7 +33,10 @@ class ProcessId:
 
 
 def start(arguments: t.Sequence[str], log: Path, mark: str, environ: t.Mapping[str, str]) -> ProcessId:
-    """Start detached, in a session of its own, output appended to ``log``; FleetError ``cannot-start``."""
+    """Start the program at the path ``arguments[0]`` detached, in a session of its own, with the variables ``environ``
+    and the mark, without input; output and errors are appended to ``log`` (made with mode 0600). Gives its id,
+    ``started`` being empty where /proc does not tell. FleetError ``cannot-start`` if it cannot be run, or the log is a
+    link or cannot be opened."""
     out = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -56,9 +59,10 @@ def start(arguments: t.Sequence[str], log: Path, mark: str, environ: t.Mapping[s
 
 
 def is_running(process: ProcessId) -> bool:
-    """False for a zombie (which is reaped if it is our child) and for another process with the same number.
+    """Whether it is still there: not if another process has its number, nor as a zombie (which is reaped if it is our
+    child), nor where there is no /proc.
 
-    A zombie with threads left is still ending: it holds its ports until the last of them has gone.
+    A zombie with threads left is still ending, and counts: it holds its ports until the last of them has gone.
     """
     stat = _stat(process.pid)
     if stat is None:
@@ -71,9 +75,10 @@ def is_running(process: ProcessId) -> bool:
 
 
 def stop(processes: t.Iterable[ProcessId], grace: float = 15.0) -> None:
-    """End them all at once: SIGTERM, and SIGKILL for those still there after ``grace`` seconds.
+    """End those that run, all at once: SIGTERM, and SIGKILL for those still there after ``grace`` seconds.
 
-    Returns when none is left. FleetError ``cannot-stop`` if one survives SIGKILL or belongs to another user.
+    Returns when none is left. FleetError ``cannot-stop`` if one is still there 10 seconds after SIGKILL; also, at once,
+    for the first that belongs to another user: those behind it get no signal.
     """
     left = [one for one in processes if _signalled(one, signal.SIGTERM)]
     left = _left_after(left, grace)
@@ -85,8 +90,9 @@ def stop(processes: t.Iterable[ProcessId], grace: float = 15.0) -> None:
 
 
 def processes_marked(mark: str) -> tuple[ProcessId, ...]:
-    """Running processes of this user that were started with ``mark``, whoever remembers them. A mark names a path: in
-    a container the same one is another folder, and its processes are left alone."""
+    """Running processes that were started with ``mark``, whoever remembers them, and those that have it from one of
+    them, in no order; of all that this user may look at. A mark names a path: in a container the same one is another
+    folder, and its processes are left out. OSError without /proc."""
     wanted = f"{MARK}={mark}".encode()
     here = _view("self")
     found = []
@@ -103,7 +109,8 @@ def processes_marked(mark: str) -> tuple[ProcessId, ...]:
 
 
 def process_arguments(process: ProcessId) -> tuple[str, ...]:
-    """Its arguments as the kernel has them; empty if it is gone, whoever has its number now."""
+    """Its arguments as the kernel has them, the program first, bytes that are no UTF-8 replaced; empty if it is gone,
+    whoever has its number now, or they cannot be read."""
     if not is_running(process):
         return ()
     try:
@@ -114,8 +121,8 @@ def process_arguments(process: ProcessId) -> tuple[str, ...]:
 
 
 def memory(process: ProcessId) -> tuple[int, int]:
-    """Resident bytes: (all, its share when pages shared with other processes are divided among them). Zeros where that
-    cannot be read."""
+    """Resident bytes of whatever has its number now: (all, its share when pages shared with other processes are divided
+    among them). Zeros where that cannot be read."""
     try:
         text = (_PROC / str(process.pid) / "smaps_rollup").read_text()
     except OSError:
@@ -125,8 +132,9 @@ def memory(process: ProcessId) -> tuple[int, int]:
 
 
 def last_lines(log: Path, count: int = 8) -> str:
-    """The last ``count`` lines of a log, each cut to 400 characters, without reading all of it; of a Go program that
-    panicked those from the panic on, which say why before they say where. Empty if the log cannot be read."""
+    """The last ``count`` lines of a log, of its last 16 KiB alone, each cut to 400 characters. If a line of these
+    begins with ``panic: ``, as of a Go program, instead ``count`` lines from the last such line on, which say why
+    before they say where. Empty if the log cannot be read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 16384))
@@ -139,7 +147,8 @@ def last_lines(log: Path, count: int = 8) -> str:
 
 
 def _view(entry: str) -> tuple[str, int, int] | None:
-    """By which numbers the process knows others, and which root its paths begin at; None if that cannot be told."""
+    """By which numbers the process knows others (its PID namespace), and device and inode of the root that its paths
+    begin at; None if that cannot be told."""
     try:
         root = (_PROC / entry / "root").stat()
         return os.readlink(_PROC / entry / "ns" / "pid"), root.st_dev, root.st_ino
@@ -148,7 +157,8 @@ def _view(entry: str) -> tuple[str, int, int] | None:
 
 
 def _signalled(process: ProcessId, number: signal.Signals) -> bool:
-    """Whether it was there to get the signal."""
+    """Sends the signal if the process runs; whether it was there to get it. FleetError ``cannot-stop`` if it is another
+    user's."""
     if not is_running(process):
         return False
     try:
@@ -161,6 +171,7 @@ def _signalled(process: ProcessId, number: signal.Signals) -> bool:
 
 
 def _left_after(processes: list[ProcessId], seconds: float) -> list[ProcessId]:
+    """Waits until none of them runs, for ``seconds`` at most; gives those that still do, in the order given."""
     end = time.monotonic() + seconds
     while True:
         processes = [one for one in processes if is_running(one)]
@@ -170,7 +181,8 @@ def _left_after(processes: list[ProcessId], seconds: float) -> list[ProcessId]:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Fields of ``/proc/<pid>/stat`` from the third (state) on; the second may hold blanks and parentheses."""
+    """Fields of ``/proc/<pid>/stat`` from the third (state) on; the second may hold blanks and parentheses. None if it
+    cannot be read."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
@@ -179,16 +191,19 @@ def _stat(pid: int) -> list[str] | None:
 
 
 def _started(pid: int) -> str | None:
+    """When the process that has this number now was started, as ``_start_of`` writes it; None if there is none."""
     stat = _stat(pid)
     return None if stat is None else _start_of(stat)
 
 
 def _start_of(stat: list[str]) -> str:
+    """From the fields of ``_stat``: the boot's id, a slash, and the clock ticks from boot to the start."""
     return f"{_boot()}/{stat[19]}"
 
 
 def _boot() -> str:
-    """Ticks since boot repeat after a restart of the machine; with the boot's id they do not."""
+    """The id of this boot of the machine, empty if it cannot be read: ticks since boot repeat after a restart; with it
+    they do not."""
     try:
         return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
     except OSError:

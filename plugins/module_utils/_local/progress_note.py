@@ -18,9 +18,11 @@ Say = t.Callable[[str], None]
 
 
 def noted(note: Path, say: Say) -> Say:
-    """``say``, which also leaves the line in the file ``note``, as far as that can be."""
+    """A function that gives each text to ``say``, and before that leaves it in the file ``note``, in the place of the
+    last: its first 2000 bytes, as far as the file can be written."""
 
     def both(text: str) -> None:
+        """Leaves the line in the note, or not where that fails, and says it."""
         with contextlib.suppress(OSError):
             write_file(note, text.encode()[:_MOST])
         say(text)
@@ -29,10 +31,13 @@ def noted(note: Path, say: Say) -> Say:
 
 
 def passed_on(note: Path, say: Say) -> t.Callable[[], None]:
-    """To be called now and then: ``say`` gets how far it is, whenever that is news. What was said before is none."""
+    """A function to be called now and then: ``say`` gets the line in ``note``, whenever that was written since, if it
+    begins with ``building`` or ``downloading``. What was there before is no news."""
     seen = _state(note)
 
     def look() -> None:
+        """Says the line in the note, if the file is another than at the last look and the line is of building or
+        downloading."""
         nonlocal seen
         now = _state(note)
         if now == seen:
@@ -47,7 +52,8 @@ def passed_on(note: Path, say: Say) -> t.Callable[[], None]:
 
 
 def _state(note: Path) -> tuple[int, int]:
-    """Another one whenever the file was written: it is a new one each time."""
+    """Inode and time of the last change (nanoseconds) of the note; zeros if it cannot be looked at. Another one
+    whenever it was written: it is a new file each time."""
     try:
         found = note.lstat()
     except OSError:

@@ -26,7 +26,7 @@ _OTHERS = 1
 
 def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> str:
     """How those binaries of the recipes that the cache lacks will come, downloaded or built, and about how long that
-    takes, for people. No binary is fetched.
+    takes, for people. No binary is fetched. A build by another compiler, of use where there is none, is not looked for.
 
     Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
     whoever looks for binaries, for a note in the cache says so. What keeps release files away is told as the reason of
@@ -62,6 +62,7 @@ def _offered(places: Places) -> int | str:
 
 
 def _told_build(built: t.Sequence[Places], why: str) -> str:
+    """The words for a build of these; ``why`` is why there are no release files, empty where that is not to be told."""
     names = ", ".join(f"{each.recipe.product} {each.recipe.version}" for each in built)
     minutes = sum(_BUILD.get(each.recipe.product, _OTHERS) for each in built)
     go = "" if all(each.go for each in built) else "; the go command is not on the PATH, so install Go first"
@@ -70,12 +71,14 @@ def _told_build(built: t.Sequence[Places], why: str) -> str:
 
 
 def _time(seconds: float) -> str:
+    """A time in words: ``about 2 minutes`` from 90 seconds on, else ``about 20 s``, at least 1."""
     return f"about {seconds / 60:.0f} minutes" if seconds >= 90 else f"about {max(1, round(seconds))} s"
 
 
 def main(families: t.Sequence[str]) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
-    """Prints ``provisioning_line`` of these families. The exit status: 0, or 1 with the error told."""
+    """Prints ``provisioning_line`` of these families. The exit status: 0, or 1 with the FleetError on standard
+    error."""
     try:
         print(provisioning_line([recipe(each) for each in families]))
     except FleetError as error:

@@ -37,10 +37,11 @@ class Engine:
 def find_engine(
     environ: t.Mapping[str, str], cache: Path | None = None, say: Say = silent, build: bool = True
 ) -> Engine:
-    """A ``pulumi`` on the PATH of ``environ`` of our version or a newer one of the same major, else our own build.
+    """The first ``pulumi`` on the PATH of ``environ``, if it is of our version or a newer one of the same major and
+    finds its host of Python programs; else our own build, made if missing, and ``say`` hears why that one is not used.
 
-    Without ``build`` nothing is compiled: FleetError ``no-engine`` if there is none. Otherwise errors as of
-    ``binaries.provide``.
+    Without ``build`` nothing is compiled: FleetError ``no-engine`` if there is none, or ``go-missing`` where there is
+    no Go either. Otherwise errors as of ``binaries.provide``.
     """
     ours = recipe("pulumi")
     found = shutil.which("pulumi", path=environ.get("PATH", ""))
@@ -60,7 +61,8 @@ def find_engine(
 
 
 def _fits(version: str, wanted: str) -> bool:
-    """The protocol between engine and program is kept within a major."""
+    """Whether a version that was told will do for one that is ``wanted``: not older, and of the same major, within
+    which the protocol between engine and program is kept. False for a text that is no version."""
     told, least = _VERSION.match(version), _VERSION.match(wanted)
     if told is None or least is None:
         return False
@@ -74,6 +76,7 @@ def _has_host(pulumi: Path, environ: t.Mapping[str, str]) -> bool:
 
 
 def _why_not(version: str, wanted: str) -> str:
+    """Why a pulumi that tells this version, or none, is not used, in words."""
     if not version:
         return "it does not tell its version"
     if not _fits(version, wanted):
@@ -82,7 +85,7 @@ def _why_not(version: str, wanted: str) -> str:
 
 
 def _told_version(pulumi: Path, environ: t.Mapping[str, str]) -> str:
-    """Such as ``3.259.0``; empty if it tells none."""
+    """The three numbers of the version that it tells, such as ``3.259.0``; empty if it tells none within a minute."""
     environment = {**environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
     try:
         done = subprocess.run(  # pylint: disable=ansible-bad-function  # runs on the controller

@@ -54,12 +54,13 @@ class Recipe:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every binary of the folder."""
+        """Every binary of the folder, in the order of building."""
         return tuple(name for part in self.parts for name in part.programs)
 
 
 def _kubernetes(version: str, *names: str) -> Recipe:
-    """Version stamps go into both packages that carry one, or ``/version`` answers v0.0.0 and clients fail on it.
+    """The recipe of a patch level (``1.36.3``) with the programs ``names``. Version stamps go into both packages that
+    carry one, or ``/version`` answers v0.0.0 and clients fail on it.
 
     The commit and the date of a release are not known from its Go module: they stay empty.
     """
@@ -89,7 +90,7 @@ _PULUMI_VERSION = "-X=github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=
 
 
 def _pulumi(version: str, host: str) -> Recipe:
-    """The engine, and what it starts Python programs with, which it looks for in its own folder.
+    """The recipe of the engine, and of what it starts Python programs with, which it looks for in its own folder.
 
     Today's language host is in a module that the Go proxy does not have. ``host`` is a version of the SDK that still
     holds one; the scripts are those of the engine's own version. The version is stamped, for clients ask for it.
@@ -115,7 +116,8 @@ def _pulumi(version: str, host: str) -> Recipe:
 
 
 def _karpenter(version: str) -> Recipe:
-    """Karpenter with the provider that makes simulated nodes; its own CRDs, the provider's, and what types there are.
+    """The recipe of Karpenter with the provider that makes simulated nodes; with its own CRDs, the provider's, and what
+    types there are.
 
     Its main package is ours, for upstream's listens on every address of the machine and tells no version.
     """
@@ -168,8 +170,8 @@ def recipe(family: str) -> Recipe:
 
 
 def kubernetes_recipe(version: str) -> Recipe:
-    """The recipe for ``1.36`` (its newest patch level here) or exactly ``1.36.3``; FleetError ``unknown-version``;
-    ValueError for a text that is no version."""
+    """The first of the recipes that is for ``1.36`` (any patch level), or exactly ``1.36.3``. FleetError
+    ``unknown-version``; ValueError for a text that is no version."""
     known = [one for one in RECIPES if one.product == "kubernetes"]
     for one in known:
         if matches(version, one.version):

@@ -82,15 +82,20 @@ def node_name(cluster: str, pool: NodesSpec, number: int) -> str:
 
 
 def refuse_bad(spec: ClusterSpec) -> None:
-    """Raise FleetError with all that is wrong in ``spec``: ``bad-name``, ``bad-version``, ``bad-profile``,
-    ``bad-label``, ``bad-token``, ``bad-count``, ``bad-duration``, ``bad-quantity``, ``duplicate-pool``."""
+    """Raise one FleetError with all that is wrong in ``spec``, if anything is: ``bad-name``, ``bad-version``,
+    ``bad-profile``, ``bad-label``, ``bad-token``, ``bad-count``, ``bad-duration``, ``bad-quantity``,
+    ``duplicate-pool``."""
     problems = tuple(_problems(spec))
     if problems:
         raise FleetError.of(problems)
 
 
 def _problems(spec: ClusterSpec) -> t.Iterator[Problem]:
+    """All that is wrong with the specification: name, version, profile, region, token users, then pool by pool; nothing
+    if it is fine."""
+
     def problem(code: str, message: str, field_path: str, hint: str = "") -> Problem:
+        """The problem, with the cluster's name and the path of the field as its place."""
         return Problem(code, message, f"local cluster {spec.name} {field_path}", hint)
 
     if name_problem(spec.name):
@@ -123,7 +128,8 @@ def _problems(spec: ClusterSpec) -> t.Iterator[Problem]:
 
 
 def _token_problem(token: TokenUser) -> str:
-    """Why the user cannot stand in the token file, whose fields and lines others must not begin; empty if it can."""
+    """Why the user cannot stand in the API server's token file, a line of fields for each, in words; empty if it
+    can."""
     if not token.token or not token.user or any(mark in token.token for mark in " ,"):
         return "a token user needs a name and a token without blanks, commas and quotes"
     if any(map(_OF_LINES.search, (token.token, token.user, *token.groups))):
@@ -132,10 +138,12 @@ def _token_problem(token: TokenUser) -> str:
 
 
 def _is_group(name: str) -> bool:
+    """Whether a group of the token file can be called so: no comma, and not empty."""
     return bool(name) and "," not in name
 
 
 def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
+    """(Field, code, message) of all that is wrong with the pool by itself; nothing if it is fine."""
     if name_problem(pool.pool):
         yield "pool", "bad-name", name_problem(pool.pool).replace("cluster name", "pool name")
     if not 0 <= pool.count <= _MAX_NODES:
@@ -168,8 +176,9 @@ def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
 def refuse_bad_step(name: str, current: str, wanted: str) -> None:
     """Refuse to put the API server of ``wanted`` on data that one of ``current`` has written.
 
-    Kubernetes supports one minor up at a time, and never down (its version skew policy).
-    FleetError ``downgrade-refused`` or ``minor-skipped``; ValueError for a text that is no version.
+    Kubernetes supports one minor up at a time, and never down (its version skew policy); here no patch level down
+    either. FleetError ``downgrade-refused`` or ``minor-skipped``; ValueError for a text that is no version, and for a
+    newer major.
     """
     have, want = KubeVersion.parse(current), KubeVersion.parse(wanted)
     where = f"local cluster {name} version"

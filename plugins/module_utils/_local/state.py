@@ -60,7 +60,8 @@ class State:
 
 
 def default_root(environ: t.Mapping[str, str] | None = None) -> Path:
-    """The folder of all local clusters; ``environ`` is that of this process if it is not given."""
+    """The folder of all local clusters, below ``XDG_STATE_HOME`` or ``~/.local/state``; ``environ`` is that of this
+    process if it is not given. Nothing is made."""
     environ = os.environ if environ is None else environ
     home = environ.get("HOME") or os.path.expanduser("~")
     base = environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
@@ -68,9 +69,9 @@ def default_root(environ: t.Mapping[str, str] | None = None) -> Path:
 
 
 def resolved_root(root: Path | None) -> Path:
-    """The given folder of all local clusters, or that of ``default_root``. Resolved, for it stands in arguments and
-    marks of processes: one root has one name. FleetError ``bad-path`` for what no folder can be called, a ``~`` of
-    nobody, and links that lead in a circle."""
+    """The given folder of all local clusters, ``~`` replaced, or that of ``default_root``; it need not be there.
+    Absolute and without links, for it stands in arguments and marks of processes: one root has one name. FleetError
+    ``bad-path`` for what no folder can be called, a ``~`` of nobody, and links that lead in a circle."""
     given = root or default_root()
     try:
         found = given.expanduser().resolve()
@@ -82,7 +83,7 @@ def resolved_root(root: Path | None) -> Path:
 
 
 def name_problem(name: str) -> str:
-    """Why ``name`` cannot be a cluster's; empty if it can."""
+    """Why ``name``, a text, cannot be a cluster's, in words; empty if it can: a DNS label of at most 40 characters."""
     if _NAME.fullmatch(name):
         return ""
     return (
@@ -91,7 +92,7 @@ def name_problem(name: str) -> str:
 
 
 def cluster_dir(root: Path, name: str) -> Path:
-    """The cluster's own folder, which need not be there. FleetError ``bad-name``."""
+    """The cluster's own folder in ``root``, which need not be there. FleetError ``bad-name``."""
     problem = name_problem(name)
     if problem:
         raise FleetError("bad-name", problem)
@@ -99,8 +100,9 @@ def cluster_dir(root: Path, name: str) -> Path:
 
 
 def cluster_names(root: Path) -> tuple[str, ...]:
-    """Names, sorted, of all clusters that have a folder below ``root``: complete, half made or damaged. FleetError
-    ``state-unreadable`` where that cannot be looked at."""
+    """Names, sorted, of all clusters that have a folder, or a link to one, in ``root``: complete, half made or damaged;
+    what is not called as a cluster may be is passed over. Empty where there is no root. FleetError ``state-unreadable``
+    where that cannot be looked at."""
     try:
         return tuple(sorted(each.name for each in os.scandir(root) if each.is_dir() and not name_problem(each.name)))
     except (FileNotFoundError, NotADirectoryError):
@@ -111,7 +113,7 @@ def cluster_names(root: Path) -> tuple[str, ...]:
 
 def load(folder: Path) -> State | None:
     """What is recorded of the cluster in ``folder``; None if there is no state file. FleetError ``state-unreadable`` if
-    it is not one of ours, ``state-too-new``."""
+    it cannot be read or is not one of ours, ``state-too-new`` if a newer version of the collection wrote it."""
     path = folder / "state.json"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -141,7 +143,7 @@ def load(folder: Path) -> State | None:
 
 
 def _judged(state: State) -> State:
-    """ValueError for what no state of a cluster has in it."""
+    """Gives the state back; ValueError, TypeError or AttributeError for what no state of a cluster has in it."""
     texts = (state.version, *(part for each in state.processes.values() for part in (each.version, each.id.started)))
     numbers = (*state.ports.values(), *(each.id.pid for each in state.processes.values()))
     if not all(isinstance(each, str) for each in texts) or not isinstance(state.ready, bool):
@@ -156,10 +158,10 @@ def _judged(state: State) -> State:
 
 
 def cluster_behind(root: Path, port: int, authority: bytes | None, first: str = "") -> str:
-    """The name of the cluster below ``root`` whose API server has that port of this machine, empty if none has.
-    ``authority`` is the PEM text that its server is checked against, which has to be the cluster's own; None is not
-    compared. ``first`` is looked at before others. A cluster whose state cannot be read is passed over. FleetError
-    ``state-unreadable`` where ``root`` cannot be looked at."""
+    """The name of the cluster below ``root`` whose API server has, by what is recorded, that port of this machine,
+    running or not; empty if none has. ``authority`` is the PEM text that its server is checked against, which has to be
+    the cluster's own; None is not compared. ``first`` is looked at before others, which follow by name. A cluster whose
+    state or CA cannot be read is passed over. FleetError ``state-unreadable`` where ``root`` cannot be looked at."""
     for name in sorted(cluster_names(root), key=lambda each: each != first):
         with contextlib.suppress(FleetError, OSError):
             state = load(root / name)
@@ -171,8 +173,8 @@ def cluster_behind(root: Path, port: int, authority: bytes | None, first: str = 
 
 
 def save(folder: Path, state: State) -> State:
-    """Writes the state into the cluster's folder, for this user only, and gives it back. FleetError
-    ``unwritable-folder``."""
+    """Writes the state into the cluster's folder, which has to be there, for this user only, in the place of the one
+    before; gives it back. FleetError ``unwritable-folder``."""
     document = {**asdict(state), "schema": SCHEMA}
     document["processes"] = {
         name: {"pid": one.id.pid, "started": one.id.started, "version": one.version}
@@ -192,7 +194,8 @@ def with_process(folder: Path, state: State, name: str, process: Process | None)
 
 
 def make(root: Path, name: str, within: PortRange) -> State:
-    """Makes the folder of a new cluster and records its state, with ports that no other cluster of the root holds.
+    """Makes the folder of a new cluster (mode 0700), records its state and gives it, with free ports of ``within`` that
+    no other cluster of the root holds, as far as their states can be read; a state that is there is replaced.
     FleetError ``bad-name``, ``no-free-ports``, ``unwritable-folder``, ``busy``, ``state-unreadable`` where the root
     cannot be looked at."""
     folder = make_folder(cluster_dir(root, name), 0o700)
@@ -201,14 +204,17 @@ def make(root: Path, name: str, within: PortRange) -> State:
 
 
 def reserve_again(root: Path, state: State, within: PortRange) -> State:
-    """Records other ports for a cluster that never ran: somebody else took one meanwhile. Errors as of ``make``."""
+    """Records a free slot of ports for a cluster that never ran, of which somebody else took a port meanwhile, and
+    gives the new state. All that it held is given up, also a port beside the slot, such as Karpenter's. Errors as of
+    ``make``."""
     with root_lock(root):
         return save(cluster_dir(root, state.name), replace(state, ports=reserve(within, _held_ports(root, state.name))))
 
 
 def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRange) -> State:
-    """The cluster's state with a port for each of ``users`` that has none yet, recorded, and then held as the others
-    are; the same object if nothing lacks. Errors as of ``make``."""
+    """The cluster's state with a port for each of ``users`` that has none yet, from the end of ``within``, recorded,
+    and then held as the others are; the same object, and nothing is written, if nothing lacks. Errors as of
+    ``make``."""
     missing = [user for user in users if user not in state.ports]
     if not missing:
         return state
@@ -221,9 +227,9 @@ def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRan
 
 
 def remove(root: Path, name: str) -> None:
-    """Rename, then delete: a folder with a cluster's name is never half deleted, nor moved while its keys are read.
-    What earlier removals were cut off at goes as well. FleetError ``bad-name``, ``busy``, ``unwritable-folder``, also
-    for a link."""
+    """Removes the cluster's folder, if it is there: renamed, then deleted, so that one with a cluster's name is never
+    half deleted, nor moved while its keys are read. What earlier removals were cut off at goes as well. FleetError
+    ``bad-name``, ``busy``, ``unwritable-folder``, also for a link."""
     folder = cluster_dir(root, name)
     if folder.is_symlink():
         hint = "delete what it leads to, and the link"
@@ -239,7 +245,8 @@ def remove(root: Path, name: str) -> None:
 
 
 def half_removed(root: Path, name: str = "*") -> tuple[Path, ...]:
-    """Folders of clusters of this name, or of any, of which a removal was cut off: keys and data are in them."""
+    """Folders, in the order of their paths, of clusters of this name, or of any, of which a removal was cut off or is
+    under way: keys and data may be in them."""
     return tuple(sorted(root.glob(f".{name}{_REMOVED}*")))
 
 
@@ -249,19 +256,20 @@ def name_of_removed(folder: Path) -> str:
 
 
 def root_lock(root: Path) -> t.ContextManager[None]:
-    """Held while a cluster below ``root`` is given its ports, or is removed; waited for up to a minute. FleetError
-    ``busy`` after it, ``unwritable-folder``."""
+    """A context manager, held while a cluster below ``root`` is given its ports or is removed, and while the kubeconfig
+    of all is written; waited for up to a minute. FleetError ``busy`` after it, ``unwritable-folder``."""
     return locked(root / ".locks" / "root", timeout=60)
 
 
 def cluster_lock(root: Path, name: str, waiting: t.Callable[[], None], timeout: float) -> t.ContextManager[None]:
-    """Held while the cluster is changed. ``waiting`` is called if it is waited for, up to ``timeout`` seconds.
-    FleetError ``busy`` after it, ``unwritable-folder``."""
+    """A context manager, held while the cluster is changed. ``waiting`` is called once if it is waited for, up to
+    ``timeout`` seconds. FleetError ``busy`` after it, ``unwritable-folder``."""
     return locked(root / ".locks" / f"cluster-{name}", waiting, timeout)
 
 
 def _held_ports(root: Path, but: str) -> set[int]:
-    """Ports of all other clusters. An unreadable state is no empty one: its ports are unknown, binding will tell."""
+    """Ports of all clusters below ``root`` other than ``but``. Those of a cluster whose state cannot be read are
+    unknown and left out: binding will tell. FleetError ``state-unreadable`` where the root cannot be looked at."""
     held: set[int] = set()
     for name in cluster_names(root):
         if name == but:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exactly one line in ``<root>/upgrades.log`` for each upgrade that happened, however often it was cut off, by an
-intent that is written down before and taken back at the end.
+"""Exactly one line in ``<root>/upgrades.log`` for each upgrade by ``cluster.upgraded``, however often it was cut off,
+by an intent that is written down before and taken back at the end.
 
 The intent is written into the cluster's folder first, with an id of its own. The line with that id is written when the
 data are about to be touched by the newer API server, unless it is there. So it is there whenever the cluster answers
@@ -41,7 +41,7 @@ class Intent:
 
 def pending(folder: Path) -> Intent | None:
     """The intent in a cluster's folder, which an upgrade leaves that was cut short; None if there is none. FleetError
-    ``state-unreadable``."""
+    ``state-unreadable`` if it cannot be read or is none of ours."""
     try:
         found = json.loads((folder / _INTENT).read_text(encoding="utf-8"))
         named = {each.name: found[each.name] for each in fields(Intent)}
@@ -57,14 +57,15 @@ def pending(folder: Path) -> Intent | None:
 
 
 def _unreadable(folder: Path, why: str) -> FleetError:
+    """The FleetError ``state-unreadable`` for the intent in ``folder``, given back, not raised."""
     hint = "delete the file, and upgrade the cluster again"
     return FleetError("state-unreadable", f"{folder / _INTENT} cannot be read: {why}", hint=hint)
 
 
 def intend(folder: Path, before: str, after: str) -> Intent | None:
-    """Writes down the intent to go from ``before`` to ``after``, and gives it; one to ``after`` that was cut off
-    earlier is kept instead. None, and nothing is written, if both are the same. FleetError ``unwritable-folder``, and
-    as of ``pending``."""
+    """Writes down the intent to go from ``before`` to ``after``, in the place of one to another version, and gives it.
+    One to ``after`` that was cut off earlier is kept and given instead. Else, if both are the same, None, and nothing
+    is written. FleetError ``unwritable-folder``, and as of ``pending``."""
     kept = pending(folder)
     if kept is not None and kept.after == after:
         return kept
@@ -77,9 +78,9 @@ def intend(folder: Path, before: str, after: str) -> Intent | None:
 
 
 def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
-    """Appends the line (``at, operation, member, from, to, id``) to the log, unless there is one with the intent's id;
-    ``at`` is aware, and ``operation`` that which brings the upgrade to its end. FleetError ``busy``,
-    ``unwritable-folder``."""
+    """Appends the line (JSON: ``at, operation, member, from, to, id``) to the log, unless there is one with the
+    intent's id; ``at`` is aware, written in UTC and to the second, and ``operation`` that which brings the upgrade to
+    its end. The line is on the disk then. FleetError ``busy`` after a minute, ``unwritable-folder``."""
     line = {
         "at": write_time(at, SECONDS),
         "operation": operation,
@@ -101,12 +102,13 @@ def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) 
 
 
 def finish(folder: Path) -> None:
-    """The upgrade is over: its intent is deleted. FleetError ``unwritable-folder``."""
+    """The upgrade is over: its intent is deleted, if there is one. FleetError ``unwritable-folder``."""
     with writing(folder):
         (folder / _INTENT).unlink(missing_ok=True)
 
 
 def _written(log: Path) -> bytes:
+    """All bytes of the log, none if there is no log; OSError if it cannot be read."""
     try:
         return log.read_bytes()
     except FileNotFoundError:
@@ -114,6 +116,7 @@ def _written(log: Path) -> bytes:
 
 
 def _lines(written: bytes) -> t.Iterator[dict[str, t.Any]]:
+    """The log's lines that are JSON objects, in their order; others are passed over."""
     for line in written.splitlines():
         with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(line)

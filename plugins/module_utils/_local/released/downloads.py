@@ -43,11 +43,11 @@ class Server:
     base: str = ""
 
     def address(self, place: str) -> str:
-        """The URL of a place such as ``dl.k8s.io/release/...``."""
+        """The URL of a place, host and path such as ``dl.k8s.io/release/...``."""
         return f"{self.base}/{place}" if self.base else f"https://{place}"
 
     def host(self, place: str) -> str:
-        """For messages: the host that is asked."""
+        """For messages: the host that is asked, with a port if one is named."""
         return urllib.parse.urlsplit(self.address(place)).netloc
 
 
@@ -72,6 +72,7 @@ def server(setting: str) -> Server | None:
 
 
 def _is_mirror(setting: str) -> bool:
+    """Whether it is an https address (http only of this machine), without a user, a query and a fragment."""
     try:
         parts = urllib.parse.urlsplit(setting)
         host, _port = parts.hostname, parts.port
@@ -82,10 +83,11 @@ def _is_mirror(setting: str) -> bool:
 
 
 def text(place: str, of: Server) -> str:
-    """Fetches a small text (of a longer one the first 2 MB) within ``CONNECT`` seconds. FleetError
-    ``release-unreachable``, ``release-missing``."""
+    """Fetches a small text (of a longer one the first 2 MB) within ``CONNECT`` seconds; bytes that are no UTF-8 are
+    replaced. FleetError ``release-missing`` for status 404 and 410, ``release-unreachable`` for all else."""
 
     def read() -> str:
+        """The first 2 MB of the text."""
         with _open(of.address(place), CONNECT) as answer:
             return answer.read(_SMALL).decode("utf-8", "replace")
 
@@ -96,6 +98,7 @@ def size(place: str, of: Server) -> int:
     """Asks the server how many bytes a file has, 0 if it does not tell; errors as of ``text``."""
 
     def ask() -> int:
+        """What the server tells (HEAD), or 0; ValueError if that is no number."""
         with _open(of.address(place), CONNECT, method="HEAD") as answer:
             return int(answer.headers.get("Content-Length") or 0)
 
@@ -103,10 +106,12 @@ def size(place: str, of: Server) -> int:
 
 
 def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool], say: Say) -> None:
-    """Completes the file ``part``, which may hold the beginning of it from an earlier attempt.
+    """Completes the file ``part``, made with its folder if it is missing; the beginning that it may hold is gone on
+    with, and fetched anew if nothing whole comes of it. ``say`` gets a line now and then.
 
-    ``whole`` tells whether its content is what it should be. FleetError ``release-unreachable`` (``part`` stays),
-    ``release-missing``, ``release-damaged`` (``part`` is removed; also for a file of more than 2 GB),
+    ``whole`` tells whether its content is what it should be. FleetError ``release-missing`` for status 404 and 410,
+    ``release-unreachable`` for other ones, without a connection, and for ``ATTEMPTS`` early ends, or one without a byte
+    more (``part`` stays); ``release-damaged`` (it is removed; also for a file of more than 2 GB),
     ``unwritable-folder``.
     """
     make_folder(part.parent)
@@ -150,18 +155,21 @@ class _Progress:
     """A line now and then: percent, size, and how long it will go on at the speed so far."""
 
     def __init__(self, name: str, say: Say) -> None:
+        """``name`` is that of the file, for the lines; time counts from now on."""
         self._name, self._say = name, say
         self._first = 0
         self._began = time.monotonic()
         self._next = self._began + PAUSE
 
     def begin(self, done: int, whole: int) -> None:
-        """``whole`` is 0 where the server does not tell."""
+        """Says that the download begins, or goes on behind ``done`` bytes; ``whole`` is 0 where the server does not
+        tell."""
         of = f" of {_mb(whole)}" if whole else ""
         self._say(f"downloading {self._name}: {_mb(done)}{of} are here" if done else f"downloading {self._name}{of}")
         self._first = done
 
     def at(self, done: int, whole: int) -> None:
+        """Says how far it is, if ``PAUSE`` seconds have gone by since the last time; bytes as of ``begin``."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -174,6 +182,9 @@ class _Progress:
 
 
 def _go_on(address: str, part: Path, progress: _Progress) -> None:
+    """One request for what ``part`` lacks, written behind what it has, or from its start where the server sends all of
+    it. _CutOff if the answer ends early or begins elsewhere; FleetError ``release-damaged`` beyond 2 GB (``part`` is
+    removed), ``unwritable-folder``; the errors of ``_open`` and of reading."""
     begun = _size(part)
     with _open(address, SILENCE, {"Range": f"bytes={begun}-"} if begun else {}) as answer:
         if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
@@ -200,13 +211,16 @@ def _go_on(address: str, part: Path, progress: _Progress) -> None:
 
 @contextlib.contextmanager
 def _writing(part: Path, begun: int) -> t.Iterator[t.Callable[[bytes], None]]:
-    """What writes on from byte ``begun``; its errors are none of the server's."""
+    """A function that writes to ``part`` from byte ``begun`` on; from 0 in the place of all that is there. Its errors,
+    also for a link, are none of the server's: FleetError ``unwritable-folder``."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (0 if begun else os.O_TRUNC)
 
     def refused(error: OSError) -> FleetError:
+        """The FleetError ``unwritable-folder``, given back, not raised."""
         return FleetError("unwritable-folder", f"{part} cannot be written: {error.strerror}")
 
     def write(chunk: bytes) -> None:
+        """Writes the bytes at once; FleetError ``unwritable-folder``."""
         try:
             file.write(chunk)
         except OSError as error:
@@ -225,13 +239,16 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     """Publishers pass requests on to other hosts; what began encrypted stays so."""
 
     def redirect_request(self, req: t.Any, fp: t.Any, code: int, msg: str, headers: t.Any, newurl: str) -> t.Any:
+        """As the base class has it; URLError where it leads from https to anything else."""
         if req.full_url.startswith("https:") and not newurl.startswith("https:"):
             raise urllib.error.URLError("it passes on to an unencrypted address")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _open(address: str, timeout: float, headers: t.Mapping[str, str] | None = None, method: str = "GET") -> t.Any:
-    """Proxies are those of the environment (``HTTPS_PROXY``, ``NO_PROXY`` ...)."""
+    """The answer, for the caller to close; redirects are followed. HTTPError for a status that is no success, else
+    URLError, OSError or HTTPException. Proxies are those of the environment (``HTTPS_PROXY``, ``NO_PROXY`` ...);
+    ``timeout`` is seconds of silence."""
     asked = urllib.request.Request(address, headers={"User-Agent": "gitops-fleet", **(headers or {})}, method=method)
     return urllib.request.build_opener(_Redirects).open(asked, timeout=timeout)
 
@@ -240,10 +257,13 @@ T = t.TypeVar("T")
 
 
 def _soon(call: t.Callable[[], T], host: str) -> T:
-    """The look-up of a name has no time limit of its own, so it is not waited for."""
+    """The result of ``call``, which is left alone in its thread after ``CONNECT`` seconds: the look-up of a name has no
+    time limit of its own. FleetError as of ``text`` for that, and for an HTTPError, OSError, HTTPException or
+    ValueError of it; any other exception of it is raised as it is."""
     answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
 
     def work() -> None:
+        """Leaves the result of the call, or its exception, for who waits."""
         try:
             answers.put((call(), None))
         except Exception as error:  # noqa: BLE001  # raised again by who waits
@@ -264,6 +284,8 @@ def _soon(call: t.Callable[[], T], host: str) -> T:
 
 
 def _refusal(error: urllib.error.HTTPError, host: str) -> FleetError:
+    """The FleetError for a status, given back: ``release-missing`` for 404 and 410, else ``release-unreachable``.
+    Closes the answer."""
     with contextlib.suppress(OSError):
         error.close()
     gone = error.code in (http.HTTPStatus.NOT_FOUND, http.HTTPStatus.GONE)
@@ -271,15 +293,18 @@ def _refusal(error: urllib.error.HTTPError, host: str) -> FleetError:
 
 
 def _unreachable(host: str, error: Exception) -> FleetError:
+    """The FleetError ``release-unreachable``, given back, not raised."""
     return FleetError("release-unreachable", f"{host} cannot be reached: {_why(error)}")
 
 
 def _why(error: Exception) -> str:
+    """An error in words: what the system says of its reason, or the text of that, which may be empty."""
     reason = getattr(error, "reason", None) or error
     return str(getattr(reason, "strerror", None) or reason or type(reason).__name__)
 
 
 def _size(part: Path) -> int:
+    """Bytes of the file, 0 if there is none; other OSErrors are raised."""
     try:
         return part.lstat().st_size
     except FileNotFoundError:
@@ -287,4 +312,5 @@ def _size(part: Path) -> int:
 
 
 def _mb(count: int) -> str:
+    """A number of bytes in words, rounded: ``12 MB``, or ``12 kB`` below a million."""
     return f"{count / 1e6:.0f} MB" if count >= 1_000_000 else f"{count / 1000:.0f} kB"

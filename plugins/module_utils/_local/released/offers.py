@@ -44,8 +44,8 @@ class ReleaseOffer:
 
 
 def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer | None:
-    """The release files of a recipe for this machine; None where there are none, or ``FLEET_RELEASES`` is ``off``.
-    Nothing is asked for yet. FleetError ``bad-option``."""
+    """The release files of a recipe for this machine; None where there are none, as anywhere but on Linux, or
+    ``FLEET_RELEASES`` is ``off``. Nothing is asked for yet. FleetError ``bad-option``."""
     files, where = release_files(one, platform.machine()), server(environ.get(SETTING, ""))
     if not files or where is None or platform.system() != "Linux":
         return None
@@ -53,8 +53,9 @@ def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer
 
 
 def install_release(offered: ReleaseOffer, say: Say) -> bool:
-    """Downloads, checks and unpacks the files; whether the folder of ``offered`` is there now, whole. If not, ``say``
-    got one line that says why, and none where the server was out of reach less than ``REST`` seconds ago. FleetError
+    """Downloads, checks and unpacks the files into the folder of ``offered``, in the place of one that is there;
+    whether it is whole there then. If not, nothing there is changed, and ``say`` got one line that says why, none where
+    the server was out of reach less than ``REST`` seconds ago; it hears of progress, too. FleetError
     ``unwritable-folder``."""
     if resting(offered):
         return False
@@ -72,8 +73,9 @@ def install_release(offered: ReleaseOffer, say: Say) -> bool:
 
 
 def megabytes(offered: ReleaseOffer) -> int:
-    """What has to be downloaded, in MB, as its server tells. FleetError as of ``downloads.text``, and
-    ``unwritable-folder``; a server that is out of reach is left alone for ``REST`` seconds from then on."""
+    """What has to be downloaded, in MB, as its server tells; a file of which it tells no size counts as nothing.
+    FleetError as of ``downloads.text``, and ``unwritable-folder``; a server that is out of reach is left alone for
+    ``REST`` seconds from then on."""
     try:
         return round(sum(size(file.place, offered.server) for file in offered.files) / 1e6)
     except FleetError as error:
@@ -83,7 +85,8 @@ def megabytes(offered: ReleaseOffer) -> int:
 
 
 def resting(offered: ReleaseOffer) -> str:
-    """Why the server is not asked again yet; empty if it is."""
+    """Why the server is not asked again yet, as noted in the cache less than ``REST`` seconds ago; empty if it is
+    asked."""
     note = _note(offered.root)
     try:
         age = time.time() - note.stat().st_mtime
@@ -94,16 +97,21 @@ def resting(offered: ReleaseOffer) -> str:
 
 
 def _rest(offered: ReleaseOffer, why: str) -> None:
+    """Notes in the cache, which is made if missing, that the server is out of reach now, and why. FleetError
+    ``unwritable-folder``."""
     make_folder(offered.root)
     with writing(offered.root):
         write_file(_note(offered.root), f"{offered.server.base}\n{why}".encode())
 
 
 def _note(root: Path) -> Path:
+    """The file in the cache that says which server was out of reach, and why; its time says when."""
     return root / ".no-releases"
 
 
 def _take(offered: ReleaseOffer, say: Say) -> None:
+    """Downloads, checks and unpacks the files into the folder of ``offered``, whole or not at all, in the place of one
+    that is there. FleetError as of ``download``, ``_check`` and ``_unpack``."""
     one, began = offered.recipe, time.monotonic()
     checks = [(file, _check(one, file, offered.server)) for file in offered.files]
     parts: list[tuple[ReleaseFile, Path]] = []
@@ -128,7 +136,8 @@ def _take(offered: ReleaseOffer, say: Say) -> None:
 
 
 def _check(one: Recipe, file: ReleaseFile, where: Server) -> tuple[str, t.Callable[[Path], bool]]:
-    """A name for what is wanted, and whether a file is that."""
+    """(A name for the wanted content, a function that tells whether a file has it): of a Go module by the sum in our
+    ``go.sum``, else by the SHA-256 that the publisher is asked for. FleetError as of ``text`` and ``told_sum``."""
     if file.is_module:
         pinned = pinned_module_sum(one)
         return f"{one.product}-{one.version}.zip", lambda part: _is_module(part, pinned)
@@ -137,6 +146,7 @@ def _check(one: Recipe, file: ReleaseFile, where: Server) -> tuple[str, t.Callab
 
 
 def _is_module(part: Path, pinned: str) -> bool:
+    """Whether it is the archive with that sum; False where none is pinned, or it is no archive."""
     try:
         return bool(pinned) and module_sum(part) == pinned
     except FleetError:
@@ -144,6 +154,8 @@ def _is_module(part: Path, pinned: str) -> bool:
 
 
 def _unpack(one: Recipe, file: ReleaseFile, part: Path, making: Path) -> None:
+    """Puts what a downloaded file holds into the folder ``making``: binaries, with mode 0755, and of a module the files
+    that come along. FleetError ``release-damaged``; OSError."""
     if file.is_module:
         _unpack_shipped(one, part, making)
     for name, inside in file.binaries.items():
@@ -155,6 +167,8 @@ def _unpack(one: Recipe, file: ReleaseFile, part: Path, making: Path) -> None:
 
 
 def _unpack_one(archive: Path, inside: str, target: Path) -> None:
+    """Copies the file ``inside`` of a tar archive to ``target``. FleetError ``release-damaged`` if it is not in there;
+    OSError."""
     try:
         with tarfile.open(archive) as opened:
             found = opened.extractfile(opened.getmember(inside))
@@ -167,7 +181,8 @@ def _unpack_one(archive: Path, inside: str, target: Path) -> None:
 
 
 def _unpack_shipped(one: Recipe, archive: Path, making: Path) -> None:
-    """The same files that a build copies from the module."""
+    """The same files that a build copies from the module: YAML and JSON right in the ``shipped`` folders, but for
+    ``kustomization.yaml``."""
     with zipfile.ZipFile(archive) as opened:
         for target, source in one.shipped.items():
             folder = f"{one.module}@v{one.version}/{source}/"

@@ -46,8 +46,8 @@ class ReleaseFile:
 
 
 def release_files(one: Recipe, machine: str) -> tuple[ReleaseFile, ...]:
-    """The release files of a recipe for a ``machine`` (``x86_64``, ``aarch64``); none where it has to be built in any
-    case."""
+    """The release files of a recipe for Linux on a ``machine`` (``x86_64``, ``aarch64``), maybe of several publishers;
+    none where it has to be built in any case, as for any other machine."""
     arch = _MACHINES.get(machine.lower(), "")
     if not arch:
         return ()
@@ -68,8 +68,8 @@ def release_files(one: Recipe, machine: str) -> tuple[ReleaseFile, ...]:
 
 
 def told_sum(file: ReleaseFile, text: str) -> str:
-    """The SHA-256 of a file, of its publisher's ``text``: the sum alone, lines of ``sha256sum``, or what GitHub tells
-    of a release. FleetError ``release-damaged`` if it is not in there."""
+    """The SHA-256 of a file in hexadecimal, of its publisher's ``text``: the sum alone, lines of ``sha256sum``, or what
+    GitHub tells of a release; the first that is found. FleetError ``release-damaged`` if none is in there."""
     found = ""
     if text.lstrip().startswith("{"):
         found = _github_digest(file.name, text)
@@ -82,6 +82,8 @@ def told_sum(file: ReleaseFile, text: str) -> str:
 
 
 def _github_digest(name: str, text: str) -> str:
+    """What GitHub tells of a release as the digest of the file of that name, without ``sha256:``; empty if the file is
+    not told of, ``None`` as a text if it has no digest."""
     try:
         told = {each["name"]: str(each.get("digest")) for each in json.loads(text)["assets"]}
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
@@ -92,7 +94,7 @@ def _github_digest(name: str, text: str) -> str:
 def module_sum(archive: Path) -> str:
     """``h1:...`` of a module's archive, as ``go.sum`` has it: of the SHA-256 of every file in it, by name.
 
-    FleetError ``release-damaged`` if it is no archive.
+    FleetError ``release-damaged`` if it is no archive, is damaged, or cannot be read.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -104,6 +106,7 @@ def module_sum(archive: Path) -> str:
 
 
 def _digest(archive: zipfile.ZipFile, name: str) -> str:
+    """The SHA-256, in hexadecimal, of a file in the archive; errors as of reading it by ``zipfile``."""
     found = hashlib.sha256()
     with archive.open(name) as file:
         while chunk := file.read(1 << 20):
@@ -112,7 +115,8 @@ def _digest(archive: zipfile.ZipFile, name: str) -> str:
 
 
 def pinned_module_sum(one: Recipe) -> str:
-    """What the recipe's ``go.sum`` says of its module; empty if nothing."""
+    """What the recipe's ``go.sum`` says of its module (``h1:...``); empty if nothing. OSError if there is none to
+    read."""
     wanted = f"{one.module} v{one.version} "
     lines = (FILES / one.family / "go.sum").read_text(encoding="utf-8").splitlines()
     return next((line.removeprefix(wanted) for line in lines if line.startswith(wanted)), "")
