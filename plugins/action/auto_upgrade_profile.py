@@ -19,6 +19,11 @@ class ActionModule(Verb):
     """Record auto-upgrade profiles, and make the runs that they want."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Records the profiles that are given, with their strategies, catalogues and windows; ``evaluated`` and
+        ``generated`` then make the runs that those in ``names``, or all, want now, and ``evaluated`` starts them.
+        ``absent`` only deletes those in ``names``. In check mode nothing is written. The outcome is ``waiting`` while
+        somebody else evaluates, ``partial`` where a profile failed. FleetError ``nothing-asked`` for ``absent`` without
+        names, and as of ``update_manifests``, ``record_profiles`` and ``evaluated``."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
         names, state, write = options["names"], options["state"], not run.check_mode
         if state == "absent" and not names:

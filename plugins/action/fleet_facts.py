@@ -21,6 +21,9 @@ class ActionModule(Verb):
     LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Reads all members, records what they said (option ``record``) and writes the snapshot to ``dest``, if that is
+        given; in check mode it only reads. Members that cannot be read fail nothing: they are in ``unread``, ``code``
+        is that of the first of ``problems``. FleetError as of ``capture`` and ``prices_files``, ``unwritable-file``."""
         prices = prices_files(options["prices"])
         refuse_unwritable(options["dest"])
         record = options["record"] and not run.check_mode

@@ -18,6 +18,9 @@ class ActionModule(Verb):
     """Who did what, when and why, as the records have it; no member is asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Tells what was done, as far as it is asked for, and writes it to ``dest``, if that is given, in the form of
+        its suffix, not in check mode. FleetError ``bad-option`` for another suffix, ``unwritable-file``, and as of
+        ``fleet_history``."""
         dest = options["dest"] or ""
         suffix = os.path.splitext(dest)[1].lower()
         if dest and suffix not in SUFFIXES:

@@ -19,6 +19,9 @@ class ActionModule(Verb):
     """What the records hold; no member is asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Gives members, clusters, placements and leases as they are recorded, and tells how the fleet stands;
+        ``drift`` is the file of an earlier look. Nothing is written. FleetError as of ``drift_file`` and of the
+        records."""
         look = drift_file(options["drift"], run.now) if options["drift"] else None
         with run.open(options, writes=False) as session:
             data: dict[str, t.Any] = {key: list(session.records.list(kind)) for key, kind in KINDS.items()}

@@ -18,6 +18,8 @@ class ActionModule(Verb):
     LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Rebuilds the records of the placements that the files describe, by what the members hold; in check mode it
+        only says which. FleetError ``bad-option`` for empty lists of paths, and as of ``recover_records``."""
         refuse_empty(options, "src", "resources")
         asked = PlacementRequest(
             src=tuple(options["src"] or ()),

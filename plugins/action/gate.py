@@ -23,6 +23,9 @@ class ActionModule(Verb):
     """Approve gates of update runs, or refuse them, and what staged update runs ask for."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check
+        mode nothing is recorded. After an approval that was, it says how the run goes on. FleetError as of
+        ``is_staged``, ``complete``, ``refuse`` and ``answer``, ``bad-option`` for what staged runs do not have."""
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
                 answer, on = _staged(session, options, not run.check_mode), "staged_update"
@@ -35,6 +38,8 @@ class ActionModule(Verb):
 
 
 def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
+    """The answer after the gate of an update run was approved or refused, and that was recorded, with ``write``.
+    FleetError as of ``complete`` and ``refuse``."""
     which = Which(
         id=options["id"] or "",
         stage=options["stage"] or "",
@@ -57,6 +62,8 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
 
 
 def _staged(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
+    """The answer after what a staged run asks for was approved, and that was recorded, with ``write``. FleetError
+    ``bad-option`` for a refusal and for ``id``, ``group`` or ``name``, and as of ``answer``."""
     if options["state"] == REFUSED:
         hint = "stop the run (state stopped of gitops.fleet.staged_update_run)"
         raise FleetError("bad-option", "what a staged run asks for cannot be refused", "state", hint)

@@ -16,6 +16,8 @@ class ActionModule(Verb):
     LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Installs or updates our CRDs and policies and makes our namespace; in check mode it only looks. FleetError
+        and ApiError as of ``installed``. The diff has what is new."""
         outcome = installed(options, run.environ, write=not run.check_mode)
         return Answer(
             changed=outcome.changed,

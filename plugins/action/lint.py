@@ -24,6 +24,9 @@ class ActionModule(Verb):
     """Everything that can be said about manifests without a cluster."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Tells all findings about the manifests below ``src``, and writes them as JSON and SARIF where that is wanted,
+        not in check mode. The outcome is ``failed``, with the code of the first of the worst, for errors, and with
+        ``strict`` for warnings, too. FleetError ``unwritable-file``, ``invalid-time``."""
         refuse_unwritable(options["write_json"], options["write_sarif"])
         now = given_instant(options["now"]) if options["now"] else run.now
         linted = lint(options["src"], now, options["consent"], options["holes"], options["exclude"])
@@ -45,4 +48,5 @@ class ActionModule(Verb):
 
 
 def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
+    """Writes the content to the path as JSON, without credentials that we know. FleetError ``unwritable-file``."""
     write_file(path, json.dumps(plain_json(content), indent=1) + "\n")

@@ -16,6 +16,8 @@ class ActionModule(Verb):
     LIBRARIES: t.ClassVar = {**SERVERS, **KEYS}
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Makes local clusters present, started, stopped or absent; in check mode it only tells what would change.
+        FleetError as of ``local_clusters``, where others may be done all the same."""
         fleet = local_clusters(options, run.check_mode, run.say)
         return Answer(
             changed=any(each.changed for each in fleet.outcomes),

@@ -18,6 +18,9 @@ class ActionModule(Verb):
     """Record windows and freezes, and nothing else."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Records the given FleetMaintenances, or deletes the named ones, with evidence, and tells which openings that
+        moves; in check mode nothing is written, and the outcome is ``planned`` if anything would change. FleetError as
+        of ``_refuse_other_options``, ``maintenance_manifests``, ``record_maintenance`` and ``delete_maintenance``."""
         _refuse_other_options(options)
         given = maintenance_manifests(options["src"], options["definition"], options["strict"])
         with run.open(options) as session:
@@ -39,7 +42,8 @@ class ActionModule(Verb):
 
 
 def _refuse_other_options(options: t.Mapping[str, t.Any]) -> None:
-    """What is deleted is named; what is recorded names itself."""
+    """FleetError ``nothing-asked`` for state ``absent`` without names, ``bad-option`` for ``absent`` with manifests,
+    and for names with another state: what is deleted is named, what is recorded names itself."""
     deletes = options["state"] == "absent"
     if deletes and not options["names"]:
         raise FleetError("nothing-asked", "state absent needs the names of FleetMaintenances", "names")
@@ -50,6 +54,8 @@ def _refuse_other_options(options: t.Mapping[str, t.Any]) -> None:
 
 
 def _done(session: Session, options: t.Mapping[str, t.Any], given: UpdateManifests, write: bool) -> MaintenanceReport:
+    """The report after the named FleetMaintenances were deleted or the given ones recorded, as ``state`` says; without
+    ``write`` they would be. FleetError as of ``delete_maintenance`` and ``record_maintenance``."""
     if options["state"] == "absent":
         return delete_maintenance(session, options["names"], write)
     return record_maintenance(session, given, write, options["src"])

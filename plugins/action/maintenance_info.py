@@ -20,6 +20,10 @@ class ActionModule(Verb):
     """When members may be touched, by the records; no member is asked."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Tells when members may be touched, by what is recorded, and beside it as if given files or manifests were
+        recorded, too; writes a calendar, if that is wanted, not in check mode. Where given files are not recorded yet,
+        it says how they would be. FleetError ``unwritable-file``, and as of ``update_manifests`` and
+        ``openings_report``."""
         refuse_unwritable(options["write_calendar"])
         given = options["src"] or options["definition"]
         asked = OpeningsQuestion(

@@ -28,6 +28,8 @@ class ActionModule(Verb):
     }
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Lets clusters join or change, or leave, as ``state`` says; in check mode nothing is written. FleetError as of
+        ``_joined`` and ``_left``."""
         with run.open(options) as session:
             if options["state"] == "absent":
                 return _left(options, session, run.check_mode)
@@ -35,6 +37,8 @@ class ActionModule(Verb):
 
 
 def _joined(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
+    """The answer after the wished members have joined or were changed, or with ``check`` only would be. FleetError as
+    of ``join`` and ``wishes_of_contexts``."""
     wishes = _wishes(options)
     if options["context_pattern"]:
         session.say(f"to be joined, {len(wishes)} in all: {', '.join(each.name for each in wishes)}")
@@ -54,6 +58,8 @@ def _joined(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
 
 
 def _wishes(options: dict[str, t.Any]) -> tuple[MemberSpec, ...]:
+    """The members that are listed, then one for each context that matches the pattern, which has no group, driver and
+    such. FleetError as of ``wishes_of_contexts``."""
     listed = [_wish(each, options) for each in options["members"] or ()]
     if options["context_pattern"]:
         found = wishes_of_contexts(options["kubeconfig"], options["context_pattern"])
@@ -65,6 +71,8 @@ def _wishes(options: dict[str, t.Any]) -> tuple[MemberSpec, ...]:
 
 
 def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> MemberSpec:
+    """The wish for one listed member; labels and taints that it lacks (None), and with a ``context`` the kubeconfig,
+    are those of the task. No connection (None) where it names none."""
     kubeconfig = each["kubeconfig"] or (options["kubeconfig"] if each["context"] else None)
     secret = each["secret_ref"]
     given = {
@@ -84,6 +92,8 @@ def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> MemberSpec:
 
 
 def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
+    """The answer after the named members have left, or with ``check`` only would; ``partial``, with their problems,
+    where some are not done. FleetError ``no-members`` without names, and as of ``leave`` and ``removal_limit``."""
     names = [each["name"] for each in options["members"] or ()]
     if not names:
         raise FleetError("no-members", "state absent needs the names of the members", "members")

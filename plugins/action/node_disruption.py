@@ -15,11 +15,14 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Delete, protect, stop and patch by hand, with the nodes that go by it told first."""
+    """Delete, protect, stop and patch by hand, and tell which nodes go by it."""
 
     LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Does by hand to nodes or a pool of one member what ``state`` says, and then tells which nodes go by it; in
+        check mode it only tells, before anything is done. The outcome is ``partial`` where something failed. FleetError
+        as of ``manual`` and ``network_of``."""
         wish = ManualWish(
             member=options["member"],
             state=options["state"],

@@ -21,9 +21,14 @@ class ActionModule(Verb):
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["snapshot", "dest"]]}
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        """Those for API servers; none where a ``snapshot`` is read in place of members."""
         return {} if options["snapshot"] else SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Tells how many nodes of each pool may be disrupted now, and when that changes, from members or a
+        ``snapshot``; writes what was read to ``dest``, not in check mode; and gives the wished ``window`` as budgets.
+        What cannot be read fails nothing: it is in ``problems``. FleetError ``unwritable-file``, and as of
+        ``budget_report`` and ``compiled``."""
         window = compiled(options["window"], options["window_nodes"], run.now) if options["window"] else None
         refuse_unwritable(options["dest"])
         asked = BudgetQuestion(

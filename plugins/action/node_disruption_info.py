@@ -21,9 +21,14 @@ class ActionModule(Verb):
     """Node by node: why it may be disrupted, and everything that keeps it from it."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        """Those for API servers; none where a ``snapshot`` is read in place of members."""
         return {} if options["snapshot"] else SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Tells of each node, or those in ``nodes``, why it may be disrupted and what keeps it from it, from members or
+        a ``snapshot``; if asked for, what Karpenter would do, what ``changes`` rotate, and which safeguards there are.
+        Nothing is written. What cannot be read fails nothing: it is in ``problems``. FleetError as of ``node_report``
+        and ``node_manifests``."""
         given = node_manifests(options["src"], options["definition"], options["strict"])
         reading = ReadingWish(names=tuple(options["members"]), threads=options["threads"], timeout=options["timeout"])
         asked = ConsolidationQuestion.of(options) if options["plan"] else None

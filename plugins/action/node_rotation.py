@@ -31,9 +31,14 @@ class ActionModule(Verb):
     """Plan, conduct, stop and delete rotations of nodes."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        """Those for API servers where a rotation is conducted and no ``snapshot`` planned from; else none."""
         return SERVERS if options["state"] == "conducted" and not options["snapshot"] else {}
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Conducts, stops or deletes the rotation, and says how it goes on; in check mode nothing is written, and
+        ``conducted`` is planned, from a ``snapshot`` if one is given. The outcome is that of ``rotation_verdict``,
+        ``done`` after a stop, ``planned`` in check mode. FleetError ``bad-option`` for a snapshot without check mode,
+        and as of ``rotation_name``, ``conducted``, ``planned``, ``stopped`` and ``delete_rotation``."""
         refuse_empty(options, "src")
         if options["snapshot"] and not run.check_mode:
             raise FleetError("bad-option", "a snapshot is planned from only", "snapshot", "run it in check mode")
@@ -70,6 +75,7 @@ class ActionModule(Verb):
 
 
 def _wish(options: dict[str, t.Any], run: Run) -> RotationWish:
+    """The options of a rotation as a wish; those of times are in seconds, ``time_limit`` None or 0 for no limit."""
     limit = options["time_limit"]
     return RotationWish(
         replacement=ReplacementWish(

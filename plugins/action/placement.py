@@ -38,10 +38,15 @@ class ActionModule(Verb):
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        """Those for API servers; none for a plan from a facts file."""
         offline = options["state"] == "planned" and options["facts"] not in (AUTO, READ)
         return {} if offline else SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
+        """Plans placements, looks at members and carries the plan out, as far as ``state`` and check mode have it, and
+        says how it goes on. What fails on a member makes the outcome ``partial``. FleetError as of ``_asked``,
+        ``approved_plan`` and ``run``, among them ``digest-mismatch`` with what the approved plan says, and those of
+        brakes."""
         approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
         asked = _asked(options, run_of, approved.digest if approved else options["digest"] or "")
         began = run_of.now.replace(microsecond=0)
@@ -58,6 +63,9 @@ class ActionModule(Verb):
 
 
 def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRequest:
+    """What the options ask for; ``approved`` is the digest that the plan must have, empty for any. FleetError
+    ``bad-option``, ``nothing-asked`` for ``absent`` and ``rolled_back`` without names, ``unwritable-file``, and as of
+    ``facts_file``."""
     refuse_empty(options, "src", "resources")
     if options["state"] in ("absent", "rolled_back") and not options["names"]:
         raise FleetError("nothing-asked", f"state {options['state']} needs the names of the placements", "names")
@@ -106,7 +114,8 @@ def _asked(options: dict[str, t.Any], run_of: Run, approved: str) -> PlacementRe
 
 
 def _roll_back(options: dict[str, t.Any]) -> RollBack | None:
-    """What is rolled back to; None for every other state."""
+    """What is rolled back to; None for every other state. FleetError ``bad-option`` for ``to`` with another state or
+    several names, and for a ``definition`` that is to be rolled back."""
     to = options["to"]
     if options["state"] != "rolled_back":
         if to is not None:
@@ -121,6 +130,10 @@ def _roll_back(options: dict[str, t.Any]) -> RollBack | None:
 
 
 def _answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at: str) -> Answer:
+    """The answer to a report, after its text was printed, and ``write_plan`` and ``write_markdown`` were written, in
+    check mode too. ``partial`` where something failed or such a file could not be written; members out of reach count
+    only with ``unreachable`` ``fail``. Else ``drifted`` in check mode, if ``fail_on`` has it and anything drifted or is
+    due; else by what the plan lacks, ``planned``, ``waiting`` or ``done``. ``observed_at`` is given back as it is."""
     lines = [*first_text(report.plan.findings), *report.evacuation.lines]
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += notes_text(report.plan.findings)
@@ -187,8 +200,8 @@ def _answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at:
 
 
 def _unwritten(texts: t.Mapping[str | None, t.Callable[[], str]]) -> tuple[Problem, ...]:
-    """Writes each text to its path, if there is one; why some could not be, for what was done on members is to be told
-    all the same."""
+    """Writes each text to its path; None and an empty path are passed over. Gives the problems of those that could not
+    be, and raises nothing for them: what was done on members is to be told all the same."""
     found: list[Problem] = []
     for path, text in texts.items():
         try:
@@ -200,10 +213,12 @@ def _unwritten(texts: t.Mapping[str | None, t.Callable[[], str]]) -> tuple[Probl
 
 
 def _waiting_code(report: Report) -> str:
+    """``time-limit`` if that has ended the wait of any placement, else ``rollout-waits``."""
     return "time-limit" if any(each.why == "time-limit" for each in report.waits.values()) else "rollout-waits"
 
 
 def _steps(report: Report, which: t.Callable[[t.Any], t.Iterable[t.Any]]) -> list[dict[str, t.Any]]:
+    """The steps of each member that ``which`` finds in its outcome, as data, with placement and cluster."""
     return [
         {"placement": placement, "cluster": cluster, **step.as_dict()}
         for placement, outcomes in report.outcomes.items()
@@ -213,7 +228,8 @@ def _steps(report: Report, which: t.Callable[[t.Any], t.Iterable[t.Any]]) -> lis
 
 
 def _with_difference(error: FleetError, approved: t.Sequence[str]) -> FleetError:
-    """A refused digest, told with what the approved plan says; the plan of now is shown by planning again."""
+    """The error; a refused digest with what the approved plan says, if it says anything: the plan of now is shown by
+    planning again."""
     if error.code != "digest-mismatch" or not approved:
         return error
     return FleetError(error.code, f"{error.message}; approved was {'; '.join(approved)}", error.where, error.hint)

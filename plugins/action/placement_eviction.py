@@ -21,6 +21,9 @@ class ActionModule(Verb):
     LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Carries out the evictions that files, options and records ask for, as far as budgets permit, and records the
+        budgets of the files; in check mode it only judges them. FleetError ``bad-option`` for an empty list of files,
+        and as of ``run_evictions``."""
         refuse_empty(options, "src")
         asked = EvictionRequest(
             src=tuple(options["src"] or ()),
@@ -42,6 +45,8 @@ class ActionModule(Verb):
 
 
 def _answer(report: EvictionReport, lines: list[str], check_mode: bool) -> Answer:
+    """The answer to a report of evictions: its outcome, but in check mode, unless there are problems, ``stopped`` if
+    any eviction is refused, else ``planned``. Problems and refusals are the message, the code is that of the first."""
     problems = (*report.problems, *report.refused)
     data = {
         "evictions": [each.as_dict() for each in report.results],

@@ -13,6 +13,8 @@ class ActionModule(Verb):
     """A stack of Pulumi: present, refreshed, absent."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Makes the stack present, refreshed or absent; in check mode it is only previewed, and the outcome is
+        ``planned``. FleetError as of ``stack``."""
         found = stack(options, run.check_mode, run.environ, run.say)
         return Answer(
             changed=found.changed,

@@ -13,6 +13,8 @@ class ActionModule(Verb):
     """What is known of a stack of Pulumi."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Gives outputs, resources, the last run, pending operations and locks of the stack; one that is not there is
+        no error, ``exists`` is false then. FleetError as of ``info``."""
         found = info(options, run.environ, run.say)
         return Answer(
             changed=False,

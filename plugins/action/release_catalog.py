@@ -15,6 +15,9 @@ class ActionModule(Verb):
     """Record what platforms offer where."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Records the given catalogues and the one that the options describe, or deletes the one of that ``name``; in
+        check mode nothing is written. FleetError ``nothing-asked`` for ``absent`` without a name, and as of
+        ``catalogued`` and ``update_manifests``."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
         write = not run.check_mode
         with run.open(options) as session:

@@ -14,6 +14,8 @@ class ActionModule(Verb):
     """What is recorded of releases."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Gives each catalogue of these ``names``, or all, with what its locations offer now; nothing is written.
+        FleetError as of ``told``."""
         with run.open(options, writes=False) as session:
             found = told(session.records, options["names"], session.clock())
         lines = catalogue_text(found)

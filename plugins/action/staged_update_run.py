@@ -27,9 +27,13 @@ class ActionModule(Verb):
     """Make staged update runs, start, stop, carry on and delete them."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        """Those for API servers where a run is conducted; else none."""
         return SERVERS if options["state"] == CONDUCTED else {}
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
+        """Records, starts, stops, conducts or deletes the run, as ``state`` says, and tells how it goes on; in check
+        mode nothing is written. FleetError as of ``run_meant``, ``staged_manifests``, ``staged_run`` and
+        ``delete_run``, before anything has begun; what fails later is in the outcome."""
         given = staged_manifests(options["src"], options["definition"], options["resources"], options["strict"])
         name, write, wish = run_meant(options["name"] or "", given.runs), not run.check_mode, _wish(options)
         with run.open(options) as session:
@@ -52,6 +56,8 @@ class ActionModule(Verb):
 
 
 def _wish(options: dict[str, t.Any]) -> StagedOptions:
+    """The options of a staged run as a wish; those of times are in seconds, ``time_limit`` None or 0 for no limit.
+    FleetError ``bad-option`` as of ``removal_limit``."""
     limit = options["time_limit"]
     rollout = RolloutOptions(
         time_limit=timedelta(seconds=limit) if limit else None, max_idle=timedelta(seconds=options["max_idle"])
@@ -73,6 +79,9 @@ def _wish(options: dict[str, t.Any]) -> StagedOptions:
 
 
 def _answer(report: StagedReport, tree: list[str], state: str, check_mode: bool) -> Answer:
+    """The answer to a report of a staged run. In check mode ``stopped`` where there are problems, ``failed`` as the
+    report's verdict, else ``planned`` without code and message; otherwise that verdict, but ``done`` for a run that was
+    only recorded, started or stopped and has not failed."""
     outcome, code, message = report.verdict
     if check_mode:
         outcome = "stopped" if report.problems else "failed" if outcome == "failed" else "planned"

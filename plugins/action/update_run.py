@@ -51,7 +51,8 @@ class Telling:
     resumes: datetime | None = None
 
     def next(self, outcome: Outcome) -> list[str]:
-        """What to type next; before ``resumes`` nothing more would begin."""
+        """What to type next after the run came to ``outcome``, as lines; before ``resumes`` (None: not known) nothing
+        more would begin."""
         return self.run.next_lines(after_run(outcome.run, self.session.clock(), self.resumes))
 
 
@@ -59,9 +60,14 @@ class ActionModule(Verb):
     """Make update runs, start, stop, conduct and delete them."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
+        """Those for API servers where a run is conducted or checked; else none."""
         return SERVERS if options["state"] in ("conducted", "checked") else {}
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
+        """Makes, checks, starts, stops, conducts, retries or deletes a run, or skips parts of it, as ``state`` says,
+        prints it, and says how it goes on; in check mode nothing is recorded. The outcome of ``conducted`` is that of
+        ``verdict``, that of ``checked`` ``failed`` if anything blocks. FleetError as of ``run_meant``, ``targets_of``
+        and what is called for the state."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
         name = run_meant(options["name"] or "", given.runs)
         targets = targets_of(options["targets"], options["state"] == "skipped")
@@ -95,7 +101,8 @@ class ActionModule(Verb):
 def _made(
     session: Session, name: str, given: UpdateManifests, options: t.Mapping[str, t.Any], write: bool, who: str = ""
 ) -> Outcome:
-    """The run as it is defined, with the windows and releases beside it; recorded if it is to be written."""
+    """The run as it is defined, with the windows and releases beside it; all are recorded if it is to ``write``, with
+    evidence. FleetError as of ``define_run`` and ``keep``."""
     digest = options["digest"]
     made = define_run(session.records, name, given, write, digest, who, session.clock())
     defined(session, made, write, options["src"], digest)
@@ -105,7 +112,8 @@ def _made(
 
 
 def _checked(session: Session, name: str, given: UpdateManifests, options: dict[str, t.Any]) -> Answer:
-    """What speaks against the run, as it is defined; nothing is recorded."""
+    """What speaks against the run, as it is defined, printed, and its plan; nothing is recorded. ``failed``, with code
+    ``preflight``, if any of it blocks. FleetError as of ``define_run`` and ``preflight``."""
     made = _made(session, name, given, options, write=False)
     report = preflight(session, made.run, given, _wish(options))
     found, plan = report.findings, _plan(session, made, given, options, report.seen)
@@ -119,6 +127,8 @@ def _checked(session: Session, name: str, given: UpdateManifests, options: dict[
 
 
 def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> Answer:
+    """Makes the run and carries it on until it ends or waits; with ``check`` it is only rehearsed, and ``planned``.
+    FleetError as of ``define_run``, ``refuse_unfit``, ``rehearse``, ``carry_on`` and ``restarted``."""
     session, options = to.session, to.options
     wish = _wish(options)
     as_is = _made(session, name, given, options, write=False)
@@ -148,11 +158,13 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
 
 
 def _again(session: Session, made: Outcome, options: t.Mapping[str, t.Any], write: bool, who: str = "") -> Outcome:
-    """The run started again where the options say so."""
+    """The run, started again where the option ``restart`` says so, else as it was made. Without ``write`` nothing is
+    recorded. FleetError as of ``restarted``."""
     return _both(made, restarted(session, made.run, write, who)) if options["restart"] else made
 
 
 def _wish(options: dict[str, t.Any]) -> ConductOptions:
+    """The options of an update run as a wish; those of times are in seconds, ``time_limit`` None or 0 for no limit."""
     limit = options["time_limit"]
     return ConductOptions(
         drivers=options["drivers"],
@@ -170,6 +182,7 @@ def _wish(options: dict[str, t.Any]) -> ConductOptions:
 
 
 def _both(made: Outcome, then: Outcome) -> Outcome:
+    """The later run, changed if either step has changed it, with the notes of both."""
     return Outcome(run=then.run, changed=made.changed or then.changed, notes=(*made.notes, *then.notes))
 
 
@@ -180,7 +193,8 @@ def _plan(
     options: t.Mapping[str, t.Any],
     seen: SeenMembers | None = None,
 ) -> list[str]:
-    """Which versions and images each control plane and pool would get, and why; printed."""
+    """Which versions and images each control plane and pool would get, and why, as lines that are printed, too; none
+    for a run of control planes alone. FleetError as of ``member_plans``."""
     plans = member_plans(session, made.run, given, options["drivers"] or {}, seen or {})
     lines: list[str] = []
     if plans:
@@ -191,13 +205,15 @@ def _plan(
 
 
 def _answer(outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[str] = (), before: str = "") -> Answer:
-    """``before`` is the state of the run where a start may be told of that check mode does not make."""
+    """The answer with the outcome ``word``, after the run was printed. ``before`` is the state of the run where a start
+    may be told of that check mode does not make; empty if there is none. ``plan`` is only given back."""
     begun = not (to.run.check_mode and before and before != outcome.run.status.status.state)
     return Answer(changed=outcome.changed, outcome=word, data=_shown(outcome, to, begun=begun) | {"plan": list(plan)})
 
 
 def _shown(outcome: Outcome, to: Telling, with_next: bool = True, begun: bool = True) -> dict[str, t.Any]:
-    """The run as data, after its tree was printed, what is worth a word, and what to type next."""
+    """The run as data, after it was printed as a tree, with what is worth a word and, but in check mode or without
+    ``with_next``, what to type next. What runs only would begin if it is not ``begun``."""
     session = to.session
     run = with_answers(session.records, outcome.run, partial(vouched_since, session.hub), session.clock())
     outcome = replace(outcome, run=run)

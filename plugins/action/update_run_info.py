@@ -29,6 +29,10 @@ class ActionModule(Verb):
     """What the records hold of update runs, and how given ones would go; no member is asked."""
 
     def carry_out(self, options: Data, run: Run) -> Answer:
+        """Gives update runs as they are recorded, or as given ones would be defined, with forecasts and calendars where
+        these are wanted; the calendar of all is written to a file, not in check mode. Without names a run that is
+        Completed or Skipped is printed as a sentence, others as trees; one that cannot be read is among ``problems``.
+        FleetError ``unwritable-file``, and as of ``update_manifests``, ``asked_runs``, ``outlooks`` and ``waiting``."""
         refuse_unwritable(options["write_calendar"])
         given = update_manifests(options["src"], options["definition"], options["strict"])
         with run.open(options, writes=False) as session:
@@ -78,11 +82,14 @@ class ActionModule(Verb):
 
 
 def _with_files(step: NextStep, src: t.Sequence[str]) -> NextStep:
-    """The step of a run that may be in files alone."""
+    """The step with the option that names the files, for a run that may be in these alone; one path stands without a
+    list."""
     return replace(step, variables={**step.variables, "updates": src[0] if len(src) == 1 else list(src)})
 
 
 def _told(ahead: Outlook | None, options: Data, gated: bool, goal: t.Sequence[str]) -> Data:
+    """What the options want of a run's outlook: ``forecast`` and ``calendar``, and ``table``, their lines; empty for
+    None, as for a run that has ended, and where nothing is wanted."""
     data: Data = {}
     lines: list[str] = []
     if ahead and options["forecast"]:

@@ -72,29 +72,37 @@ class CallbackModule(CallbackBase):
         self._display_before: t.Any = None
 
     def v2_playbook_on_start(self, playbook: t.Any) -> None:
+        """From now on what this process displays goes through ``_displayed``."""
         # Lines of workers come through the one Display of this process, which looks its method up by name.
         self._display_before = self._display.display
         self._display.display = self._displayed
 
     def v2_playbook_on_task_start(self, task: t.Any, is_conditional: bool) -> None:
+        """Takes the bar of the task before away, and notes whether this one is a verb of ours."""
         self._end()
         self._ours = str(task.resolved_action or task.action).startswith(OURS)
 
     def v2_playbook_on_handler_task_start(self, task: t.Any) -> None:
+        """As for any other task."""
         self.v2_playbook_on_task_start(task, is_conditional=False)
 
     def v2_runner_on_ok(self, result: t.Any) -> None:
+        """Takes the bar away."""
         self._end()
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
+        """Takes the bar away."""
         self._end()
 
     def v2_playbook_on_stats(self, stats: t.Any) -> None:
+        """Takes the bar away; what is displayed from now on goes to the screen as before the playbook."""
         self._end()
         if self._display_before is not None:
             self._display.display = self._display_before
 
     def _displayed(self, msg: str, *args: t.Any, **named: t.Any) -> None:
+        """Displays the text as Display would, above the bar; if a verb of ours tells how far it is, the bar or a line
+        for a log tells so, too. In a worker, and for what is for the log file alone, it only displays."""
         # A worker only sends the line on; and what is for a file alone is not seen.
         if getattr(self._display, "_final_q", None) is not None or named.get("log_only"):
             self._display_before(msg, *args, **named)
@@ -108,6 +116,9 @@ class CallbackModule(CallbackBase):
             self._draw()
 
     def _heard(self, far: FarAlong, named: t.Mapping[str, t.Any]) -> None:
+        """Keeps the bar that is to be drawn. Without a bar, displays a line ``progress:``, if the percentage is another
+        than in the last one about the same subject, and ``interval`` seconds have gone by since, or it is 100.
+        ``named`` are the arguments of Display."""
         now = time.monotonic()
         left = self._pace.left(far, now)
         if self._has_bar():
@@ -119,6 +130,7 @@ class CallbackModule(CallbackBase):
             self._display_before(plain(far, left), stderr=bool(named.get("stderr")))
 
     def _has_bar(self) -> bool:
+        """Whether there is a bar: as the option says, for ``auto`` on a terminal that is not dumb, and not in CI."""
         wanted = self.get_option("bar")
         if wanted == "auto":
             dumb = os.environ.get("TERM", "dumb") == "dumb" or bool(os.environ.get("CI"))
@@ -126,16 +138,19 @@ class CallbackModule(CallbackBase):
         return bool(wanted == "always")
 
     def _end(self) -> None:
+        """Takes the bar away for good, and what is said is no verb's of ours until the next task starts."""
         with self._lock:
             self._erase()
             self._under = ""
             self._ours = False
 
     def _erase(self) -> None:
+        """Clears the line of the terminal that the bar stands on, if there is one; it can be drawn again."""
         if self._under:
             sys.stdout.write(ERASE)
 
     def _draw(self) -> None:
+        """Writes the bar to standard output, if there is one."""
         if self._under:
             sys.stdout.write(self._under)
             sys.stdout.flush()

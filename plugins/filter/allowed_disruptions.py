@@ -90,6 +90,7 @@ _value:
 
 
 def _allowed_disruptions() -> t.Callable[..., t.Any]:
+    """Imports the function that the filter calls."""
     from ..module_utils._fleet.templates.disruption import allowed_disruptions
 
     return allowed_disruptions
@@ -97,4 +98,5 @@ def _allowed_disruptions() -> t.Callable[..., t.Any]:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filter's function by its name; its errors are as of ``pure``."""
         return {"allowed_disruptions": pure(_allowed_disruptions)}

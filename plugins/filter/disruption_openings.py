@@ -56,6 +56,7 @@ _value:
 
 
 def _disruption_openings() -> t.Callable[..., t.Any]:
+    """Imports the function that the filter calls."""
     from ..module_utils._fleet.templates.disruption import disruption_openings
 
     return disruption_openings
@@ -63,4 +64,5 @@ def _disruption_openings() -> t.Callable[..., t.Any]:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filter's function by its name; its errors are as of ``pure``."""
         return {"disruption_openings": pure(_disruption_openings)}

@@ -60,6 +60,7 @@ _value:
 
 
 def _lint_budgets() -> t.Callable[..., t.Any]:
+    """Imports the function that the filter calls."""
     from ..module_utils._fleet.templates.disruption import lint_budgets
 
     return lint_budgets
@@ -67,4 +68,5 @@ def _lint_budgets() -> t.Callable[..., t.Any]:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filter's function by its name; its errors are as of ``pure``."""
         return {"lint_budgets": pure(_lint_budgets)}

@@ -43,6 +43,7 @@ _value:
 
 
 def _quantity() -> t.Callable[..., t.Any]:
+    """Imports the function that the filter calls."""
     from ..module_utils._fleet.templates.amounts import quantity
 
     return quantity
@@ -50,4 +51,5 @@ def _quantity() -> t.Callable[..., t.Any]:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filter's function by its name; its errors are as of ``pure``."""
         return {"quantity": pure(_quantity)}

@@ -89,7 +89,8 @@ _value:
 
 
 def update_stages(strategy: t.Any, members: t.Any) -> list[dict[str, t.Any]]:
-    """The rows; members in no group, and groups without members, are warned of."""
+    """A row for each stage of the strategy, in order, with the keys that RETURN names; members in no group, and groups
+    without members, are warned of on the screen. FleetError ``not-a-strategy``, and what is wrong with either."""
     from ..module_utils._fleet.showing import said
     from ..module_utils._fleet.templates.stages import update_stages as stages_of
 
@@ -101,4 +102,5 @@ def update_stages(strategy: t.Any, members: t.Any) -> list[dict[str, t.Any]]:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filter's function by its name; its errors are as of ``pure``."""
         return {"update_stages": pure(lambda: update_stages)}

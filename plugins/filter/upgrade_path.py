@@ -53,6 +53,7 @@ _value:
 
 
 def _upgrade_path() -> t.Callable[..., t.Any]:
+    """Imports the function that the filter calls."""
     from ..module_utils._fleet.templates.versions import upgrade_path
 
     return upgrade_path
@@ -60,4 +61,5 @@ def _upgrade_path() -> t.Callable[..., t.Any]:
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filter's function by its name; its errors are as of ``pure``."""
         return {"upgrade_path": pure(_upgrade_path)}

@@ -85,9 +85,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     NAME = "gitops.fleet.fleet"
 
     def verify_file(self, path: str) -> bool:
+        """Whether the file can be read, and its name ends with ``fleet.yml`` or ``fleet.yaml``."""
         return bool(super().verify_file(path)) and path.endswith(("fleet.yml", "fleet.yaml"))
 
     def parse(self, inventory: t.Any, loader: t.Any, path: str, cache: bool = True) -> None:
+        """Adds the hosts that the file ``path`` asks for to the ``inventory``, from the cache if that is on, ``cache``
+        says so and it has hosts of this release; what was read is kept there. AnsibleParserError for records, stacks
+        and options that are refused, and as of Ansible for the file."""
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
         key = self.get_cache_key(path)
@@ -104,6 +108,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             self._add(InventoryHost(**plain_json(row)))
 
     def _hosts(self, path: str) -> tuple[InventoryHost, ...]:
+        """The hosts from the records, or from the stack if one is given, relative paths of which begin at the folder of
+        the file ``path``; none for a stack or output that is not there and may be absent. FleetError ``bad-option``,
+        and as of ``recorded_hosts``, ``output`` and ``hosts_of_output``."""
         stack = self.get_option("stack")
         if not stack:
             return recorded_hosts(self.get_option("records") or {}, os.environ)
@@ -125,6 +132,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return hosts_of_output(value, f"stack {stack['stack']}, output {name}:")
 
     def _add(self, host: InventoryHost) -> None:
+        """Adds one host with its groups and variables, and what the options ``compose``, ``groups`` and
+        ``keyed_groups`` make of these. AnsibleError of Ansible where ``strict`` is on and one of them cannot be."""
         groups = ["fleet_hub" if host.role == "hub" else "fleet_members"]
         groups += [f"fleet_group_{host.group}"] if host.group else []
         self.inventory.add_host(host.name)
@@ -140,11 +149,12 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
 
 def _are_hosts(rows: t.Any) -> bool:
-    """Whether that was cached by a release that knows of hosts what this one does."""
+    """Whether what was cached is a list of hosts with just the fields that this release knows; an empty list is."""
     return isinstance(rows, list) and all(isinstance(row, dict) and row.keys() == FIELDS for row in rows)
 
 
 def _problems(stack: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
+    """A problem ``bad-option`` for each option of the stack that is not known, is missing, or is no text."""
     for key in (key for key in stack if key not in OF_STACKS):
         yield Problem("bad-option", f"there is no option {key!r:.80}", "stack")
     for key in NEEDED:

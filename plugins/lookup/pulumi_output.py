@@ -51,6 +51,9 @@ class LookupModule(LookupBase):
     """Outputs of a stack."""
 
     def run(self, terms: list[str], variables: t.Any = None, **kwargs: t.Any) -> list[t.Any]:
+        """The values of the outputs named by ``terms``, in their order; the stack is read anew for each.
+        AnsibleLookupError for a stack or an output that is not there, a secret one, and what else ``output``
+        refuses."""
         self.set_options(var_options=variables, direct=kwargs)
         options = {**self.get_options(), "config": {}}
         try:

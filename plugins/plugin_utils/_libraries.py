@@ -20,7 +20,8 @@ KEYS = {"cryptography": "cryptography"}
 
 
 def check_libraries(needed: t.Mapping[str, str]) -> None:
-    """FleetError ``missing-library`` with the line that installs what is missing for this very Python."""
+    """FleetError ``missing-library`` with the line that installs what is missing for this very Python, if anything is.
+    ``needed`` are packages by the modules that they bring."""
     missing = [package for module, package in needed.items() if not _is_there(module)]
     if missing:
         raise FleetError(
@@ -31,6 +32,8 @@ def check_libraries(needed: t.Mapping[str, str]) -> None:
 
 
 def _is_there(module: str) -> bool:
+    """Whether Python finds the module; the packages above it, if any, are imported for that, and it is False where one
+    cannot be."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The small base of every filter and test: plain values in, one mapping of errors.
+"""The small base of every filter and test of templates: plain values in, one mapping of errors (AnsibleFilterError),
+functions imported at their first use.
 
 Private to this collection.
 """
@@ -20,14 +21,16 @@ from ..module_utils._fleet.templates.present import utc_text
 
 
 def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]:
-    """A function for templates: arguments are made ``plain``, a FleetError, wrong arguments and what is no data become
-    AnsibleFilterError, to which Ansible adds the name of the plugin.
+    """A function for templates: arguments are made ``plain``; a FleetError, arguments that the function does not take
+    and what is no data become AnsibleFilterError, to which Ansible adds the name of the plugin. Other errors of the
+    function pass.
 
-    ``load`` imports the function at its first use: Ansible loads all filters of a collection for any of them, and again
-    in every worker.
+    ``load`` imports the function, each time it is called: Ansible loads all filters of a collection for any of them,
+    and again in every worker.
     """
 
     def called(*given: t.Any, **named: t.Any) -> t.Any:
+        """The answer of the loaded function to the plain arguments. AnsibleFilterError as of ``pure``."""
         try:
             arguments = [plain(each) for each in given], {key: plain(each) for key, each in named.items()}
         except (TypeError, ValueError, RecursionError) as error:
@@ -47,11 +50,13 @@ def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]
 
 def plain(value: t.Any) -> t.Any:
     """The value without the tags of Ansible's data model; instants and days that YAML has read become text again, sets
-    are lists, and keys of mappings texts. TypeError, ValueError or RecursionError for what is no JSON."""
+    and tuples are lists, and keys of mappings texts. TypeError, ValueError or RecursionError for what is no JSON; NaN
+    and Infinity pass."""
     return json.loads(json.dumps(value, default=_text))
 
 
 def _text(value: t.Any) -> t.Any:
+    """An instant as of ``utc_text``, a day as ``2026-11-28``, sets and tuples as lists. TypeError for anything else."""
     if isinstance(value, datetime):
         return utc_text(value)
     if isinstance(value, date):

@@ -40,12 +40,11 @@ _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 
 
 def check_extra_variables(task_path: str, loader: DataLoader) -> None:
-    """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use.
-
-    ``task_path`` is ``file:line``; tasks of other playbooks are none of our business. Where ours is part of a larger
-    playbook, only those are refused that are nearly one of its names. ``bad-option`` where the user's own are not
-    listed as a list or a text.
-    """
+    """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use;
+    those of runners (``ansible_`` and the like) and the user's own, listed in ``extra_variables``, pass. ``task_path``
+    is ``file:line``; tasks of other playbooks are none of our business. Where ours is part of a larger playbook, only
+    those are refused that are nearly one of its names. ``bad-option`` where the user's own are not listed as a list or
+    a text."""
     if not is_of_ours(task_path):
         return
     file = _file(task_path)
@@ -60,7 +59,8 @@ def check_extra_variables(task_path: str, loader: DataLoader) -> None:
 
 
 def _listed(names: t.Any) -> list[t.Any]:
-    """Names given as a list, or as a text with spaces or commas between them. FleetError ``bad-option``."""
+    """Names given as a list, or as a text with spaces or commas between them; none for what is empty. FleetError
+    ``bad-option`` for anything else."""
     if isinstance(names, str):
         return names.replace(",", " ").split()
     if isinstance(names, list) or not names:
@@ -69,20 +69,23 @@ def _listed(names: t.Any) -> list[t.Any]:
 
 
 def is_of_ours(task_path: str) -> bool:
-    """Whether the task stands in a playbook of this collection, and not in one of a user or in a role."""
+    """Whether the task stands in a playbook of this collection, and not in one of a user or in a role. ``task_path`` is
+    ``file:line``."""
     return os.path.dirname(_file(task_path)) == PLAYBOOKS
 
 
 def _file(task_path: str) -> str:
+    """The file of ``file:line``, its links resolved."""
     return os.path.realpath(task_path.rpartition(":")[0])
 
 
 def unknown(
     known_names: t.Collection[str], given: t.Iterable[str], alone: bool, options: t.Mapping[str, str] = NO_OPTIONS
 ) -> list[Problem]:
-    """A problem ``unknown-variable`` for each of the names that were given and not known. ``alone``: nobody else can
-    mean them; otherwise those that are near no known name are passed over. ``options`` of the verb are set by the
-    variables beside them."""
+    """A problem ``unknown-variable`` for each of the names that were given and not known, by name, that of words
+    without a variable first. ``alone``: nobody else can mean them; otherwise those that are near no known name are
+    passed over. ``options`` are variables by the option of the verb that they set: one that is given in its variable's
+    place is a problem in any case, and the hint names the variable."""
     problems = []
     for name in sorted(set(given) - set(known_names), key=lambda each: (each != _WORDS, each)):
         near = [options[name]] if name in options else _near(name, known_names)
@@ -101,12 +104,15 @@ def unknown(
 
 
 def _near(name: str, known_names: t.Collection[str]) -> list[str]:
+    """The known name that is most like this one, alone in a list; empty if none is near, or the name is longer than 200
+    characters."""
     return difflib.get_close_matches(name, known_names, 1, 0.75) if len(name) <= _LONGEST else []
 
 
 @cache
 def known(playbook: str) -> frozenset[str]:
-    """The names that a playbook uses and does not make itself."""
+    """The names that a playbook uses and does not make itself, and OURS_TO_LIST. The file is read once in a process;
+    OSError if it cannot be."""
     with open(playbook, encoding="utf-8") as file:
         plays = yaml.safe_load(file)
     used: set[str] = {OURS_TO_LIST}
@@ -117,8 +123,9 @@ def known(playbook: str) -> frozenset[str]:
 
 @cache
 def passed_as(playbook: str) -> t.Mapping[str, str]:
-    """The options of our verbs that the playbook sets by one variable of another name, and that name; other variables
-    may say what holds without it."""
+    """For options of our verbs that no variable of the playbook has the name of: the one variable that sets them in all
+    of its tasks. Options that are set by several, or by one that the playbook makes, are left out. The file is read
+    once in a process; OSError if it cannot be."""
     with open(playbook, encoding="utf-8") as file:
         plays = yaml.safe_load(file)
     found: dict[str, set[str]] = {}
@@ -136,7 +143,8 @@ def passed_as(playbook: str) -> t.Mapping[str, str]:
 
 
 def _setting(template: str) -> set[str]:
-    """The variable that a template gives as it is, or filtered; else all that it uses."""
+    """The variable that a template gives as it is, or filtered; of any other template all names that it uses but
+    ``omit``."""
     outputs = list(Environment().parse(template).find_all(nodes.Output))
     value = outputs[0].nodes[0] if len(outputs) == 1 and len(outputs[0].nodes) == 1 else None
     while isinstance(value, nodes.Filter):
@@ -145,7 +153,7 @@ def _setting(template: str) -> set[str]:
 
 
 def _tasks(listed: t.Any) -> t.Iterator[dict[str, t.Any]]:
-    """The tasks of a list, those inside blocks with them."""
+    """The tasks of a list (None: none), in order; a block comes itself, and then the tasks inside of it."""
     for task in listed or ():
         yield task
         for part in _BLOCK:
@@ -153,6 +161,9 @@ def _tasks(listed: t.Any) -> t.Iterator[dict[str, t.Any]]:
 
 
 def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> None:
+    """Adds to ``used`` the names that the value uses, and those of a play's ``vars``; to ``made`` those that it
+    registers or sets, and those of other ``vars``. ``key`` is what the value stands under, as conditions are templates
+    without braces. Both sets are changed."""
     if isinstance(value, dict):
         if isinstance(value.get("register"), str):
             made.add(value["register"])
@@ -169,6 +180,6 @@ def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> Non
 
 
 def names_in(template: str) -> t.Iterator[nodes.Name]:
-    """Every name of a template, as it is read or set; nothing is rendered. TemplateSyntaxError of Jinja for what is no
-    template."""
+    """Every name of a template, as it is read or set, as often as it stands there; nothing is rendered.
+    TemplateSyntaxError of Jinja for what is no template."""
     return Environment().parse(template).find_all(nodes.Name)

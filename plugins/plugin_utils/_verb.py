@@ -75,20 +75,22 @@ class Run:
         return self.clock()
 
     def open(self, options: t.Mapping[str, t.Any], writes: bool | None = None) -> Session:
-        """The session that the options name. It writes, unless the task runs in check mode or ``writes`` says other.
-        Its place is added to ``places``. FleetError as of ``open_session``."""
+        """The session that the options name, to be closed by ``with``. It writes, unless the task runs in check mode or
+        ``writes`` says other. Its place is added to ``places``. FleetError as of ``open_session``."""
         writing = not self.check_mode if writes is None else writes
         session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
         self.places.append(session.records.place)
         return session
 
     def next_lines(self, steps: t.Iterable[NextStep]) -> list[str]:
-        """What to type next, with the records that were given."""
+        """What to type next, a line for each step that can stand in a command, with the records and other options that
+        were given and are needed again."""
         as_now = {name: self.given[name] for name in AS_NOW if name in self.given}
         return next_lines(steps, self.given.get("records") or {}, as_now)
 
     def with_next(self, answer: Answer, steps: t.Iterable[NextStep], fails: bool) -> Answer:
-        """The answer with what to type next: behind the message of one that ``fails``, else said at once."""
+        """The answer with what to type next: behind the message of one that ``fails``, else it is said at once, and the
+        answer given back as it is."""
         lines = self.next_lines(steps)
         if fails:
             return replace(answer, message="\n".join([answer.message, *lines]))
@@ -116,8 +118,9 @@ class Answer:
 
 @contextlib.contextmanager
 def _few_collections() -> t.Iterator[None]:
-    """Python looks for cycles among all objects that are new whenever 700 more were made: twice for a page of pods, in
-    which there are none. Here it does so seldom: a sixth of the processor time of reading a large fleet was that."""
+    """While entered, Python looks for cycles among new objects whenever 50,000 more were made, and not 700: in a page
+    of pods there are none, and a sixth of the processor time of reading a large fleet was that. What held before holds
+    again afterwards."""
     before = gc.get_threshold()
     gc.set_threshold(NEW_OBJECTS, *before[1:])
     try:
@@ -140,16 +143,21 @@ class Verb(ActionBase):
     _brief = ""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Does what the checked ``options`` ask for; in check mode it tells what it would do. FleetError to refuse."""
+        """Does what the checked ``options`` ask for; in check mode it tells what it would do. FleetError to refuse,
+        which becomes the result of a failed task."""
         raise NotImplementedError
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
-        """What this task needs beside the Python library: modules, with the packages that bring them. Records on a hub
+        """What this task needs beside the Python library: packages by the modules that they bring. Records on a hub
         need something in any case."""
         return self.LIBRARIES
 
     @_few_collections()
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """What Ansible calls: the result of the task, also written to ``result_file`` if that is given, after what an
+        earlier run wrote there was taken away. Refusals, faults and files that cannot be written are results with
+        ``failed``. AnsibleAction as of ``shortened`` for a failure in a playbook of ours that people read, unless the
+        task has ``failed_when``."""
         result = super().run(tmp, task_vars or {})
         place = from_home(os.path.expandvars(str(self._task.args.get("result_file") or "")))
         try:
@@ -164,10 +172,13 @@ class Verb(ActionBase):
         return result
 
     def _path(self) -> str:
-        """``file:line`` of the task."""
+        """``file:line`` of the task; empty where it stands in no file."""
         return self._task.get_path() or ""
 
     def _told(self) -> dict[str, t.Any]:
+        """The result: variables of the command line, options and libraries are checked, then the verb is carried out.
+        What is wrong with them is a result with ``failed``. Once the verb has begun, this waits until all that it said
+        is printed."""
         spec = argument_spec(self.__module__.rsplit(".", 1)[-1])
         try:
             check_extra_variables(self._path(), self._loader)
@@ -193,6 +204,9 @@ class Verb(ActionBase):
             heard()
 
     def _carried_out(self, options: dict[str, t.Any], run: Run) -> dict[str, t.Any]:
+        """The result of ``carry_out``, with the records' place and notes on connections. FleetError and faults are
+        results with ``failed``, and so are the outcomes partial, failed and those in ``fail_on``. Keeps the answer's
+        ``brief``."""
         try:
             with fitting(width()):
                 answer = self.carry_out(_plain(options), run)
@@ -213,14 +227,16 @@ class Verb(ActionBase):
         return result
 
     def _task_environment(self) -> dict[str, str]:
+        """The variables that ``environment`` of the task and its play sets, as texts."""
         environment: dict[str, t.Any] = {}
         self._compute_environment_string(environment)
         return {name: str(value) for name, value in environment.items()}
 
 
 def _clear(place: str) -> None:
-    """What an earlier run wrote there is not taken for what this one comes to. FleetError ``unwritable-file``, also
-    where anything else stands: a plan or the records, of the same name by mistake, are not taken away."""
+    """Takes away what an earlier run wrote there, so that it is not taken for what this one comes to; an empty place is
+    none. FleetError ``unwritable-file``, also where anything else stands: a plan or the records, of the same name by
+    mistake, are left."""
     refuse_unwritable(place)
     if not os.path.isfile(place):
         return
@@ -234,7 +250,8 @@ def _clear(place: str) -> None:
 
 
 def _is_result(place: str) -> bool:
-    """Whether a file is what ``result_file`` is once a task has ended; an empty one, as of ``mktemp``, counts."""
+    """Whether a file is what ``result_file`` is once a task has ended; an empty one, as of ``mktemp``, counts. OSError
+    where it is not there."""
     if not os.path.getsize(place):
         return True
     try:
@@ -245,7 +262,8 @@ def _is_result(place: str) -> bool:
 
 
 def _noted() -> dict[str, t.Any]:
-    """What is to be told of connections, each once: as warnings, and in the result."""
+    """Takes what is to be told of connections: each note once as a warning, with the first ``MOST_NAMES`` names, and
+    all in ``connection_notes`` of the result; nothing without notes."""
     notes = plain_json(connection_notes())
     for text in dict.fromkeys(text for texts in notes.values() for text in texts):
         names = [name for name, texts in notes.items() if text in texts]
@@ -255,14 +273,15 @@ def _noted() -> dict[str, t.Any]:
 
 
 def _placed(places: t.Sequence[str]) -> dict[str, t.Any]:
-    """Which records were looked at: in another folder they are others, and what is not there may be in those."""
+    """Under ``place`` the first of the records that were looked at, nothing if none were: in another folder they are
+    others, and what is not there may be in those."""
     return {"place": plain_json(places[0])} if places else {}
 
 
 def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]:
-    """The result of a task that was refused or failed: every problem, no traceback; and ``places[0]``, the records that
-    were looked at, in the message too where something was not found there. The outcome is ``failed``, or ``stopped``
-    where brakes alone refuse."""
+    """The result of a task that was refused or failed: every problem, no traceback, the code of the first; and
+    ``places[0]``, the records that were looked at, in the message too where something was not found there. The outcome
+    is ``failed``, or ``stopped`` where brakes alone refuse."""
     text = str(error)
     if places and places[0] not in text and any(each.code.startswith(SOUGHT) for each in error.problems):
         text += f"\nlooked for in the records {places[0]}"
@@ -275,14 +294,16 @@ def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]
 
 
 def shortened(result: t.Mapping[str, t.Any], brief: str = "") -> AnsibleAction:
-    """A failure in a playbook of ours as people read it: Ansible prints the message, and the whole result of the task
-    behind it. What is left of that is the first line of the message and what the playbooks go on with."""
+    """A failure in a playbook of ours as people read it, to be raised: Ansible prints the message, or ``brief`` in its
+    place, and the whole result of the task behind it. What is left of that is the first line of the message and what
+    the playbooks go on with."""
     text = brief or str(result.get("msg") or f"it ended as {result['fleet']['outcome']}")
     kept = {key: result[key] for key in ("changed", "fleet") if key in result}
     return AnsibleAction(text, result={**kept, "msg": text.partition("\n")[0]})
 
 
 def _by_brakes(error: FleetError) -> bool:
+    """Whether every problem is that of a brake."""
     return all(each.code.startswith("brake-") for each in error.problems)
 
 
@@ -295,6 +316,7 @@ def argument_spec(name: str) -> dict[str, t.Any]:
 
 
 def _options(documented: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The argument spec of documented options and, below them, of their suboptions."""
     spec: dict[str, t.Any] = {}
     for name, option in documented.items():
         spec[name] = {key: option[key] for key in SPEC_KEYS if key in option}
@@ -306,7 +328,9 @@ def _options(documented: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
-    """Without a thread, or a second to wait, nothing would ever be done; and nobody waits for less than no time."""
+    """FleetError with a problem ``bad-option`` for each option that is too small: without a thread, or a second to
+    wait, nothing would ever be done; and nobody waits for less than no time. Options that are None or absent are passed
+    over."""
     least = dict.fromkeys(AT_LEAST_ONE, 1) | dict.fromkeys(AT_LEAST_ZERO, 0)
     low = [name for name in least if isinstance(options.get(name), int) and options[name] < least[name]]
     if low:
@@ -315,7 +339,8 @@ def _refuse_too_small(options: t.Mapping[str, t.Any]) -> None:
 
 def _plain(value: t.Any) -> t.Any:
     """The value without the tags of Ansible's data model, which neither YAML writers nor threads should see. Instants
-    are texts as of ``utc_text``. FleetError ``bad-option`` where a mapping has a key that JSON has not."""
+    are texts as of ``utc_text``, what JSON has not its own text. FleetError ``bad-option`` where a mapping has a key
+    that JSON has not."""
     try:
         return json.loads(json.dumps(value, default=_text))
     except TypeError:
@@ -323,4 +348,5 @@ def _plain(value: t.Any) -> t.Any:
 
 
 def _text(value: t.Any) -> str:
+    """An instant as of ``utc_text``, anything else as Python writes it."""
     return utc_text(value) if isinstance(value, datetime) else str(value)

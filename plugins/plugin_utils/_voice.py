@@ -38,20 +38,21 @@ NARROWEST, WIDEST = 80, 200
 
 
 def say(text: str) -> None:
-    """One line for people: on standard output, or on standard error where a callback writes for machines. Nothing if
-    nobody reads it any more."""
+    """Something for people, cleaned as of ``said``: on standard output, or on standard error where a callback writes
+    for machines. Nothing if nobody reads it any more."""
     if _has_room():
         DISPLAY.display(said(text), stderr=not _is_text(str(constants.DEFAULT_STDOUT_CALLBACK)))
 
 
 def warn(text: str) -> None:
-    """A warning, as Ansible shows them; nothing if nobody reads it any more."""
+    """A warning, cleaned as of ``said``, as Ansible shows them; nothing if nobody reads it any more."""
     if _has_room():
         DISPLAY.warning(said(text))
 
 
 def width() -> int:
-    """Columns of the terminal of ansible-playbook, 80 at the least and 200 at the most; 80 without one."""
+    """Columns of the terminal of ansible-playbook, 80 at the least and 200 at the most; 80 without one, and where this
+    is no worker."""
     return min(max(NARROWEST, int(DISPLAY.columns or NARROWEST)), WIDEST) if _terminal() else NARROWEST
 
 
@@ -62,7 +63,7 @@ def is_brief() -> bool:
 
 def heard() -> None:
     """Waits, at most ``PATIENCE`` seconds, until everything that was said is printed; sends SIGINT to ansible-playbook
-    if nobody reads its output."""
+    if nobody reads its output. Does nothing where this is no worker."""
     queue = _queue()
     if queue is None:
         return
@@ -82,14 +83,16 @@ def _queue() -> t.Any:
 
 
 def _parent() -> int:
-    """The process id of ansible-playbook; 0 when it has ended, which leaves its worker behind."""
+    """The process id of ansible-playbook; 0 when it has ended, which leaves its worker behind, and where this is no
+    worker."""
     forked_by = multiprocessing.parent_process()
     pid = forked_by.pid if forked_by else 0
     return pid if pid and os.getppid() == pid else 0
 
 
 def _has_room() -> bool:
-    """Waits until one more line can be sent; False if nobody listens any more, for then it would never be taken out."""
+    """Waits, as long as it takes, until one more line can be sent; False if nobody listens any more, for then it would
+    never be taken out. True where this is no worker."""
     queue = _queue()
     while not _is_closed():
         if queue is None or select.select([], [queue._writer], [], PAUSE)[1]:
@@ -98,22 +101,26 @@ def _has_room() -> bool:
 
 
 def _is_text(callback: str) -> bool:
+    """Whether the callback of this name writes for people."""
     return callback.removeprefix("ansible.builtin.") in TEXT_CALLBACKS
 
 
 def _streams() -> t.Iterator[str]:
-    """Standard output and standard error of ansible-playbook, which a worker has not."""
+    """Paths of standard output and standard error of ansible-playbook, which a worker has not; none where this is no
+    worker, or ansible-playbook has ended."""
     if _queue() is not None and _parent():
         yield from (f"/proc/{_parent()}/fd/{number}" for number in (1, 2))
 
 
 def _terminal() -> bool:
+    """Whether standard output of ansible-playbook is a terminal; False where ``_streams`` has none."""
     output = next(_streams(), "")
     return os.path.realpath(output).startswith(("/dev/pts/", "/dev/tty"))
 
 
 def _is_closed() -> bool:
-    """Whether ansible-playbook has ended, or one of its streams is a pipe that nobody reads (Linux can tell)."""
+    """Whether ansible-playbook has ended, or one of its streams is a pipe that nobody reads (Linux can tell, but not of
+    a named one). False where this is no worker."""
     if _queue() is not None and not _parent():
         return True
     for each in _streams():
@@ -124,6 +131,8 @@ def _is_closed() -> bool:
 
 
 def _without_reader(pipe: str) -> bool:
+    """Whether nobody has the pipe open for reading. OSError where it cannot be opened, as a named pipe without a reader
+    cannot."""
     handle = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
     try:
         looks = select.poll()

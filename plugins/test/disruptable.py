@@ -93,6 +93,7 @@ _value:
 
 
 def _is_disruptable() -> t.Callable[..., t.Any]:
+    """Imports the function that the test calls."""
     from ..module_utils._fleet.templates.disruption import is_disruptable
 
     return is_disruptable
@@ -100,4 +101,5 @@ def _is_disruptable() -> t.Callable[..., t.Any]:
 
 class TestModule:
     def tests(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The test's function by its name; its errors are as of ``pure``."""
         return {"disruptable": pure(_is_disruptable)}

@@ -67,6 +67,7 @@ _value:
 
 
 def _selected_by() -> t.Callable[..., t.Any]:
+    """Imports the function that the test calls."""
     from ..module_utils._fleet.templates.selecting import selected_by
 
     return selected_by
@@ -74,4 +75,5 @@ def _selected_by() -> t.Callable[..., t.Any]:
 
 class TestModule:
     def tests(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The test's function by its name; its errors are as of ``pure``."""
         return {"selected_by": pure(_selected_by)}

@@ -77,6 +77,7 @@ _value:
 
 
 def _within_window() -> t.Callable[..., t.Any]:
+    """Imports the function that the test calls."""
     from ..module_utils._fleet.templates.windows import within_window
 
     return within_window
@@ -84,4 +85,5 @@ def _within_window() -> t.Callable[..., t.Any]:
 
 class TestModule:
     def tests(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The test's function by its name; its errors are as of ``pure``."""
         return {"within_window": pure(_within_window)}

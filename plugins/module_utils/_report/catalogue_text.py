@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Release catalogues as a table."""
+"""Release catalogues as a table: which versions and node images a platform offers where, which are supported, and which
+come."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from .text import table
 
 
 def catalogue_text(catalogues: t.Sequence[t.Mapping[str, t.Any]]) -> list[str]:
-    """A table with one line for each location of each catalogue; ``catalogues`` are as results have them. A sentence
-    where there is none."""
+    """A table with one row for each location of each catalogue: the oldest and newest supported version, the newest
+    release of each minor, the last first, what comes, and images; ``catalogues`` are as results have them. A sentence
+    where there is no location."""
     rows = []
     for each in catalogues:
         span = each["supported"]

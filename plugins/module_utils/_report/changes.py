@@ -24,8 +24,8 @@ NOT_KNOWN = "may change: what was applied is not known to its fields"
 
 
 def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
-    """What changes in each object, as lines of any length; those of fields begin with two spaces. At most ``OBJECTS``
-    objects, then how many more there are."""
+    """What changes in each object, as lines of any length; those of fields, as of ``field_lines``, begin with two
+    spaces. At most ``OBJECTS`` objects, then how many more there are."""
     lines = []
     for each in objects[:OBJECTS]:
         if each.action == CHANGED and each.fields:
@@ -39,36 +39,38 @@ def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
 
 
 def rendered_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list[str]]]:
-    """Clusters that get something apart from the others, those that get the same together, and lines as of
-    ``change_lines`` about that; the first ``most`` of such groups."""
+    """Pairs of the clusters that get the same, apart from the others, and lines as of ``change_lines`` about that; the
+    first ``most`` of such groups."""
     return [(list(each.clusters), change_lines(each.changes)) for each in plan.renderings[:most]]
 
 
 def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
-    """A line for each field: what it was and what it becomes, or what happens to one that is given up. At most
-    ``FIELDS``, then how many more there are."""
+    """A line for each field: what it was and what it becomes, or what happens to one that is given up; values are cut
+    at ``VALUE`` characters. At most ``FIELDS``, then how many more there are."""
     lines = [each.in_words(VALUE) for each in fields[:FIELDS]]
     return lines + ([f"{len(fields) - FIELDS} more fields"] if len(fields) > FIELDS else [])
 
 
 def seen_changes(outcome: MemberOutcome) -> tuple[ObjectChange, ...]:
-    """What a look at the member found would change there, by fields, in the order of its steps; empty where fields were
-    not asked for."""
+    """What a look at the member found would change there, by fields, in the order of its steps; objects of which no
+    field is known are left out, so it is empty where fields were not asked for."""
     return tuple(
         ObjectChange(id=each.id, action=CHANGED, fields=each.changes) for each in outcome.steps if each.changes
     )
 
 
 def unseen(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[tuple[list[str], list[str]]]:
-    """Clusters, and lines as of ``change_lines`` about what the plan changes there since the last apply; without
-    clusters where ``outcomes`` tell of a look, which knows better."""
+    """Pairs of clusters and lines as of ``change_lines`` about what the plan changes there since the last apply;
+    without clusters where ``outcomes`` tell of a look, which knows better, and without pairs that have no cluster
+    left."""
     return [(clusters, change_lines(objects)) for clusters, objects in _unseen(plan, outcomes)]
 
 
 def plan_diff(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[dict[str, str]]:
     """For Ansible's ``--diff``, rows of ``before_header``, ``after_header``, ``before`` and ``after``: the clusters
-    before and after, also where none changes, then each object with its fields, equal changes of clusters together.
-    At most ``OBJECTS`` objects of these, ``FIELDS`` fields of each, and nothing tells how many there are besides."""
+    before and after, also where none changes, then each object with its fields, equal changes of clusters together, of
+    which the first five are named. At most ``OBJECTS`` objects for each such group, ``FIELDS`` fields of each; nothing
+    tells how many there are besides."""
     shown = [_diff(plan.name, _clusters(plan, "gained"), _clusters(plan, "lost"))]
     groups: dict[str, tuple[list[str], tuple[ObjectChange, ...]]] = {}
     for name, outcome in sorted(outcomes.items()):
@@ -83,6 +85,8 @@ def plan_diff(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> l
 def _unseen(
     plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]
 ) -> t.Iterator[tuple[list[str], tuple[ObjectChange, ...]]]:
+    """The clusters and objects of each change since the last apply, without clusters that a look has told of; changes
+    of which no cluster is left are left out."""
     for each in plan.changes:
         clusters = [name for name in each.clusters if name not in outcomes or not _looked(outcomes[name])]
         if clusters:
@@ -92,6 +96,8 @@ def _unseen(
 def _object_diffs(
     placement: str, clusters: t.Sequence[str], objects: t.Sequence[ObjectChange]
 ) -> t.Iterator[dict[str, str]]:
+    """A row as of ``plan_diff`` for each of the first ``OBJECTS`` objects, with its first ``FIELDS`` fields before and
+    after; ``after`` is the object's id where no fields are known."""
     more = f" and {len(clusters) - 5} more" if len(clusters) > 5 else ""
     for each in objects[:OBJECTS]:
         old = "".join(f"{one.path}: {_value(one.old)}\n" for one in each.fields[:FIELDS] if one.old is not None)
@@ -105,18 +111,21 @@ def _object_diffs(
 
 
 def _diff(header: str, before: str, after: str) -> dict[str, str]:
+    """One row for ``--diff``, with the same header on both sides."""
     return {"before_header": header, "after_header": header, "before": before, "after": after}
 
 
 def _clusters(plan: PlacementPlan, but: str) -> str:
+    """The plan's clusters, a line each, without those whose change is ``but``."""
     return "".join(f"{each.cluster}\n" for each in plan.clusters if each.change != but)
 
 
 def _looked(outcome: MemberOutcome) -> bool:
-    """Whether the member was read, and told what an update changes there."""
+    """Whether the member was read, and told what an update changes there by fields, or that it changes nothing."""
     return outcome.error is None and (bool(seen_changes(outcome)) or not outcome.changes)
 
 
 def _value(value: t.Any) -> str:
+    """The value as JSON; of more than ``VALUE`` characters the first, and how many more there are."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= VALUE else f"{text[:VALUE]}... ({len(text) - VALUE} more characters)"

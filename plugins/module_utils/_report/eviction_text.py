@@ -12,8 +12,8 @@ from .text import folded, member_lines
 
 
 def evictions_text(results: t.Sequence[EvictionResult], would: bool) -> list[str]:
-    """A sentence for each, and below it what leaves the member; ``would`` says that nothing was done. A sentence where
-    there are none."""
+    """A sentence for each, and below it what leaves the member and what the next apply would do; ``would`` says that
+    nothing was done. A sentence where there are none."""
     lines: list[str] = []
     for each in results:
         lines += folded(f"{each.placement} from {each.cluster}: {_word(each.state, would)}: {each.verdict.message}")
@@ -25,6 +25,8 @@ def evictions_text(results: t.Sequence[EvictionResult], would: bool) -> list[str
 
 
 def _word(state: str, would: bool) -> str:
+    """The state in words: ``executed`` and ``underway`` are ``would be executed`` if nothing was done; else
+    ``underway`` is ``begun, and not at its end``. Others as they are."""
     if would:
         return "would be executed" if state in (DONE, UNDERWAY) else state
     return "begun, and not at its end" if state == UNDERWAY else state

@@ -45,7 +45,8 @@ class FarAlong:
 
 
 def far_along(line: str) -> FarAlong | None:
-    """How far the work is that a line of a verb tells of; None if it tells of none."""
+    """How far the work is that a line of a verb tells of, those that failed or were skipped being done with; the
+    subject is cut at about ``NAME`` characters. None if it tells of none."""
     for pattern in (_STAGE, _RUN, _PLACEMENT, _BUILD, _DOWNLOAD):
         found = pattern.match(line)
         if found is None:
@@ -67,8 +68,8 @@ class SubjectPace:
     _first: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def left(self, far: FarAlong, now: float) -> float | None:
-        """Seconds until the subject is done, by the pace since it was given here first, which is kept, or as it tells
-        itself. None where nothing is known: nothing was done since, or all is."""
+        """Seconds until the subject is done, as it tells itself, else by the pace since it was given here first, an
+        instant that is kept. None where nothing is known: nothing was done since, or all is."""
         if far.left is not None or far.done >= far.whole:
             return far.left
         began, before = self._first.setdefault(far.subject, (now, far.done))
@@ -90,11 +91,14 @@ def plain(far: FarAlong, left: float | None) -> str:
 
 
 def _told(far: FarAlong, left: float | None) -> str:
+    """``40 % run r, 4 of 10 clusters, about 2 min left``; no count where the unit is ``%``, no time where ``left``
+    (seconds) is None."""
     count = "" if far.unit == "%" else f", {far.done} of {far.whole}{' ' + far.unit if far.unit else ''}"
     return f"{far.percent} % {far.subject}{count}" + ("" if left is None else f", {_time(left)} left")
 
 
 def _time(seconds: float) -> str:
+    """``about 40 s``, at least 1; rounded minutes from 90 seconds on; from 90 minutes on ``about 1 h 35 min``."""
     if seconds < 90:
         return f"about {max(1, round(seconds))} s"
     minutes = round(seconds / 60)

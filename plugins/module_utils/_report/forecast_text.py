@@ -36,10 +36,12 @@ def forecast_text(
     gated: bool = False,
     goal: t.Sequence[str] = (),
 ) -> list[str]:
-    """When the run is done, in a sentence, whether people have gates to open (``gated``) in it; then lines with the
-    ``goal`` of the run; then run, stages and members, each by the course in the middle, of which the calendar is, too,
-    and at the latest by when nine of ten courses have ended it. ``usual`` is learned from ``runs_before`` other runs,
-    and from the run's ``own`` members."""
+    """When the run is done, in a sentence, which with ``gated`` speaks of approvals (people have gates to open); the
+    lines of ``goal`` as they are; how long upgrades take; the next change. Then run, stages and the first ``SHOWN``
+    members of each as a table in UTC: begin and end by the course in the middle, of which the calendar is, too, and at
+    the latest by when nine of ten courses have ended it. Last, if there are any, those of them that wait for something
+    else than their turn. ``usual`` is learned from ``runs_before`` other runs, and with ``own`` from this one's
+    members; assumed without both."""
     earlier = [f"{runs_before} earlier run{'s' * (runs_before > 1)}"] if runs_before else []
     sources = [*earlier, *(["this one" if earlier else "this run"] if own else [])]
     known = f"learned from {' and '.join(sources)}" if sources else "assumed, as no earlier run tells"
@@ -64,7 +66,8 @@ def forecast_text(
 
 
 def has_gates_to_open(run: UpdateRun) -> bool:
-    """Whether people have to open gates of the run yet."""
+    """Whether people have to open gates of the run, or of its groups, yet: those that nothing but people opens, not
+    completed, skipped or approved. One that was refused counts."""
     stages = run.status.stages
     owners: list[UpdateStageStatus | UpdateGroupStatus] = [*stages, *(each for one in stages for each in one.groups)]
     gates = [gate for each in owners for gate in (*each.before_gates, *each.after_gates)]
@@ -72,18 +75,20 @@ def has_gates_to_open(run: UpdateRun) -> bool:
 
 
 def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
-    """A table with one line for each entry, in the order given; a sentence where there is none."""
+    """A table in UTC with one row for each entry, in the order given, ``never`` for one without an end, the first
+    ``NAMED`` of its members; a sentence where there is none."""
     rows = [(_minute(each.start), _minute(each.end, each.start), each.kind, _told(each)) for each in found]
     return table(("FROM, UTC", "UNTIL", "WHAT", "WHO, AND WHY"), rows, "") if rows else ["nothing is in the calendar"]
 
 
 def with_weekdays(text: str) -> str:
-    """The text with instants in RFC 3339, of UTC and to the second, as people read them."""
+    """The text with each instant such as ``2026-11-28T21:00:00Z`` (UTC, to the second) as ``Sat 2026-11-28 21:00 UTC``;
+    other forms stay."""
     return _INSTANT.sub(lambda found: _as_read(found.group()), text)
 
 
 def _as_read(text: str) -> str:
-    """What only looks like an instant, in words of others, stays as it is."""
+    """The instant as people read it; what only looks like one, in words of others, stays as it is."""
     try:
         return write_local(parse_time(text), UTC)
     except ValueError:
@@ -91,7 +96,8 @@ def _as_read(text: str) -> str:
 
 
 def _answer(foreseen: Forecast, gated: bool) -> str:
-    """``r will be done Sat 2026-12-05 21:18 UTC, at the latest 21:54, if no upgrade fails``."""
+    """``r will be done Sat 2026-12-05 21:18 UTC, at the latest 21:54, if no upgrade fails``, with ``gated`` also how
+    soon gates are usually approved; or that it does not end by itself, and what is in its way if that is known."""
     run = foreseen.run
     if run.expected.end is None:
         return f"{run.name} does not end by itself" + (f": {with_weekdays(run.blocker)}" if run.blocker else "")
@@ -105,18 +111,21 @@ def _answer(foreseen: Forecast, gated: bool) -> str:
 
 
 def _row(each: NodeForecast, name: str) -> Row:
+    """The cells ``name``, begin, end and end at the latest, as of ``_minute``. The latest is not before the expected
+    end, and the day stands only where it is another than in the cell before."""
     start, end = each.expected.start, each.expected.end
     latest = each.end.p90 and max(each.end.p90, end or each.end.p90)
     return name, _minute(start), _minute(end, start), _minute(latest, end or start)
 
 
 def _holds(each: NodeForecast) -> bool:
-    """Whether it waits for something else than its turn."""
+    """Whether it waits for something else than its turn or an earlier stage."""
     return bool(each.blocker) and each.reason not in (BEFORE_IT, ITS_TURN)
 
 
 def _minute(at: datetime | None, other: datetime | None = None) -> str:
-    """``Sat 2026-11-28 21:00`` in UTC; the time alone on the day of the ``other`` instant, which stands before it."""
+    """``Sat 2026-11-28 21:00`` in UTC; the time alone on the day of the ``other`` instant, which stands before it.
+    ``never`` for None."""
     if at is None:
         return "never"
     same_day = other is not None and at.astimezone(UTC).date() == other.astimezone(UTC).date()
@@ -125,14 +134,17 @@ def _minute(at: datetime | None, other: datetime | None = None) -> str:
 
 
 def _hours(length: timedelta) -> str:
+    """``1.5 h``, without zeros at the end."""
     return f"{length.total_seconds() / 3600:g} h"
 
 
 def _told(each: Appointment) -> str:
+    """What the entry is, behind its first ``NAMED`` members and how many more there are, if it has any."""
     named, what = listed(each.members, NAMED), with_weekdays(each.what)
     return f"{named}: {what}" if named else what
 
 
 def _minutes(length: timedelta) -> str:
+    """``119 s``; from two minutes on whole minutes, rounded down: ``12 min``."""
     seconds = round(length.total_seconds())
     return f"{seconds // 60} min" if seconds >= 120 else f"{seconds} s"

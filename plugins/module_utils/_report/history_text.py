@@ -36,8 +36,8 @@ _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journa
 
 
 def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
-    """A header, and a line for each act in the order given, with when, who, what and to what, and what is to be said of
-    it below; a sentence where there is none."""
+    """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and what is to be
+    said of it below, cut at about 4,000 characters; a sentence where there is none. Gates stand as of ``_by_place``."""
     if not rows:
         return ["nothing is recorded of that"]
     header = _line("WHEN", "WHO", "WHAT", "TO")
@@ -45,8 +45,9 @@ def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
 
 
 def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
-    """The content of a file with this suffix, one of ``SUFFIXES``; KeyError for another. In CSV a cell that a
-    spreadsheet would take for a formula begins with an apostrophe."""
+    """The content of a file with this suffix, one of ``SUFFIXES``; KeyError for another. Acts are in the order given.
+    In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe; Markdown cuts cells at about
+    300 characters and names gates as of ``_by_place``; CSV and JSON have all."""
     return {".csv": _csv, ".json": _json, ".md": _markdown}[suffix](rows)
 
 
@@ -54,15 +55,18 @@ SUFFIXES = (".csv", ".json", ".md")
 
 
 def _by_place(rows: t.Sequence[HistoryRow]) -> list[HistoryRow]:
-    """The rows with gates named by where they stand, without their ids; with these where two gates stand in one place.
-    Files that machines read have all of it."""
+    """The rows with gates in messages named by where they stand, without their ids; with these where two gates of an
+    object stand in one place."""
     ids: dict[tuple[str, str, str], set[str]] = {}
     for row in rows:
         for found in _GATE.finditer(row.message):
             ids.setdefault((row.kind, row.name, found["place"]), set()).add(found["id"])
 
     def named(row: HistoryRow) -> HistoryRow:
+        """The row with the gates in its message named so."""
+
         def words(found: re.Match[str]) -> str:
+            """What stands for one gate of the message."""
             alone = len(ids[row.kind, row.name, found["place"]]) == 1
             return f"gate {found['place']}" if alone else found[0]
 
@@ -72,6 +76,7 @@ def _by_place(rows: t.Sequence[HistoryRow]) -> list[HistoryRow]:
 
 
 def _lines(row: HistoryRow) -> list[str]:
+    """The lines of one act; an object without a name stands as its kind and how many members there are."""
     about = f"{row.kind}/{row.name}" if row.name else f"{row.member_count} {row.kind}" if row.kind else ""
     told = "; ".join(filter(None, _parts(row)))
     below = wrapped(in_line(told, 4_000), columns(), BELOW, BELOW) if told else []
@@ -79,6 +84,9 @@ def _lines(row: HistoryRow) -> list[str]:
 
 
 def _parts(row: HistoryRow) -> t.Iterator[str]:
+    """What is to be said of an act, in pieces, some of them empty: outcome and when it ended, message, reason, the
+    first ``NAMED`` members unless they are its object alone, digests and revision cut to 12 characters, holder, source.
+    A digest that is the approved one is told once."""
     outcome = f"{row.outcome} at {write_time(row.ended, SECONDS)}" if row.ended else row.outcome
     yield f"{outcome}: {row.message}" if outcome and row.message else outcome or row.message
     yield f"reason: {row.reason}" if row.reason else ""
@@ -93,11 +101,13 @@ def _parts(row: HistoryRow) -> t.Iterator[str]:
 
 
 def _short(digest: str) -> str:
+    """The first 12 digits of a digest, without ``sha256:``."""
     return digest.removeprefix("sha256:")[:SHORT]
 
 
 def _line(when: str, who: str, what: str, about: str) -> list[str]:
-    """The cells beside each other; one that is too long, and the object that has no room, begin a line below."""
+    """The cells beside each other, each cut at about 400 characters; one that is too long, and the object that has no
+    room, begin a line below."""
     lines, line = list[str](), ""
     for cell, width in ((when, WHEN), (who, WHO), (what, WHAT), (about, columns() - WHEN - WHO - WHAT - 6)):
         cell = in_line(cell, 400)
@@ -113,6 +123,8 @@ def _line(when: str, who: str, what: str, about: str) -> list[str]:
 
 
 def _rows(rows: t.Iterable[HistoryRow]) -> t.Iterator[list[str]]:
+    """The texts of each row below ``FIELDS``, on one line each and uncut; members are parted by spaces, no members have
+    no count."""
     for row in rows:
         found = row.as_dict() | {"members": " ".join(row.members), "member_count": row.member_count or ""}
         texts = [str(found[name]) for name in FIELDS]
@@ -120,6 +132,7 @@ def _rows(rows: t.Iterable[HistoryRow]) -> t.Iterator[list[str]]:
 
 
 def _csv(rows: t.Sequence[HistoryRow]) -> str:
+    """CSV with a line of ``FIELDS`` first, lines ended by a line feed."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
@@ -128,14 +141,17 @@ def _csv(rows: t.Sequence[HistoryRow]) -> str:
 
 
 def _cell(text: str) -> str:
+    """The text, behind an apostrophe if a spreadsheet would take it for a formula, spaces before it or not."""
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
 def _json(rows: t.Sequence[HistoryRow]) -> str:
+    """JSON with all rows under ``entries``, as of ``HistoryRow.as_dict``."""
     return json.dumps({"entries": [row.as_dict() for row in rows]}, indent=1, sort_keys=True) + "\n"
 
 
 def _markdown(rows: t.Sequence[HistoryRow]) -> str:
+    """A title, and a table of the rows; a sentence in its place where there is none."""
     shown = tuple(
         (
             write_time(row.at, SECONDS),

@@ -22,8 +22,9 @@ _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r
 
 def icalendar(found: t.Mapping[str, t.Sequence[Appointment]], now: datetime) -> str:
     """The text of a calendar, its lines ended by CRLF, as of an aware ``now``, with the entries of each run, or kind of
-    work, as events. An event keeps its UID however its expected start moves, so that readers keep it; those that are
-    alike are numbered in their order. One that nothing ends has no end."""
+    work, as events, in the order given. The UID is made of run, kind, text and members, and of the start only where
+    that is ``fixed``: an event keeps it however its expected start moves. Those that are alike are numbered in their
+    order. One that nothing ends has no end."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gitops.fleet//update runs//EN"]
     alike = Counter[str]()
     for run, entries in found.items():
@@ -35,6 +36,8 @@ def icalendar(found: t.Mapping[str, t.Sequence[Appointment]], now: datetime) -> 
 
 
 def _event(run: str, each: Appointment, now: datetime, key: str) -> list[str]:
+    """The lines of one event, not folded yet; its UID is a digest of ``key``. The summary has the only member or how
+    many there are, the description all of them."""
     count = len(each.members)
     who = "" if not count else each.members[0] if count == 1 else f"{count} members"
     summary = ", ".join(filter(None, (who, each.what)))
@@ -53,17 +56,20 @@ def _event(run: str, each: Appointment, now: datetime, key: str) -> list[str]:
 
 
 def _instant(at: datetime) -> str:
+    """``20261128T210000Z``: an aware instant in UTC, cut to the second."""
     return write_time(at.replace(microsecond=0)).translate(_COMPACT)
 
 
 def _text(value: str) -> str:
-    """What is escaped in texts; other control characters have no place in them."""
+    """A value as iCalendar has it: backslashes, ``;``, ``,`` and line feeds are escaped; what else is not printable to
+    Python is dropped, spaces but the common one among it."""
     escaped = value.translate(_ESCAPES)
     return "".join(each for each in escaped if each.isprintable())
 
 
 def _folded(line: str) -> str:
-    """In pieces of at most 75 octets, none of which cuts a character."""
+    """The line in pieces of at most 75 octets of UTF-8, none of which cuts a character, each but the first behind CRLF
+    and a space. No line end behind the last."""
     pieces, piece, size = [], "", 0
     for each in line:
         width = len(each.encode())

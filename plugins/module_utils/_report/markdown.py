@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A fleet plan as Markdown, for a comment on a pull request; tables, notes and foreign text in Markdown, and as many
-lines as have room. Equal plans give equal bytes."""
+"""A plan of placements as Markdown, for a comment on a pull request, equal plans with equal bytes; tables, notes and
+foreign text in Markdown, and as many lines as have room."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ SHOWN, FEW = 200, 20
 def plans_markdown(
     plans: t.Sequence[PlacementPlan], digest: str, facts: str, findings: t.Sequence[Problem] = ()
 ) -> str:
-    """Summary first, then one folded section for each placement, as many as keep below ``LIMIT`` bytes, the size that
-    code hosts accept. ``facts`` is the digest of the facts, ``findings`` are notes about all placements. FleetError as
-    of ``waves``."""
+    """A summary with a row for each placement, notes, what is deleted or released, then one folded section for each
+    placement, as many as keep below ``LIMIT`` bytes, a size that code hosts accept; what has no room is counted or said
+    to be in the JSON plan. ``facts`` is the digest of the facts, ``findings`` are notes about all placements.
+    FleetError as of ``waves``."""
     first = [f"**{escaped(str(each))}**" for each in findings if each.code == NOTHING_RECORDED]
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     lines = ["## Fleet plan", "", *(line for each in first for line in (each, ""))]
@@ -61,13 +62,14 @@ def plans_markdown(
 
 
 def size_of(lines: t.Iterable[str]) -> int:
-    """Bytes of the lines with their ends."""
+    """Bytes of the lines in UTF-8, each with its end."""
     return sum(len(line.encode()) + 1 for line in lines)
 
 
 def as_many_as_fit(lines: t.Iterable[str], total: int, room: int, more: str) -> list[str]:
     """The first of the ``total`` lines, as many as keep within ``room`` bytes; then how many more there are, in the
-    place of ``{}`` in ``more``."""
+    place of ``{}`` in ``more``, a line that the room does not count. Of ``lines`` not all of the total need be
+    given."""
     kept: list[str] = []
     for line in lines:
         room -= size_of([line])
@@ -78,12 +80,15 @@ def as_many_as_fit(lines: t.Iterable[str], total: int, room: int, more: str) -> 
 
 
 def notes_markdown(notes: t.Sequence[str], room: int) -> list[str]:
-    """A line for each note behind an empty one, as many as keep within about ``room`` bytes; nothing without notes."""
+    """A line for each of the first ``SHOWN`` notes behind an empty one, as many as keep within ``room`` bytes, and how
+    many more there are; nothing without notes."""
     told = (f"- note: {escaped(each)}" for each in notes[:SHOWN])
     return ["", *as_many_as_fit(told, len(notes), room, "- {} more notes")] if notes else []
 
 
 def _summary(plan: PlacementPlan) -> str:
+    """The row of the placement: how many clusters gain, keep and lose it, how many objects it has, what is deleted, and
+    the brakes that stop it, or ``nothing``."""
     gained, kept, lost = (len(plan.changed_clusters(change)) for change in (GAINED, KEPT, LOST))
     stops = ", ".join(brake.name for brake in plan.brakes if brake.stops) or "nothing"
     counted = f"{gained} | {kept} | {lost} | {len(plan.objects)} | {_deleted(plan)}"
@@ -91,15 +96,17 @@ def _summary(plan: PlacementPlan) -> str:
 
 
 def _deleted(plan: PlacementPlan) -> str:
-    """How many objects, and on how many clusters."""
+    """``3 on 2``: how many different objects are deleted, and on how many clusters; ``0`` for none. What is released
+    does not count."""
     gone = plan.going(PRUNE)
     objects = {each for each_set, _clusters in gone for each in each_set}
     return f"{len(objects)} on {sum(len(clusters) for _set, clusters in gone)}" if gone else "0"
 
 
 def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
-    """Every object that is deleted or released, with its clusters; where there is no room for all names it
-    is said how many lack."""
+    """An empty line, and a line for each set of objects that is deleted or released, with its clusters; nothing without
+    any. A line that has no room in ``room`` bytes names the first ``FEW`` of each; where even that has none, the last
+    line says how many such sets are left."""
     rows = [
         (f"- {escaped(plan.name)}: {verb} ", clusters, [str(each) for each in objects])
         for plan in plans
@@ -122,11 +129,15 @@ def _removals(plans: t.Sequence[PlacementPlan], room: int) -> list[str]:
 
 
 def _names(names: t.Sequence[str], most: int | None = None) -> str:
+    """The names, ``escaped``, parted by commas; of more than ``most`` (None: no limit) the first, and how many more
+    there are."""
     left = len(names[most:]) if most is not None else 0
     return ", ".join(map(escaped, names[:most])) + (f" and {left} more, see the JSON plan" if left else "")
 
 
 def _section(plan: PlacementPlan) -> list[str]:
+    """The folded section of one placement: clusters, who is not picked, overrides, changes, waves, brakes that stop it,
+    notes. Long lists are cut, and the rest counted. FleetError as of ``waves``."""
     lines = ["", "<details>", f"<summary>{escaped(plan.name)}</summary>", ""]
     changes = [(each.cluster, each.change, each.cause, each.reason) for each in plan.changes_first]
     lines += markdown_table(("cluster", "change", "cause", "reason"), changes)
@@ -161,8 +172,8 @@ def markdown_table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -
 
 
 def escaped(value: str) -> str:
-    """Foreign text for one line of Markdown, of about ``CELL`` characters at the most: it cannot break out of a table
-    cell or become markup or a link. Every mark is a character reference, and behind what begins a link stands a
-    character without width."""
+    """Foreign text for one line of Markdown: it cannot break out of a table cell or become markup or a link. It is cut
+    at about ``CELL`` characters, white space becomes single spaces, every mark is a character reference, and behind
+    what begins a link stands a character without width."""
     line = LINKS.sub(rf"\g<0>{BREAK}", " ".join(in_line(value, CELL).split()))
     return MARKS.sub(lambda found: f"&#{ord(found[0])};", line).replace(BREAK, f"&#{ord(BREAK)};")

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What came of auto-upgrade profiles, and why nothing did, as a table."""
+"""What came of auto-upgrade profiles, and why nothing did, as a table: goal, run, members behind, and runs by hand that
+would help."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ NAMED = 10
 
 
 def profiles_text(profiles: t.Sequence[Data]) -> list[str]:
-    """A table with a line for each profile and one for each of its reasons; ``profiles`` are as results have them. A
-    sentence where there is none."""
+    """A table with a row for each profile, and below it one for each of its reasons, of the runs by hand that would
+    bring members nearer, and of its notes; ``profiles`` are as results have them. A sentence where there is none."""
     rows: list[tuple[str, str, str, str]] = []
     for each in profiles:
         rows.append((each["name"], _goal(each), each["run"], _done(each)))
@@ -25,6 +26,7 @@ def profiles_text(profiles: t.Sequence[Data]) -> list[str]:
 
 
 def _goal(each: Data) -> str:
+    """The type with the version, or without one with the newest image of each family."""
     if each["target"]:
         return f"{each['type']} {each['target']}"
     images = ", ".join(f"{family} {version}" for family, version in sorted(each["images"].items()))
@@ -32,6 +34,7 @@ def _goal(each: Data) -> str:
 
 
 def _done(each: Data) -> str:
+    """How many members are behind, and whether a run was made for them, or made and started."""
     count = len(each["behind"])
     members = f"{count} member{'s' * (count != 1)} behind"
     if each["started"]:
@@ -40,6 +43,8 @@ def _done(each: Data) -> str:
 
 
 def _reasons(each: Data) -> t.Iterator[str]:
+    """Each message of reasons once, with the first ``NAMED`` of its members; then the runs by hand that would bring
+    members nearer; then notes."""
     told: dict[str, list[str]] = {}
     for reason in each["reasons"]:
         told.setdefault(reason["message"], []).extend([reason["member"]] if reason["member"] else [])

@@ -13,7 +13,8 @@ from .text import folded
 
 
 def written_lines(manifests: t.Sequence[t.Mapping[str, t.Any]], dest: str, check: bool) -> list[str]:
-    """How many of which kinds stand in the file, and the command for who may grant them; ``check``: they would."""
+    """How many manifests of which kinds were written to ``dest`` (or, with ``check``, would be), kinds as they come;
+    then, if there are any, the command by which an owner of the cluster grants them."""
     kinds = Counter(str(each["kind"]) for each in manifests)
     counted = ", ".join(f"{number} {kind}{'s' * (number > 1)}" for kind, number in kinds.items())
     verb = "would be written to" if check else "written to"

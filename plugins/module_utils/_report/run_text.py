@@ -56,8 +56,8 @@ class Told:
 
 
 def brief_text(run: UpdateRun) -> list[str]:
-    """The same as ``run_text``, but of a run that is Completed or Skipped only a sentence: goal, state, when it ended;
-    in lines that fit the terminal."""
+    """The same as ``run_text``, but of a run that is Completed or Skipped only a sentence: goal, state, how many
+    members are done, when it ended (UTC); in lines that fit the terminal."""
     status = run.status.status
     if status.state not in DONE:
         return run_text(run)
@@ -67,21 +67,20 @@ def brief_text(run: UpdateRun) -> list[str]:
 
 
 def _goal(run: UpdateRun) -> str:
+    """The type of upgrade and the version, or ``newer node images`` where there is none."""
     return f"{run.spec.managed_cluster_update.upgrade.type} to {run.status.target_version or 'newer node images'}"
 
 
 def _state(run: UpdateRun) -> str:
+    """The run's state, with its outcome in brackets if it has one."""
     return run.status.status.state + (f" ({run.status.outcome})" if run.status.outcome else "")
 
 
 def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
     """The run as lines: goal and digest, then the tree as a table. What runs only would begin if the run is not
     ``begun``. Why a member failed stands in its own row alone; rows above it name it. What is noted of several members
-    that are done alike stands once, below the tree.
-
-    Of a group of more than ``SHOWN`` members only so many are shown, those that failed, run or wait before others, and
-    the rest is counted.
-    """
+    that are done alike stands once, below the tree; then members that no stage covers. Of a group of more than
+    ``SHOWN`` members only so many are shown, those that failed, run or wait before others, and the rest is counted."""
     status = run.status
     members = status.members
     lines = [f"run {run.name}: {_goal(run)}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
@@ -102,12 +101,12 @@ def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
 
 
 def waits_for(run: UpdateRun) -> list[dict[str, str]]:
-    """Everything that holds the run now, as rows for results, in the order of stages: open gates, counting waits,
-    members that cannot begin.
+    """Everything that holds the run now, as rows for results, by stage, in each: open gates, a counting wait, members
+    that cannot begin.
 
     ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place (``before canary``, a stage, a member); a gate has
-    its ``id`` and ``name``, a member the ``reason``, and ``message`` says more; a gate has it only if it was refused or
-    approved already. ``until`` (RFC 3339) is there where the clock ends it.
+    its ``id`` and ``name``, a member the ``reason``, and ``message`` says more (of a wait it is empty); a gate has it
+    only if it was refused or approved already. ``until`` (RFC 3339, UTC) is there where the clock ends it.
     """
     found = []
     for stage in run.status.stages:
@@ -129,6 +128,8 @@ def waits_for(run: UpdateRun) -> list[dict[str, str]]:
 
 
 def _gate_waits(gate: UpdateRunGateStatus, timing: str, place: str) -> dict[str, str]:
+    """The row of one open gate, as of ``waits_for``; ``timing`` is Before or After, ``place`` is ``stage`` or
+    ``stage/group``."""
     words = {"type": "gate", "where": f"{timing.lower()} {place}", "id": gate.gate_id, "name": gate.display_name}
     if gate.refused:
         return words | {"message": f"refused by {gate.refused}"}
@@ -138,6 +139,7 @@ def _gate_waits(gate: UpdateRunGateStatus, timing: str, place: str) -> dict[str,
 
 
 def _stage(stage: UpdateStageStatus, told: Told) -> list[Row]:
+    """The rows of one stage: itself, gates before it, groups, gates after it, its wait if it has one."""
     members = [member for group in stage.groups for member in group.members]
     rows: list[Row] = [
         (f"  {stage.name}", stage.status.state, _joined(_tally(members), _why(stage.status, members, stage.message)))
@@ -152,6 +154,7 @@ def _stage(stage: UpdateStageStatus, told: Told) -> list[Row]:
 
 
 def _group(group: UpdateGroupStatus, told: Told) -> list[Row]:
+    """The rows of one group: itself with its limits, gates before it, members as of ``run_text``, gates after it."""
     limits = f"{group.max_concurrency} at once" + (
         f", {group.max_allowed_failures} may fail" if group.max_allowed_failures else ""
     )
@@ -166,11 +169,13 @@ def _group(group: UpdateGroupStatus, told: Told) -> list[Row]:
 
 
 def _rank(member: MemberUpdateStatus) -> int:
+    """The place in a list that is cut: failed, running, pending members first, then all others alike."""
     return _FIRST.get(member.status.state, len(_FIRST))
 
 
 def _versions(member: MemberUpdateStatus) -> str:
-    """From which version to which; nothing where nodes alone were upgraded."""
+    """``old -> new``; the old version alone where no new one is known, or it is the same; nothing where it is the same
+    and nodes got images."""
     before, after = member.version_before, member.version_after
     if before == after:
         return "" if member.node_images else before
@@ -178,7 +183,7 @@ def _versions(member: MemberUpdateStatus) -> str:
 
 
 def _shared(members: t.Sequence[MemberUpdateStatus]) -> dict[str, list[str]]:
-    """What is said of several members that are done, with their names."""
+    """Each message that several Completed members have, with their names."""
     found: dict[str, list[str]] = {}
     for each in members:
         if each.status.state == COMPLETED and each.message:
@@ -187,6 +192,8 @@ def _shared(members: t.Sequence[MemberUpdateStatus]) -> dict[str, list[str]]:
 
 
 def _member(member: MemberUpdateStatus, shared: bool = False) -> str:
+    """What is said of one member. Completed: versions, images, how long it took, a further attempt, and its message
+    unless it is ``shared``. Others: who skipped it, the reason, a further attempt, and its message in one line."""
     again = f"attempt {member.attempt}" if member.attempt > 1 else ""
     if member.status.state == COMPLETED:
         images = ", ".join(member.node_images)
@@ -196,6 +203,8 @@ def _member(member: MemberUpdateStatus, shared: bool = False) -> str:
 
 
 def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, told: Told) -> Row:
+    """The row of one gate, ``before`` or ``after``: who completed it, or approved it already, or refused it; else when
+    the clock opens it (UTC), or that it is to be approved, by its id where nothing else tells which one is meant."""
     state = gate.status.state
     words = [gate.display_name]
     if state == COMPLETED:
@@ -210,13 +219,15 @@ def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, told: Told) -> Ro
 
 
 def _wait(wait: WaitStatus) -> Row:
+    """The row of a wait: how long it is, until when (UTC) while it counts, and why it was not served."""
     words = _span(timedelta(seconds=wait.wait_duration_in_seconds))
     until = f"until {write_time(wait.ends)}" if wait.status.state == RUNNING and wait.ends else ""
     return "    wait", wait.status.state, _joined(words, until, wait.reason)
 
 
 def _tally(members: t.Sequence[MemberUpdateStatus]) -> str:
-    """``3/7 done (1 skipped, 1 failed: a)``."""
+    """``3/7 done (1 skipped, 1 failed: a)``: only Completed members are done; of those that failed the first three are
+    named."""
     states = [each.status.state for each in members]
     counts = {state: states.count(state) for state in (RUNNING, SKIPPED, PENDING)}
     words = {state: f"{counts[state]} {word}" if counts[state] else "" for state, word in _COUNTED.items()}
@@ -226,21 +237,25 @@ def _tally(members: t.Sequence[MemberUpdateStatus]) -> str:
 
 
 def _failed(members: t.Sequence[MemberUpdateStatus]) -> list[str]:
+    """The names of the members that are Failed."""
     return [each.name for each in members if each.status.state == FAILED]
 
 
 def _why(status: UpdateStatus, members: t.Sequence[MemberUpdateStatus], message: str) -> str:
-    """The message of a run, stage or group, unless rows of members below it say the same."""
+    """The message of a run, stage or group; nothing for a Failed one if a member below it has failed, for that one's
+    row says why."""
     return "" if status.state == FAILED and _failed(members) else message
 
 
 def _took(status: UpdateStatus) -> str:
+    """How long it took, such as ``12 min 5 s``; empty for one that has not begun or not ended."""
     if not status.start_time or not status.completed_time or status.state == NOT_STARTED:
         return ""
     return _span(status.completed_time - status.start_time)
 
 
 def _span(span: timedelta) -> str:
+    """``2 h 5 min``, ``2 h``, ``3 min 20 s``, ``4 s``: from an hour on cut to minutes."""
     seconds = int(span.total_seconds())
     hours, minutes = seconds // 3600, seconds // 60 % 60
     if hours:
@@ -249,4 +264,5 @@ def _span(span: timedelta) -> str:
 
 
 def _joined(*words: str) -> str:
+    """Those words that are not empty, parted by ``; ``."""
     return "; ".join(word for word in words if word)

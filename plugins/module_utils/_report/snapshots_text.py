@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The snapshots that are kept of placements as a table, the latest first."""
+"""The snapshots that are kept of placements as tables, the latest first: age, revision, objects, clusters, and what
+differs from the one before."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ HEADER = ("SNAPSHOT", "AGE", "REVISION", "OBJECTS", "CLUSTERS", "WHAT DIFFERS")
 
 
 def snapshots_text(rows: t.Sequence[SnapshotRow]) -> list[str]:
-    """One row a snapshot, below the name of its placement; ``rows`` have the oldest of a placement first. A sentence
-    where there is none."""
+    """A table for each placement, below its name, the latest snapshot first, at most 40 rows and how many more there
+    are; ``rows`` have the oldest of a placement first. A sentence where there is none."""
     lines: list[str] = []
     for name in dict.fromkeys(each.placement for each in rows):
         mine = [_row(each) for each in reversed(rows) if each.placement == name]
@@ -29,6 +30,8 @@ def snapshots_text(rows: t.Sequence[SnapshotRow]) -> list[str]:
 
 
 def _row(each: SnapshotRow) -> tuple[str, ...]:
+    """The cells below ``HEADER``: the age is empty where it is not known, objects and clusters are numbers, the
+    revision is cut to 12 characters."""
     kept = each.step.snapshot
     return (
         f"{kept.index}{' (latest)' if each.latest else ''}",
@@ -41,6 +44,8 @@ def _row(each: SnapshotRow) -> tuple[str, ...]:
 
 
 def _differs(each: SnapshotRow) -> str:
+    """To which snapshot it rolled back, which objects it adds, removes and changes, the first ``NAMED`` of each, and
+    that its content is not known any more; empty if none of these is so."""
     step, kept = each.step, each.step.snapshot
     parts = [
         f"{word} {listed(list(map(str, objects)), NAMED)}"

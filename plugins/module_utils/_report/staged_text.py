@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A staged update run as a tree of text: its stages, who is in each, how far it is, and what comes before and after."""
+"""A staged update run as a tree of text: its stages, the clusters and tasks (waits, approvals) of each, how far it is,
+what clusters in flight wait for, and who approved."""
 
 from __future__ import annotations
 
@@ -36,9 +37,10 @@ def staged_text(
     approvers: t.Mapping[str, str] = NOTHING,
     lacks: t.Mapping[str, str] = NOTHING,
 ) -> list[str]:
-    """The run as lines: what it does, ``digest`` unless it is empty, then the tree as a table. ``approvers`` are who
-    gave approvals, by the names of their requests; ``lacks`` is what clusters in flight wait for, by name. Of a stage
-    of more than ``SHOWN`` clusters only so many are shown, and the rest is counted."""
+    """The run as lines: what it does, ``digest`` unless it is empty, then a table of the run in ``state``, its stages,
+    and that of clusters that leave, if there are any. ``approvers`` are who gave approvals, by the names of their
+    requests; ``lacks`` is what clusters in flight wait for, by name. Of a stage of more than ``SHOWN`` clusters only so
+    many are shown, those in flight first, then those that failed, are done, have not begun; the rest is counted."""
     status, spec = run.status, run.spec
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [
@@ -64,6 +66,8 @@ def _stage(
     approvers: t.Mapping[str, str],
     lacks: t.Mapping[str, str],
 ) -> list[Row]:
+    """The rows of one stage: itself, tasks before it, clusters as of ``staged_text``, tasks after it. Without
+    ``config`` (None) its limit and its wait times are not told."""
     done = sum(1 for each in stage.clusters if _cluster(each) == "done")
     limit = f"; {config.max_concurrency} at once" if config else ""
     name = "leaving" if stage.stage_name == DELETE_STAGE else stage.stage_name
@@ -82,6 +86,9 @@ def _stage(
 
 
 def _task(task: StageTaskStatus, timing: str, config: StageConfig | None, approvers: t.Mapping[str, str]) -> Row:
+    """The row of one task. A timed wait is ``counting``, ``over`` or (before it begins) empty, and has the wait times
+    of the stage in ``config``. An approval is ``asked for``, ``approved`` or empty, and has who gave it, if
+    ``approvers`` tell, when it was taken up, and its request's name; one that was given and not taken up says so."""
     if task.type == TIMED_WAIT:
         waits = [each.wait_time for each in config.after_stage_tasks if each.type == TIMED_WAIT] if config else []
         found = find_condition(task.conditions, "WaitTimeElapsed")
@@ -98,10 +105,12 @@ def _task(task: StageTaskStatus, timing: str, config: StageConfig | None, approv
 
 
 def _cluster(each: ClusterUpdatingStatus) -> str:
+    """``in flight``, ``done``, ``failed``, or empty for one whose turn has not come."""
     state = cluster_state(each.conditions)
     return IN_FLIGHT if state == "begun" else state
 
 
 def _word(conditions: tuple[Condition, ...]) -> str:
+    """The reason of a stage's end, or else of its progress, without ``StageUpdating``; empty if it has neither."""
     found = progress_of(conditions)
     return found.reason.removeprefix("StageUpdating") if found else ""

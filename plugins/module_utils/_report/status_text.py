@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recorded placements as a table: how far each is, and what stands in the way on which cluster."""
+"""Recorded placements as a table: how far each is, what stands in the way on which cluster, and its staged update
+runs."""
 
 from __future__ import annotations
 
@@ -21,12 +22,10 @@ Row = tuple[str, str, str]
 def placements_text(
     statuses: t.Mapping[str, PlacementStatus], place: str, runs: t.Iterable[RunStanding] = ()
 ) -> list[str]:
-    """One row a placement, by name, one a cluster below it; of more than SHOWN clusters first those that are not
-    Available, and how many more there are. Then the staged update runs that it has; those of other placements are left
-    out. A sentence where no placement is recorded.
-
-    ``place`` is where the records are: started in another folder, a run looks into others.
-    """
+    """A row for each placement, by name; below it one for each cluster, those that are not Available first, at most
+    SHOWN and how many more there are; then its staged update ``runs``, those of other placements being left out. Where
+    no placement is recorded a sentence that names ``place``, where the records are: started in another folder, a run
+    looks into others."""
     rows: list[Row] = []
     by_placement: dict[str, list[RunStanding]] = {}
     for each in runs:
@@ -47,17 +46,21 @@ def placements_text(
 
 
 def _run(run: RunStanding) -> Row:
+    """The row of a staged update run: its state, how many stages and clusters are done, if stages are laid out, and its
+    message."""
     counts = f"{run.stages_done}/{run.stages} stages, {run.clusters_done}/{run.clusters} clusters" if run.stages else ""
     return f"  run {run.name}", run.state, "; ".join(filter(None, (counts, run.message)))
 
 
 def _without_prefix(condition: str) -> str:
+    """A condition's type without ``Cluster``, ``ResourcePlacement`` or both before it."""
     return condition.removeprefix("Cluster").removeprefix("ResourcePlacement")
 
 
 def _standing(conditions: t.Sequence[tuple[Condition, str]]) -> tuple[str, str]:
-    """The first condition that does not hold, or the last of those that do and as of when that was seen: nothing is
-    asked of a cluster for this table. What was not available yet then may be by now."""
+    """State and reason by the first condition that does not hold, or the last of those that do, each condition being
+    given with the word to show; and as of when that was seen, for nothing is asked of a cluster for this table. What
+    was not available yet is ``Available?``: it may be by now. Without conditions the state is empty."""
     if not conditions:
         return "", "nothing is recorded of it yet"
     lacking = [each for each in conditions if each[0].status != "True"]

@@ -80,20 +80,22 @@ def fitting(width: int) -> t.Iterator[None]:
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """The lines of a table: left-aligned columns; the last one is wrapped below itself; after a long cell a new line
-    begins. Cells may be foreign, the header not; without rows it is the header alone. ValueError for a row of more or
-    fewer cells than the header."""
+    begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not; without rows it is the
+    header alone. Empty rows have no line. ValueError for a row of more or fewer cells than the header."""
     return [line for row in table_rows(header, rows, indent) for line in row]
 
 
 def table_rows(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[list[str]]:
-    """The lines that ``table`` gives, those of each row for themselves and those of the header first. ValueError as
-    there."""
+    """The lines that ``table`` gives, those of each row for themselves and those of the header first; an empty list for
+    an empty row. ValueError as there."""
     body = [tuple(header), *(tuple(in_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
     return [_row_lines(row, widths, indent) for row in body]
 
 
 def _row_lines(row: t.Sequence[str], widths: t.Sequence[int], indent: str) -> list[str]:
+    """The lines of one row. A cell wider than its column is followed by a new line that begins at the next column; the
+    last cell is wrapped at its column, whatever its width says."""
     start = len(indent) + sum(width + GAP for width in widths[:-1])
     lines: list[str] = []
     line = indent
@@ -110,7 +112,8 @@ def _row_lines(row: t.Sequence[str], widths: t.Sequence[int], indent: str) -> li
 
 
 def _widths(widths: list[int], indent: int) -> list[int]:
-    """The widest columns made narrower until the last one has room."""
+    """The ``widths`` of columns behind an ``indent``; where the last one lacks room (what it needs, at most ``ROOM``),
+    the widest of the others are made narrower until it has that."""
     widths = list(widths)
     while len(widths) > 1 and indent + sum(width + GAP for width in widths[:-1]) + min(widths[-1], ROOM) > columns():
         widest = max(range(len(widths) - 1), key=lambda column: widths[column])
@@ -119,8 +122,10 @@ def _widths(widths: list[int], indent: int) -> list[int]:
 
 
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
-    """Who gets the placement, who loses it, who does not get it and why, and what stops it; with ``outcomes``, by
-    cluster, also what was done or seen on members. In lines that fit the terminal. FleetError as of ``waves``."""
+    """In lines that fit the terminal: who gets, keeps and loses the placement, who does not get it and why, its objects
+    and which leave, overrides, waves, what changes since the last apply, how far it is, brakes that tripped, lifted
+    ones too, and notes but those of ``first_text``. With ``outcomes``, by cluster, also what was done or seen on
+    members. Long lists are cut, and the rest counted, but that of objects that leave. FleetError as of ``waves``."""
     lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
     rows = [_cluster_row(each, outcomes.get(each.cluster), plan.by_run) for each in plan.changes_first]
@@ -149,7 +154,8 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 
 def waves_lines(plan: PlacementPlan) -> list[str]:
     """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, unless it
-    is that of a first apply. Of one that staged runs change, who waits for a run. FleetError as of ``waves``."""
+    is that of a first apply to several clusters. Of one that staged runs change, who waits for a run, if anybody does.
+    At most 6 names. FleetError as of ``waves``."""
     if plan.by_run:
         waiting = [each.cluster for each in plan.clusters if each.cause != "unchanged"]
         by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
@@ -165,8 +171,8 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
 
 
 def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """How far it is: applied, available, what is waited for, and how to look again; nothing where nothing was done and
-    nothing is waited for."""
+    """How far it is: applied, available, what is waited for and how to look again; nothing where nothing was done and
+    nothing is waited for, nobody has looked, or nothing is to be applied."""
     far = reached(plan, outcomes)
     if far is None or not (far.waiting or any(each.done for each in outcomes.values())):
         return []
@@ -185,21 +191,22 @@ def folded(text: str, indent: str = "", most: int = LINE) -> list[str]:
 
 
 def some(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The first ``SHOWN`` rows, of two cells and more each, of a long table, and a row that says how many more there
-    are."""
+    """The rows, of two cells and more each; of more than ``SHOWN`` the first so many, and a row that says in its second
+    cell how many more there are."""
     if len(rows) <= SHOWN:
         return list(rows)
     return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
 
 
 def first_text(findings: t.Sequence[Problem]) -> list[str]:
-    """Those notes that have to be read before the plan: that nothing is recorded. Lines that fit the terminal, none
-    without."""
+    """Those notes that have to be read before the plan: that nothing is recorded. Lines that fit the terminal; none
+    without such a note."""
     return [part for each in findings if each.code == NOTHING_RECORDED for part in folded(f"NOTE: {each}")]
 
 
 def notes_text(findings: t.Sequence[Problem]) -> list[str]:
-    """The notes but those of ``first_text``, the first ``SHOWN`` of them, and how many more there are."""
+    """The notes but those of ``first_text``, in lines that fit the terminal: the first ``SHOWN`` of them, and how many
+    more there are."""
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     notes = [f"note: {finding}" for finding in findings[:SHOWN]]
     if len(findings) > SHOWN:
@@ -208,7 +215,8 @@ def notes_text(findings: t.Sequence[Problem]) -> list[str]:
 
 
 def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
-    """What is to be told of the members, those with equal changes together."""
+    """The lines of ``member_lines`` for each group of clusters of which the same is to be told; one that could not be
+    read stands alone. Clusters with nothing to tell are left out."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for cluster, outcome in outcomes.items():
         alike = tuple(member_lines("", outcome)) if outcome.error is None else (cluster,)
@@ -218,8 +226,9 @@ def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[list[str]]:
 
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
-    """Objects that change, differ, drift or failed on one member, or why it could not be read; none where all is as it
-    should be. ``cluster`` stands before each. Of more than ``SHOWN`` of a sort the rest is counted."""
+    """Objects that change, differ, drift or failed on one member, with their fields, or why it could not be read; none
+    where all is as it should be. ``cluster`` stands before each object. Of more than ``SHOWN`` objects of a sort, and
+    of many fields, the rest is counted."""
     if outcome.error:
         return folded(f"! {replace(outcome.error, where=cluster)}", INDENT)
     lines = []
@@ -240,8 +249,9 @@ def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
 
 
 def facts_text(snapshot: FactsSnapshot) -> list[str]:
-    """One line a cluster: version, nodes, free resources, costs where any are known, health; below it why one could not
-    be read."""
+    """A header, and one line a cluster, by name: version, nodes, free CPU and memory (what may be allocated, if it is
+    not known what is free), costs where any are known, health; ``?`` for what is not known. Below a cluster why it
+    could not be read; last, where costs are from."""
     clusters = sorted(snapshot.members, key=lambda each: each.name)
     priced = any(snapshot.costs(each) for each in clusters)
     header = ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"]
@@ -258,6 +268,8 @@ def facts_text(snapshot: FactsSnapshot) -> list[str]:
 
 
 def _facts_row(snapshot: FactsSnapshot, cluster: MemberCluster, priced: bool) -> tuple[str, ...]:
+    """The cells of one cluster; with ``priced`` those of costs too. The state is ``ready``, ``not ready`` or that it
+    cannot be read, and names parts that were not read, each with the code."""
     status = cluster.status
     version = status.properties.get("k8s.io/k8s-version")
     nodes = status.properties.get("kubernetes-fleet.io/node-count")
@@ -283,6 +295,8 @@ def _facts_row(snapshot: FactsSnapshot, cluster: MemberCluster, priced: bool) ->
 
 
 def _headline(plan: PlacementPlan) -> str:
+    """In a sentence: how many clusters the placement has, of how many if it is not fulfilled, or that it is deleted;
+    how many that could not be read keep it; the first 16 digits of its digest."""
     spec = plan.placement.spec.policy
     kind = spec.placement_type if spec else "PickAll"
     beside = f", {plan.unread} more could not be read and keep it" if plan.unread else ""
@@ -296,6 +310,9 @@ def _headline(plan: PlacementPlan) -> str:
 
 
 def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None, by_run: bool) -> tuple[str, str, str, str]:
+    """The cells sign, cluster, score (``spread/affinity``, empty without one) and cause with its reason; the code of
+    the error where the member could not be read, and that it was not looked at if nothing was to change there; with
+    ``by_run``, that only a staged run changes it."""
     score = "" if each.affinity_score is None else f"{each.spread_score or 0}/{each.affinity_score}"
     why = each.cause if each.cause in ("unchanged", "picked") else f"{each.cause}: {each.reason}"
     why += BY_RUN if by_run and each.cause != "unchanged" else ""
@@ -306,7 +323,8 @@ def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None, by_run: bool)
 
 
 def _rendered(plan: PlacementPlan) -> list[str]:
-    """What overrides make of the objects, clusters that get the same together."""
+    """What overrides make of the objects, clusters that get the same together, for the first ``KINDS`` such groups; of
+    the others how many clusters there are."""
     lines = []
     for clusters, told in rendered_lines(plan, KINDS):
         same = f"the same on {len(clusters)} clusters" if len(clusters) > 1 else "on one cluster"
@@ -321,7 +339,8 @@ def _rendered(plan: PlacementPlan) -> list[str]:
 
 
 def _object_lines(plan: PlacementPlan) -> list[str]:
-    """What is placed, and every object that leaves, with the clusters; those that lose the same share a line."""
+    """What is placed, the first 6 objects, unless the placement ends; and every object that leaves or is left behind,
+    with all clusters; those that lose the same share a line."""
     named = listed([str(each.id) for each in plan.objects])
     lines = [] if plan.deleting else [f"{number_of(len(plan.objects), 'object')}: {named}"]
     return (
@@ -339,6 +358,8 @@ def _object_lines(plan: PlacementPlan) -> list[str]:
 
 
 def _drift_lines(step: MemberStep) -> list[str]:
+    """Of one object that it is missing, or its fields that drifted, and those that differ, the first 10 of each and how
+    many more there are."""
     if step.missing:
         gone = "drift: it is missing; it was deleted, or an apply did not bring it there"
         return folded("differs: it is missing on the member" if step.action == DIFFERS else gone, "      ")
@@ -356,5 +377,6 @@ def _drift_lines(step: MemberStep) -> list[str]:
 
 
 def _value(value: t.Any) -> str:
+    """The value as Python writes it, the first ``VALUE`` characters and ``...`` of a longer one."""
     text = repr(value)
     return text if len(text) <= VALUE else f"{text[:VALUE]}..."

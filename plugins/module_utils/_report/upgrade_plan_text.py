@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an upgrade would do to each member, as text: versions, images and why these."""
+"""What an upgrade would do to each member, as text: versions and node images of control planes and pools, and why; who
+is skipped, fails or has no maintenance window."""
 
 from __future__ import annotations
 
@@ -29,12 +30,13 @@ def upgrade_plan_text(
     without_window: t.Collection[str] = (),
     stops_unattended_updates: t.Collection[str] = (),
 ) -> list[str]:
-    """A row for each control plane and pool that changes, and why others do not, of members with the same reason at
-    the first of them alone; then what is worth a word. ``works`` are by member.
+    """The goal, then a table, by member: a row for each control plane and pool that changes, stays or waits, one for a
+    member that is skipped or fails. A reason without a change stands at the first member that has it; others name that
+    member. ``works`` are by member.
 
-    ``without_window`` are members that have no maintenance window, told where a profile made the run.
-    ``stops_unattended_updates`` are those whose driver declares that updates of the operating system by itself are
-    switched off.
+    Below, of those that change: a warning where a profile made the run, with members in ``without_window``, which have
+    no maintenance window; a note with those in ``stops_unattended_updates``, whose driver declares that updates of the
+    operating system by itself are switched off. Each names at most ``SHOWN``.
     """
     goal = f"{target.type} to {target.version or 'newer node images'}"
     rows = _once(row for name in sorted(works) for row in _rows(name, works[name]))
@@ -51,6 +53,8 @@ def upgrade_plan_text(
 
 
 def _rows(member: str, work: UpgradeWork) -> t.Iterator[Row]:
+    """The rows of one member: that it fails or is skipped, alone; else what its steps change, what stays, what it waits
+    for. None if there is nothing of these."""
     if work.skip or work.fail:
         verdict = work.fail or work.skip
         yield member, "", "fails" if work.fail else "is skipped", _told(verdict)
@@ -64,7 +68,8 @@ def _rows(member: str, work: UpgradeWork) -> t.Iterator[Row]:
 
 
 def _once(rows: t.Iterable[Row]) -> list[Row]:
-    """The rows, those of nothing that changes with their reason once: others with the same name its member."""
+    """The rows; of those that change nothing and have a reason, each reason stands once: later ones, of other members,
+    name the first member in its place."""
     first: dict[tuple[str, str], str] = {}
     found = []
     for member, what, word, why in rows:
@@ -74,18 +79,23 @@ def _once(rows: t.Iterable[Row]) -> list[Row]:
 
 
 def _what(step: UpgradeStep) -> str:
+    """``control plane``, or ``pool`` and its name."""
     return "control plane" if step.what == CONTROL_PLANE else f"pool {step.pool}"
 
 
 def _becomes(step: UpgradeStep) -> str:
+    """The step's version, image (``old -> new``, or the new one alone) and that the pool leaves its snapshot, as far as
+    there are such, parted by commas."""
     snapshot = "leaves its snapshot" if step.drops_snapshot else ""
     image = f"image {' -> '.join(filter(None, (step.before, step.image)))}" if step.image else ""
     return ", ".join(filter(None, (step.version, image, snapshot)))
 
 
 def _told(obstacle: MemberBlocker | None) -> str:
+    """``reason: message``, or the one that is not empty; empty for None."""
     return "" if obstacle is None else ": ".join(filter(None, (obstacle.reason, obstacle.message)))
 
 
 def _folded(text: str) -> list[str]:
+    """Indented lines as wide as the terminal, further in after the first; of a long text about 2,000 characters."""
     return wrapped(in_line(text), columns(), "  ", "      ")

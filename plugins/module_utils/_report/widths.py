@@ -18,7 +18,7 @@ _PATH = re.compile(r"(?<=/)(?=[^/])")
 
 
 def columns_of(text: str) -> int:
-    """The columns that a line takes on a terminal."""
+    """The columns that a text without line ends takes on a terminal."""
     if text.isascii():
         return len(text)
     taken = before = 0
@@ -35,9 +35,9 @@ def padded(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
-    """Lines of at most so many columns, begun by ``first`` and ``further``; none for an empty text. A word that has no
-    room in a line, such as a path, is broken behind a ``/`` where it has any. ValueError for less than one column, or
-    than two where wide letters have to go on in a next line."""
+    """Lines of at most so many columns, begun by ``first`` and ``further``, and longer only where these leave no room;
+    none for a text without words. A word that has no room in a line, such as a path, is broken behind a ``/`` where it
+    has any. ValueError for less than one column, or than two where wide letters have to go on in a next line."""
     if not text.isascii():
         text = "".join(sign + _SECOND if _columns(sign) == 2 else sign for sign in text)
     lines = _lines(text, columns, first, further)
@@ -48,6 +48,7 @@ def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list
 
 
 def _lines(text: str, columns: int, first: str, further: str) -> list[str]:
+    """The lines as of ``wrapped`` for a text in which each character takes one column."""
     wrapper = _PathWrapper(columns, initial_indent=first, subsequent_indent=further, break_on_hyphens=False)
     return wrapper.wrap(text)
 
@@ -56,6 +57,8 @@ class _PathWrapper(textwrap.TextWrapper):
     """One that parts words too long for a line behind each ``/`` of theirs, before it parts them anywhere."""
 
     def _split(self, text: str) -> list[str]:
+        """The words with the blanks between them, as ``textwrap`` wants them; those that have no room in a line in
+        parts that end with ``/``."""
         room = self.width - max(len(self.initial_indent), len(self.subsequent_indent))
         parts: list[str] = []
         for word in super()._split(text):
@@ -64,6 +67,7 @@ class _PathWrapper(textwrap.TextWrapper):
 
 
 def _columns(sign: str) -> int:
+    """The columns that a character takes: 0 for marks that combine and those of format, 2 for wide ones, else 1."""
     if unicodedata.category(sign) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1

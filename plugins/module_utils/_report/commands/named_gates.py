@@ -26,19 +26,21 @@ class NamedGate:
 
     @property
     def place(self) -> str:
-        """Such as ``canary/eu``."""
+        """Such as ``canary/eu``, or ``canary`` for a stage's own gate."""
         return "/".join(filter(None, (self.stage, self.group)))
 
     @property
     def variables(self) -> dict[str, str]:
-        """What playbook ``approve`` finds it by."""
+        """What playbook ``approve`` finds it by: ``stage``, ``group`` if it has one, and ``timing``; where others are
+        meant by these, too, ``gate``, its id, alone."""
         if not self.alone:
             return {"gate": self.gate.gate_id}
         return {"stage": self.stage, **({"group": self.group} if self.group else {}), "timing": self.timing}
 
 
 def named_gates(run: UpdateRun) -> tuple[NamedGate, ...]:
-    """All gates of the run in the order in which they stand there: those of a stage, and of its groups after them."""
+    """All gates of the run, stage by stage: those before the stage and after it, then those before and after each of
+    its groups."""
     found = [
         (stage.name, group, timing, gate)
         for stage in run.status.stages
@@ -62,5 +64,6 @@ def named_gates(run: UpdateRun) -> tuple[NamedGate, ...]:
 
 
 def _owners(stage: UpdateStageStatus) -> t.Iterator[tuple[str, UpdateStageStatus | UpdateGroupStatus]]:
+    """Who has gates in the stage, with the name of the group: the stage itself, with an empty one, then its groups."""
     yield "", stage
     yield from ((group.name, group) for group in stage.groups)

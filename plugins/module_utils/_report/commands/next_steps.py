@@ -80,8 +80,8 @@ class NextStep:
 def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variables = NOTHING) -> list[str]:
     """A line for each step, ``to go on: ansible-playbook ...``; none for a step whose variables cannot stand in a
     command. ``records`` is where they are, empty for the usual place; ``as_now`` are options that were given, and that
-    whoever carries the same on has to give again: those of a word stand in the command, others, such as ``drivers``,
-    are named."""
+    whoever carries the same on (``CARRYING_ON``) has to give again: those of a word stand in the command, others, such
+    as ``drivers``, are named."""
     lines = []
     for each in steps:
         again = {name: as_now[name] for name in as_now if each.playbook in CARRYING_ON and name not in each.variables}
@@ -97,8 +97,9 @@ def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variable
 
 
 def after_run(run: UpdateRun, now: datetime, resumes: datetime | None = None) -> list[NextStep]:
-    """How an update run goes on from the state that it is in: open gates first, at most ``MOST`` of them; nothing of
-    one that ended well. Before ``resumes``, where that is known, nothing more would begin."""
+    """How an update run goes on from the state that it is in: open gates that people have to approve first, at most
+    ``MOST`` of them; of one that has ended a run that repeats what failed or was skipped, nothing if there is none.
+    ``resumes``, where it is a minute away or more and nothing but time is waited for, is told as when to go on."""
     status, name = run.status, {"run": run.name}
     state = status.status.state
     members = [member for stage in status.stages for group in stage.groups for member in group.members]
@@ -126,22 +127,25 @@ _AGAIN = {FAILED: "try again what failed, and go on", STOPPED: "take it up again
 
 
 def _by_the_clock(member: MemberUpdateStatus) -> bool:
-    """Whether nothing but time brings the member on, if it waits at all."""
+    """Whether nothing but time brings the member on, if it waits at all: one that is not Pending counts."""
     return member.status.state != PENDING or member.reason in (WAITING_FOR_SLOT, WINDOW_CLOSED)
 
 
 def _next_minute(instant: datetime) -> datetime:
-    """The first whole minute that is not before the instant."""
+    """The instant, moved on to the next full minute unless it has no seconds; fractions of a second stay."""
     return instant + timedelta(seconds=-instant.second % 60)
 
 
 def _left_behind(member: MemberUpdateStatus) -> bool:
+    """Whether a retry takes the member up: it failed, or was skipped by the system and not for being at the target
+    already."""
     state = member.status.state
     return state == FAILED or (state == SKIPPED and member.skipped_by == SYSTEM and member.reason != ALREADY_AT_TARGET)
 
 
 def _skip(run: str, members: t.Sequence[MemberUpdateStatus], state: str) -> list[NextStep]:
-    """Leaving out those that failed; it is the restart that goes on then."""
+    """The step that leaves out those that failed, of a Failed run with at most ``MOST`` of them, else none; it is the
+    restart that goes on then."""
     failed = [f"{MEMBER}:{each.name}" for each in members if each.status.state == FAILED]
     if state != FAILED or not failed or len(failed) > MOST:
         return []
@@ -151,7 +155,8 @@ def _skip(run: str, members: t.Sequence[MemberUpdateStatus], state: str) -> list
 
 
 def _approvals(run: UpdateRun) -> list[NextStep]:
-    """One for each open gate that people have to approve, or have refused; the first ``MOST`` of them."""
+    """A step for each open gate that people have to approve, or have refused; not for those that the clock opens or
+    somebody has approved already. The first ``MOST`` of them."""
     digest = run.status.digest.removeprefix(ALGORITHM)[:DIGITS]
     found = [
         NextStep(
@@ -166,7 +171,8 @@ def _approvals(run: UpdateRun) -> list[NextStep]:
 
 
 def _approve(named: NamedGate) -> str:
-    """Such as ``approve no errors for a day (after canary)``."""
+    """Such as ``approve no errors for a day (after canary)``; a gate without a name is told by its place, and by its id
+    where that is not clear."""
     position = f"{named.timing.lower()} {named.place}"
     words = named.gate.display_name or ("" if named.alone else named.gate.gate_id)
     return f"approve {words} ({position})" if words else f"approve what comes {position}"
@@ -176,9 +182,9 @@ def after_staged(
     run: str, kind: str, state: str, approvals: t.Sequence[tuple[str, str]], again: Variables, late: bool = False
 ) -> list[NextStep]:
     """How a staged update run of that ``kind`` goes on; ``state`` is its word in results. One that has ended goes
-    nowhere, and after one that failed a new one is made. ``approvals`` are stages and timings that it waits for,
-    ``again`` the variables that its playbook was given and needs once more; with ``late`` it waits for clusters that
-    may never come right."""
+    nowhere, but after one that failed a new one is made. ``approvals`` are stages and timings that it waits for, the
+    first ``MOST`` of which are told, ``again`` the variables that its playbook was given and needs once more; with
+    ``late`` it waits for clusters that may never come right, and the last step goes back."""
     if state == FAILED:
         return [NextStep(to="make a new run of it", playbook="staged_update", variables=again, blanks=_A_RUN)]
     if state in ENDED:
@@ -203,8 +209,8 @@ def after_staged(
 
 
 def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
-    """The step that carries a run on whose gate was passed, with its ``playbook``; ``state`` is that of an update run,
-    which may stand still until it is started again."""
+    """The one step that carries a run on whose gate was passed, with its ``playbook``; ``state`` is that of an update
+    run, which may stand still until it is started again, and empty for a staged one."""
     stands = state in (STOPPED, FAILED)
     variables = {"run": run, **({"restart": True} if stands else {})}
     on = "go on, with the options it was begun with" if playbook == "staged_update" else "go on"
@@ -213,8 +219,8 @@ def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
 
 
 def after_reading(others: t.Iterable[str]) -> list[NextStep]:
-    """One step for each of the first ``MOST`` members under whose name another cluster answers than the one that
-    joined: what accepts that, for it may have been rebuilt."""
+    """One step for each of the first ``MOST`` members, by name, under whose name another cluster answers than the one
+    that joined: what accepts that, for it may have been rebuilt."""
     return [
         NextStep(
             to=f"accept the other cluster as {name}, if it was rebuilt",
@@ -233,10 +239,11 @@ def after_placement(
     looked: Looked | None = None,
     ways: WaysOn = NO_WAYS,
 ) -> list[NextStep]:
-    """How placements go on that were planned, looked at, applied or rolled back with the ``given`` options; where
-    another playbook than these would have to be told more, only the staged run that they wait for, and how one goes
-    back. ``looked`` is what was seen where nothing was to be written: None after an apply, and then ``ways`` says what
-    can be done."""
+    """How placements go on that were planned, looked at, applied or rolled back with the ``given`` options, in a run
+    that ended as ``outcome``; where another playbook than these would have to be told more, only the staged run that
+    they wait for, and how one goes back; nothing if nothing is left to do. ``looked`` is what was seen where nothing
+    was to be written: None after an apply, and then ``ways`` says what can be done. A plan with changes is carried out
+    by the file that it was written to, else by the ``digest``."""
     own = given.get("state", "present") in ("present", "planned")
     if given.get("state") == "rolled_back" and looked is None and outcome in ("waiting", "partial"):
         return [_rolls_back_on(given, outcome)]
@@ -270,6 +277,8 @@ def after_placement(
 
 
 def _back(given: Variables, ways: WaysOn) -> list[NextStep]:
+    """The step that rolls back placements whose new version holds itself up, if there are any, and at most ``MOST``;
+    with the checkouts only where Secrets are read from them."""
     if not ways.back or len(ways.back) > MOST:
         return []
     secrets = ways.with_secrets and given.get("resources")
@@ -278,7 +287,7 @@ def _back(given: Variables, ways: WaysOn) -> list[NextStep]:
 
 
 def _rolls_back_on(given: Variables, outcome: str) -> NextStep:
-    """The same roll back again: it goes on, and never to a snapshot before."""
+    """The step that does the same roll back again: it goes on, and never to a snapshot before."""
     variables = {"placement": _one(given.get("names") or [])}
     if given.get("to") is not None:
         variables["to"] = given["to"]
@@ -287,7 +296,8 @@ def _rolls_back_on(given: Variables, outcome: str) -> NextStep:
 
 
 def _by_run(given: Variables, ways: WaysOn) -> list[NextStep]:
-    """The staged run that gives clusters what was recorded for them; none where placements end."""
+    """The staged run that gives clusters what was recorded for them; none where none waits for one, or placements
+    end."""
     if not ways.staged or given.get("state") == "absent":
         return []
     with_them = {name: _one(given[name]) for name in ("resources", "prune_kinds") if given.get(name)}
@@ -295,27 +305,28 @@ def _by_run(given: Variables, ways: WaysOn) -> list[NextStep]:
 
 
 def _late(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep]:
-    """The rollout that waits for what an apply did not wait for; of clusters that are emptied, there is none."""
+    """The rollout that waits for what an apply did not wait for; none where nothing is late, it has waited, or clusters
+    are emptied."""
     if not ways.late or given.get("wait") or any(given.get(name) for name in MOVES):
         return []
     return [NextStep(to="wait until it is available", playbook="rollout", variables=variables)]
 
 
 def _repairs(looked: Looked) -> str:
-    """What an apply after a look is for."""
+    """What an apply after a look is for, in words."""
     if not looked.drifted:
         return "write what is due"
     return f"repair what drifted{', and write what is due' if looked.due else ''} (it writes)"
 
 
 def _one(value: t.Any) -> t.Any:
-    """A list of one as playbooks take it: that one."""
+    """The item of a list of one, as playbooks take it; anything else as it is."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def after_stop(name: str, in_hand: bool, ended: bool) -> list[NextStep]:
     """How a rotation that was to stop goes on: nodes ``in_hand`` are followed to their end first; one that has
-    ``ended`` and left nodes can be begun anew."""
+    ``ended`` and left nodes can be begun anew. Nothing in other cases."""
     if in_hand:
         to = "follow what is in flight to its end, unless it is being conducted"
         return [NextStep(to=to, playbook="rotate", variables={"rotation": name})]

@@ -19,7 +19,7 @@ Variables = t.Mapping[str, t.Any]
 
 def playbook_command(playbook: str, variables: Variables) -> str:
     """The command that starts the playbook of our collection, quoted for a shell; empty where a value, which others may
-    have named, would be a template."""
+    have named, would be a template. TypeError for a value that JSON has not."""
     words = ["ansible-playbook", f"gitops.fleet.{playbook}"]
     for name, value in variables.items():
         if _TEMPLATE.search(json.dumps(value)):
@@ -29,6 +29,8 @@ def playbook_command(playbook: str, variables: Variables) -> str:
 
 
 def _assignment(name: str, value: t.Any) -> str:
+    """``name=value`` for truth values (``true``), whole numbers and plain texts; else a JSON object with the one
+    name."""
     if isinstance(value, bool):
         return f"{name}={str(value).lower()}"
     if isinstance(value, int) or (isinstance(value, str) and _PLAIN.fullmatch(value)):

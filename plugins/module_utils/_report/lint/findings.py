@@ -24,7 +24,8 @@ MOST_LINES = 40
 def findings_text(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> list[str]:
-    """Each finding with its place, its text and the mended form; then how many there are."""
+    """Each finding with its place, its text and the mended form, of which ``MOST_LINES`` lines are shown, in lines that
+    fit the terminal; then ``findings_summary``."""
     lines = [line for each in remarks for line in _lines(each)]
     return [*lines, *_wrapped(findings_summary(remarks, documents, checked, passed_over, silenced), "", "")]
 
@@ -33,7 +34,8 @@ def findings_json(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> dict[str, t.Any]:
     """The findings as one document: each with its place, counts by level, how many documents were read and checked,
-    files ``passed_over``, findings ``silenced``."""
+    files ``passed_over``, findings ``silenced``. Not all of it need be plain JSON: mended values are as they were
+    read."""
     return {
         "findings": [each.as_dict() for each in remarks],
         "counts": level_counts(remarks),
@@ -68,8 +70,8 @@ def findings_summary(
 
 
 def yaml_lines(value: t.Any, indent: str = "") -> list[str]:
-    """A value as lines of YAML in block style, behind ``indent``; a text that is not plainly a word is quoted as in
-    JSON."""
+    """A value as lines of YAML in block style, behind ``indent``; a text or key that is not plainly a word is quoted as
+    in JSON, and what JSON has not, such as a date, is a quoted text."""
     if isinstance(value, dict) and value:
         return [line for key, each in value.items() for line in _entry(f"{indent}{_scalar(key)}:", each, indent)]
     if isinstance(value, (list, tuple)) and value:
@@ -78,6 +80,8 @@ def yaml_lines(value: t.Any, indent: str = "") -> list[str]:
 
 
 def _lines(remark: LintProblem) -> list[str]:
+    """The lines of one finding: place, level and code, object, field, message, the mended form, and what has to be
+    consented to."""
     head = f"{remark.where}: {remark.level} {remark.code}"
     lines = _wrapped(f"{head}: {remark.object}" if remark.object else head, "", "    ")
     if remark.path:
@@ -93,10 +97,12 @@ def _lines(remark: LintProblem) -> list[str]:
 
 
 def _cut(line: str) -> str:
+    """The line, or the first ``LONGEST`` characters of a longer one and `` ...``."""
     return line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."
 
 
 def _mended(path: str, value: t.Any) -> list[str]:
+    """The lines of one field that is mended: its path and the value; None means that it is taken away."""
     if value is None:
         return _path(f"{path} is taken away", "      ")
     if isinstance(value, (dict, list, tuple)) and value:
@@ -105,7 +111,8 @@ def _mended(path: str, value: t.Any) -> list[str]:
 
 
 def _path(text: str, indent: str) -> list[str]:
-    """Field paths are long: a new line begins before a dot, and what follows the path stays with its last part."""
+    """The text behind ``indent``, folded. Field paths are long: a new line begins before a dot, and what follows the
+    path stays with its last part."""
     lines = [indent]
     for part in re.findall(r"\.?[^.]+|\.", text):
         if columns_of(lines[-1]) + columns_of(part) > columns() and lines[-1].strip():
@@ -115,21 +122,25 @@ def _path(text: str, indent: str) -> list[str]:
 
 
 def _entry(key: str, value: t.Any, indent: str) -> list[str]:
+    """The lines of a key with its value, beside it or, for one with content of its own, below it."""
     if isinstance(value, (dict, list, tuple)) and value:
         return [key, *yaml_lines(value, f"{indent}  ")]
     return [f"{key} {_scalar(value)}"]
 
 
 def _item(value: t.Any, indent: str) -> list[str]:
+    """The lines of one item of a list, a dash before the first."""
     first, *more = yaml_lines(value, f"{indent}  ")
     return [f"{indent}- {first[len(indent) + 2 :]}", *more]
 
 
 def _scalar(value: t.Any) -> str:
+    """A text that is plainly a word as it is, anything else as JSON; what JSON has not as its text in quotes."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _wrapped(text: str, first: str, further: str) -> list[str]:
+    """The text in lines that fit the terminal, about 2,000 characters of it; for an empty one ``first`` alone."""
     return wrapped(in_line(text), columns(), first, further) or [first]

@@ -20,7 +20,8 @@ TOOL = "gitops.fleet.lint"
 
 def sarif(remarks: t.Sequence[LintProblem]) -> dict[str, t.Any]:
     """A SARIF log with one run, as JSON data; paths that are not absolute are relative to the folder in which the run
-    started. Results are in the order of the remarks, rules by code. A remark without a line is at line 1."""
+    started. Results are in the order of the remarks, rules by code, each with the level of its first remark. A remark
+    without a line is at line 1."""
     levels: dict[str, str] = {}
     for each in remarks:
         levels.setdefault(each.code, each.level)
@@ -39,10 +40,12 @@ def sarif(remarks: t.Sequence[LintProblem]) -> dict[str, t.Any]:
 
 
 def _rule(code: str, level: str) -> dict[str, t.Any]:
+    """The rule of a code, with its text and the level that its results have by default."""
     return {"id": code, "shortDescription": {"text": text_of(code)}, "defaultConfiguration": {"level": level}}
 
 
 def _result(remark: LintProblem, rule: int) -> dict[str, t.Any]:
+    """The result of one remark; ``rule`` is the place of its rule in the log. What is mended is in its properties."""
     text = f"{remark.path}: {remark.message}" if remark.path else remark.message
     result: dict[str, t.Any] = {
         "ruleId": remark.code,
@@ -57,6 +60,7 @@ def _result(remark: LintProblem, rule: int) -> dict[str, t.Any]:
 
 
 def _location(remark: LintProblem) -> dict[str, t.Any]:
+    """Where a remark is: file and line, and the object with the field, if it is about one."""
     place = {"artifactLocation": {"uri": _uri(remark.file)}, "region": {"startLine": max(1, remark.line)}}
     location: dict[str, t.Any] = {"physicalLocation": place}
     if remark.object:
@@ -66,19 +70,21 @@ def _location(remark: LintProblem) -> dict[str, t.Any]:
 
 
 def _without_links(text: str) -> str:
-    """SARIF makes links of ``[text](target)`` in plain messages too (3.11.6)."""
+    """The text on one line, about 2,000 characters of it, with a space in ``](``: SARIF makes links of
+    ``[text](target)`` in plain messages too (3.11.6)."""
     return in_line(text).replace("](", "] (")
 
 
 def _uri(path: str) -> str:
-    """A URI reference: relative paths stay so, without ``./``. Bytes of a name that are no text are quoted as they
-    are."""
+    """A URI reference: relative paths stay so, without ``./``, absolute ones begin with ``file://``. Bytes of a name
+    that are no text are quoted as they are."""
     normal = os.path.normpath(path).replace(os.sep, "/")
     quoted = quote(_encoded(normal), safe="/-._~!$&'()*+,;=@")
     return f"file://{quoted}" if normal.startswith("/") else quoted
 
 
 def _encoded(path: str) -> bytes:
+    """The bytes of the path, those that are no text as they were; where no file can have such a name, with escapes."""
     try:
         return path.encode(errors="surrogateescape")
     except UnicodeEncodeError:  # no file has such a name, but it may have been asked for

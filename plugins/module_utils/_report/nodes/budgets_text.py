@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What budgets of nodes allow now, and the coming week as a table, by the clock of a time zone."""
+"""Budgets of pools of nodes as text: how many nodes may be disrupted now, until when, why, and a table of the week by
+half hours, with windows and freezes."""
 
 from __future__ import annotations
 
@@ -25,8 +26,9 @@ Group = tuple[PoolAnswer, str]
 
 
 def budgets_text(answers: t.Sequence[PoolAnswer], zone: tzinfo, week: bool) -> list[str]:
-    """A part for each pool: now, until when, why; the next openings where nothing may be; the week if wanted. The
-    answers of a pool stand together. A sentence where there are none."""
+    """A part for each pool, by the clock of ``zone``: how many nodes may be disrupted now, until when, why; the next
+    openings where nothing may be; what keeps ``node_rotation`` back; with ``week`` a table of the week; and what
+    windows and freezes close. The answers of a pool stand together. A sentence where there are none."""
     lines: list[str] = []
     for _key, found in groupby(answers, key=lambda each: (each.pool.member, each.pool.kind, each.pool.name)):
         lines += _pool_lines(list(found), zone, week)
@@ -34,6 +36,7 @@ def budgets_text(answers: t.Sequence[PoolAnswer], zone: tzinfo, week: bool) -> l
 
 
 def _pool_lines(answers: list[PoolAnswer], zone: tzinfo, week: bool) -> list[str]:
+    """The part of one pool, as of ``budgets_text``, for its ``answers``, one for each reason; there is at least one."""
     pool = answers[0].pool
     lines = folded(f"{pool.member}: {pool.kind} {pool.name}, {pool.census.total} nodes count")
     groups = _alike(answers)
@@ -57,7 +60,8 @@ def _pool_lines(answers: list[PoolAnswer], zone: tzinfo, week: bool) -> list[str
 
 
 def _closed(each: PoolAnswer, zone: tzinfo) -> list[str]:
-    """What closes the week besides budgets: each freeze with its days, and once that windows do."""
+    """What closes the week besides budgets: each freeze with when it does, and once that windows do; nothing if nothing
+    does."""
     if not each.closures:
         return []
     told = {
@@ -70,7 +74,8 @@ def _closed(each: PoolAnswer, zone: tzinfo) -> list[str]:
 
 
 def _alike(answers: list[PoolAnswer]) -> list[Group]:
-    """Reasons in one row of which everything that is told is the same, the whole week too."""
+    """Pairs of an answer and the reasons that it is for, parted by commas: those of which everything that is told is
+    the same, the whole week too, are together; ``all`` if these are several and there are no others."""
     out: list[tuple[PoolAnswer, list[str]]] = []
     for each in answers:
         known = next((names for one, names in out if _told(one) == _told(each)), None)
@@ -84,10 +89,13 @@ def _alike(answers: list[PoolAnswer]) -> list[Group]:
 
 
 def _told(each: PoolAnswer) -> tuple[t.Any, ...]:
+    """What two answers are compared by."""
     return each.week, each.allowed, each.change, each.blocks, each.allowance.text
 
 
 def _row(each: PoolAnswer, reason: str, zone: tzinfo) -> tuple[str, str, str, str]:
+    """The cells of one answer: how many now, until when and how many then, and the arithmetic. A pool of a NodeRotation
+    that the fleet closes now is ``closed`` until the next opening."""
     if each.pool.kind == ROTATION and each.closed_now:
         opens = next(iter(each.openings), None)
         then = f"{write_local(opens.start, zone)}, then {_limit(opens.highest)}" if opens else "for seven days or more"
@@ -101,10 +109,13 @@ def _row(each: PoolAnswer, reason: str, zone: tzinfo) -> tuple[str, str, str, st
 
 
 def _limit(value: int) -> str:
+    """The limit as text, 0 for less, or ``no limit``."""
     return "no limit" if value == UNLIMITED else str(max(value, 0))
 
 
 def _openings_text(openings: t.Sequence[Opening], zone: tzinfo) -> str:
+    """The first ``MOST_OPENINGS`` openings of the coming seven days, each with the highest limit in it, or that there
+    is none."""
     told = [
         f"{write_local(each.start, zone)} to {write_local(each.end, zone)} ({_limit(each.highest)})"
         for each in openings[:MOST_OPENINGS]
@@ -113,6 +124,8 @@ def _openings_text(openings: t.Sequence[Opening], zone: tzinfo) -> str:
 
 
 def _week_lines(each: PoolAnswer, reason: str, zone: tzinfo) -> list[str]:
+    """The table of the week: a head, a line for each day with a sign for each half hour by the clock of ``zone``, and
+    the legend. A day with nothing to show is left out."""
     first = each.week.start.astimezone(zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
     hours = "".join(f"{hour:<4}" for hour in range(0, 24, 2))
     free = fleet_week(each)
@@ -127,6 +140,8 @@ def _week_lines(each: PoolAnswer, reason: str, zone: tzinfo) -> list[str]:
 
 
 def _cell(limit: int | None, fleet: int | None) -> str:
+    """The sign of one half hour: a space where there is no limit to tell (None), ``-`` where the fleet closes it, else
+    as in the legend."""
     if limit is None:
         return PAST
     if fleet == 0:

@@ -12,7 +12,8 @@ from ..text import folded, some, table
 
 
 def changes_text(changes: t.Sequence[ClassChange]) -> list[str]:
-    """A part for each object of each member, in the order given; no lines without changes."""
+    """A part for each object of each member, in the order given: the fields that change, findings, and the nodes that
+    drift or may drift by it, at most 40 rows and how many more; no lines without changes."""
     lines: list[str] = []
     for each in changes:
         fields = ", ".join(f"{path} ({kind})" for path, kind in each.changed) or "no field that nodes are judged by"

@@ -21,8 +21,8 @@ OBSERVED = (
 
 
 def consolidation_text(plans: t.Sequence[MemberPlan]) -> list[str]:
-    """A sentence and a table of nodes for each member; what its next pass does comes first. A single sentence where no
-    member has Karpenter."""
+    """A sentence and a table of nodes for each member, at most 40 rows and how many more; what its next pass does comes
+    first, nodes that are kept last. A single sentence where no member has Karpenter."""
     lines: list[str] = []
     for each in plans:
         lines += folded(_headline(each))
@@ -37,6 +37,7 @@ def consolidation_text(plans: t.Sequence[MemberPlan]) -> list[str]:
 
 
 def _headline(plan: MemberPlan) -> str:
+    """What the member's next pass does and saves per hour, that it disrupts no node, or why there is no plan."""
     if plan.unknown:
         return f"{plan.member}: no consolidation plan: {plan.unknown}"
     if not plan.commands:
@@ -46,6 +47,8 @@ def _headline(plan: MemberPlan) -> str:
 
 
 def _again(command: Command, found: Checked) -> str:
+    """What became of a command when the member was looked at once more: given up and why, as before, or for how many of
+    its nodes."""
     if found.command is None:
         return f"given up, {found.failure}: {found.text}"
     left = len(found.command.nodes)
@@ -53,12 +56,16 @@ def _again(command: Command, found: Checked) -> str:
 
 
 def _row(one: NodePlan) -> tuple[str, str, str, str]:
+    """The cells of one node; a star marks that with a catalogue of instance types the answer might be another. One that
+    is kept saves nothing."""
     decision = f"{one.decision}, next" if one.next else one.decision
     saves = "" if one.decision == KEEP else _money(one.saving)
     return one.node, decision + ("*" if one.needs_catalogue else ""), saves, "; ".join(_why(one))
 
 
 def _why(one: NodePlan) -> t.Iterator[str]:
+    """Why, with whom together, by what the node is replaced, where its pods go and what it waits for, as far as that
+    applies; at most ``MOST_PODS`` names and ``MOST_TYPES`` instance types."""
     yield one.text if one.decision == KEEP else f"{one.reason}: {one.text}"
     if one.together:
         yield f"together with {listed(one.together, MOST_PODS)}"
@@ -72,5 +79,5 @@ def _why(one: NodePlan) -> t.Iterator[str]:
 
 
 def _money(value: float | None) -> str:
-    """Of an hour; a price that nobody knows is no zero."""
+    """A price per hour, four digits of it; ``?`` for None, as a price that nobody knows is no zero."""
     return "?" if value is None else f"{value:.4g}"

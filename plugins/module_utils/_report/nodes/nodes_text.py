@@ -19,8 +19,8 @@ PLACES = 20
 
 
 def images_text(answers: t.Iterable[NodeAnswer]) -> list[str]:
-    """A row for each image and version of kubelets: how many nodes have them, and how many of them in which pool of
-    which member. Nothing without nodes."""
+    """A table with a row for each image and version of kubelets: how many nodes have them, and how many of them in
+    which pool of which member. At most 40 rows, and how many more. Nothing without nodes."""
     found: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     for each in answers:
         found[each.image, each.version][each.member, each.pool] += 1
@@ -32,14 +32,15 @@ def images_text(answers: t.Iterable[NodeAnswer]) -> list[str]:
 
 
 def _places(places: Counter[tuple[str, str]]) -> str:
+    """``2 clusters: a pool-1 3, b 1``, with how many nodes, by name; the first ``PLACES`` and how many more."""
     members = len({member for member, _pool in places})
     where = [f"{member}{f' {pool}' if pool else ''} {count}" for (member, pool), count in sorted(places.items())]
     return f"{members} {'cluster' if members == 1 else 'clusters'}: {listed(where, PLACES)}"
 
 
 def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
-    """A sentence and a table for each member, whose answers stand together; nodes without a cause are only counted. A
-    sentence where there is no node."""
+    """A sentence and a table for each member, whose answers stand together; nodes that have no cause and are not
+    disrupted now are only counted. At most 40 rows for each, and how many more. A sentence where there is no node."""
     lines: list[str] = []
     for name, found in groupby(answers, key=lambda each: each.member):
         here = list(found)
@@ -63,6 +64,8 @@ def safeguards_text(rows: t.Iterable[SafeguardRow]) -> list[str]:
 
 
 def _row(each: NodeAnswer) -> tuple[str, str, str, str]:
+    """The cells of one node: its causes, whether it is disrupted now, and how far its drain is, or else what holds it:
+    for one with a NodeClaim what holds emptiness and consolidation back, for another what our rotation looks at."""
     going = f"is disrupted now, origin {each.origin}" if each.origin else ""
     causes = ", ".join([*each.causes, *([going] if going else [])])
     held = each.drain or "; ".join(one.text for one in (each.graceful if each.managed else each.rotation))

@@ -1,7 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An overview as Markdown, for a comment on a pull request or a page of a wiki. Equal overviews give equal bytes."""
+"""An overview of the fleet as Markdown, for a comment on a pull request or a page of a wiki: what has changed, clusters
+that are not ready, certificates, kubelets, images, placements, runs, disruption, drift, what if. Equal overviews give
+equal bytes."""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ from .today_text import CERTIFICATES, uncounted_text
 
 
 def overview_markdown(report: Report) -> str:
-    """An overview's JSON data as Markdown: summary first, then a folded section for each page, as many as keep below
-    the size that code hosts accept."""
+    """An overview's JSON data as Markdown: summary and notes first, then a folded section for each page, as many as
+    keep below the size that code hosts accept; where they do not, the last line says where the rest is."""
     lines = [f"## {escaped(report['title'])}", "", f"Made {report['madeAt']}, judged at {report['factsAt']}.", ""]
     lines += markdown_table(("how many", "what"), [(number, words) for _name, number, words in counted(report)])
     lines += notes_markdown(report["notes"], LIMIT // 4)
@@ -38,6 +40,8 @@ def overview_markdown(report: Report) -> str:
 
 
 def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
+    """Title and lines of each section that has anything to tell, in order. That of changes is there, with a sentence,
+    even if nothing has changed, where the data say since when."""
     if report["since"]:
         header: tuple[str, ...] = ("what", "name", "change")
         rows = _picked(report["changes"], "what", "name", "text")
@@ -72,7 +76,8 @@ def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
 
 
 def _growing_old(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str]]]:
-    """Certificates that end, the first of them first, and kubelets that are behind, those that are it most first."""
+    """Sections, as far as there is anything for them: certificates that have ended or end soon, the first of them
+    first, and kubelets that are behind, those that are it most first."""
     ends = sorted(
         (found["days"], each["name"], CERTIFICATES[found["which"]], found["ends"])
         for each in clusters
@@ -92,7 +97,8 @@ def _growing_old(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str
 
 
 def _images(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str]]]:
-    """The images of nodes, those of the most nodes first, and how many clusters have each; and whom that leaves out."""
+    """One section: the images of nodes, those of the most nodes first, how many nodes and clusters have each, and how
+    many nodes that leaves out; none without either."""
     counts = images_in_all(each["images"] for each in clusters)
     rows = [
         (name, f"{nodes:,}", f"{sum(name in each['images'] for each in clusters):,}") for name, nodes in counts.items()
@@ -105,27 +111,33 @@ def _images(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, list[str]]]:
 
 
 def _behind(each: Report) -> tuple[str, ...]:
+    """The cells of a cluster whose kubelets are behind: name, version of the API server and of the oldest kubelet, how
+    many minors, and whether that is too many."""
     kubelets = each["kubelets"]
     number = f"{kubelets['behind']}{', too old for it' if kubelets['tooOld'] else ''}"
     return each["name"], each["version"], kubelets["oldest"], number
 
 
 def _is_missing(row: Report) -> bool:
-    """Whether a look has found the object gone: of all else that it finds it names the field."""
+    """Whether a look has found the object gone: then the row has neither field nor value; for all else that a look
+    finds it has the field."""
     return row["looked"] and not (row["path"] or row["live"] or row["placed"])
 
 
 def _table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -> list[str]:
-    """A table without the columns that are empty in all rows."""
+    """A table as of ``markdown_table``, without the columns that are empty in all rows."""
     kept = [at for at in range(len(header)) if any(row[at] for row in rows)]
     return markdown_table(tuple(header[at] for at in kept), [tuple(row[at] for at in kept) for row in rows])
 
 
 def _picked(rows: t.Iterable[Report], *names: str) -> list[tuple[str, ...]]:
+    """The named fields of each row, in the order of ``names``; an empty text for None and 0."""
     return [tuple(each[name] or "" for name in names) for each in rows]
 
 
 def _placement(each: Report) -> tuple[str, ...]:
+    """The cells of a placement: policy, clusters of how many wanted, how many gain and lose it, in how many waves
+    (empty for none), and the names of the brakes that stop it."""
     cells, stops = each["cells"], ", ".join(stop.partition(":")[0] for stop in each["stops"])
     held = f"{each['count']} of {each['wanted']}"
     return (
@@ -140,6 +152,7 @@ def _placement(each: Report) -> tuple[str, ...]:
 
 
 def _changes(report: Report, placement: Report) -> t.Iterator[tuple[str, ...]]:
+    """The cells of each cluster that gains or loses the placement, with why; those that keep it are left out."""
     words = {"g": "gains", "l": "loses"}
     for cluster, letter, why in zip(report["clusters"], placement["cells"], placement["why"], strict=True):
         if letter in words:
@@ -147,6 +160,8 @@ def _changes(report: Report, placement: Report) -> t.Iterator[tuple[str, ...]]:
 
 
 def _run(each: Report) -> tuple[str, ...]:
+    """The cells of a run; the expected end is empty once it has ended, and its message stands before what it waits
+    for."""
     whole = each["bars"][0]
     expected = "" if whole["end"] else whole["expectedEnd"] or ""
     why = each["message"] or whole["waitsFor"]
@@ -154,6 +169,7 @@ def _run(each: Report) -> tuple[str, ...]:
 
 
 def _pool(each: Report) -> tuple[str, ...]:
+    """The cells of a pool, how many nodes and clusters among them; its remarks are problems, and findings but notes."""
     remarks = [f"{one['level']}: {one['message']}" for one in each["findings"] if one["level"] != "note"]
     return (
         each["name"],

@@ -26,9 +26,10 @@ def maintenance_text(
     after: t.Sequence[ClusterOpenings],
     written: bool = True,
 ) -> list[str]:
-    """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do, below a line
-    that says so where they are not ``written``; the names of those that stay the ``same``; then the clusters whose
-    openings move, the worst first. ``before`` and ``after`` are of the same clusters, in the same order."""
+    """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do (at most
+    ``PARTS``), below a line that says so where they are not ``written``; the first ``NAMES`` of those that stay the
+    ``same``; then, if anything changes and there are clusters, those whose openings move, the worst first, or that none
+    does. ``before`` and ``after`` are of the same clusters, in the same order."""
     lines = [] if written or not changes else ["nothing is recorded, this is only what would change:"]
     lines += [line for each in changes for line in _change(each)]
     if same:
@@ -37,6 +38,7 @@ def maintenance_text(
 
 
 def _change(each: MaintenanceChange) -> list[str]:
+    """The lines of one FleetMaintenance: its mark and name, below them each part, and how many more there are."""
     lines = folded(f"{each.mark} FleetMaintenance {each.name}")
     for part in each.parts[:PARTS]:
         lines += folded(f"{part.mark} {part.what}: {part.words}", "    ")
@@ -45,6 +47,7 @@ def _change(each: MaintenanceChange) -> list[str]:
 
 
 def _moved(before: t.Sequence[ClusterOpenings], after: t.Sequence[ClusterOpenings]) -> list[str]:
+    """For each kind of work the clusters whose openings move, at most ``CLUSTERS`` rows; a sentence if none moves."""
     lines: list[str] = []
     for title, work in works_told((*before, *after)):
         rows = moved_lines(before, after, work, HEADS, CLUSTERS, "")
@@ -54,7 +57,8 @@ def _moved(before: t.Sequence[ClusterOpenings], after: t.Sequence[ClusterOpening
 
 
 def _unknown(before: t.Sequence[ClusterOpenings], after: t.Sequence[ClusterOpenings], work: str) -> list[str]:
-    """Why nothing may begin on clusters where it is not known when it may, once for all of them."""
+    """Why nothing may begin on clusters of which it was known when it may, and is not any more: each reason once, the
+    first ``NAMES``."""
     pairs = [(old.permissions[work], new.permissions[work]) for old, new in zip(before, after, strict=True)]
     found = dict.fromkeys(why for old, new in pairs if new.state == UNKNOWN and old.state != UNKNOWN for why in new.why)
     return [line for why in list(found)[:NAMES] for line in folded(f"nothing begins there: {why}", "    ")]

@@ -39,8 +39,10 @@ def openings_text(
     now: datetime,
     days: int,
 ) -> list[str]:
-    """Whether each cluster is open now, why, and its next opening; what changes against ``before``, if that is told;
-    the openings of a few, and the budgets of pools."""
+    """For each kind of work, as of ``works_told``, a table at ``now``: whether each cluster is open, why, and its next
+    opening; below it what changes against ``before``, unless that is empty. Then the openings within ``days``, if there
+    are at most ``LISTED`` different answers, else how to see them; clusters that are evacuated; and the budgets of
+    ``pools``, if any are given. Instants are in UTC, openings by the clock of the windows."""
     works = works_told(found)
     lines: list[str] = []
     for title, work in works:
@@ -64,14 +66,15 @@ def openings_text(
 
 def works_told(found: t.Sequence[ClusterOpenings]) -> list[tuple[str, str]]:
     """Pairs of a title and the kind of work whose permissions are told below it: one pair, titled with both kinds and
-    of ``UPGRADE``, if each cluster has the same answer for both, else one for each kind."""
+    of ``UPGRADE``, if each cluster has the same answer for both, or there is none, else one for each kind."""
     if all(each.permissions[UPGRADE] == each.permissions[NODES] for each in found):
         return [(BOTH, UPGRADE)]
     return [(title, work) for work, title in WORDS.items()]
 
 
 def _groups(found: t.Sequence[ClusterOpenings], work: str) -> list[Group]:
-    """Clusters that have one answer, by the first of them."""
+    """The clusters parted by their answer: names, and the answer of the first of them; in the order in which these
+    come."""
     groups: list[Group] = []
     known: dict[tuple[t.Any, ...], list[str]] = {}
     for each in found:
@@ -85,7 +88,8 @@ def _groups(found: t.Sequence[ClusterOpenings], work: str) -> list[Group]:
 
 
 def _table(groups: t.Sequence[Group]) -> list[str]:
-    """A row for each group; what is to say of it stands below, over the whole width."""
+    """A header and a row for each of the first ``SHOWN`` groups, named by its first cluster, with what is to be said of
+    it below, over the whole width; then how many clusters are left."""
     rows = [(names[0], each.state, opens(each), closes(each)) for names, each in groups[:SHOWN]]
     name = min(max(columns_of(row[0]) for row in (COLUMNS, *rows)), columns() - sum(GAP + width for width in WIDTHS))
     lines = _row(COLUMNS, name)
@@ -101,6 +105,8 @@ def _table(groups: t.Sequence[Group]) -> list[str]:
 
 
 def _row(cells: t.Sequence[str], name: int) -> list[str]:
+    """The line of one row, its first cell ``name`` columns wide; one that is wider has a line of its own before the
+    others."""
     first, *others = cells
     rest = "".join(" " * GAP + padded(cell, width) for cell, width in zip(others, WIDTHS, strict=True)).rstrip()
     if columns_of(first) > name:
@@ -109,11 +115,14 @@ def _row(cells: t.Sequence[str], name: int) -> list[str]:
 
 
 def _named(names: t.Sequence[str]) -> str:
+    """``a``, or ``a and 2 more``."""
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _spans(group: Group, title: str, apart: bool, days: int) -> list[str]:
-    """The openings by the clock of the windows; ``apart``: those of the other work are other ones."""
+    """The first ``SPANS`` openings of the group by the clock of the windows, and how many more; if there is none, when
+    the next is. Nothing where openings are not known, or the first has no end. ``apart``: the other work has other
+    ones, and the title is named."""
     names, each = group
     if each.state == UNKNOWN or (each.openings and each.openings[0].end is None):
         return []
@@ -127,4 +136,5 @@ def _spans(group: Group, title: str, apart: bool, days: int) -> list[str]:
 
 
 def _after(each: Permission) -> str:
+    """When the next opening is, by the clock of the windows, or that none is known in 13 months."""
     return f"the next is {write_local(each.next.start, each.clock)}" if each.next else "none is known in 13 months"

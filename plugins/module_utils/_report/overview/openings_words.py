@@ -27,8 +27,8 @@ DAY = timedelta(days=1)
 
 
 def opens(each: Permission) -> str:
-    """When it opens next, in UTC, such as ``Sat 2026-11-28 21:00``; else in words: now, not known, none, or when what
-    holds it is over."""
+    """When it opens next, in UTC, such as ``Sat 2026-11-28 21:00``; else in words: ``now``, ``not known``, ``none in 13
+    months``, or ``when that is over`` for one that is held."""
     if each.state == IS_OPEN:
         return "now"
     if each.state == UNKNOWN:
@@ -41,7 +41,7 @@ def opens(each: Permission) -> str:
 
 
 def closes(each: Permission) -> str:
-    """When what is open now, or opens next, closes, in UTC; ``-`` where nothing opens."""
+    """When what is open now, or opens next, closes, in UTC, or that no end is known; ``-`` where nothing opens."""
     if each.next is None:
         return "-"
     return minute(each.next.end) if each.next.end else "no end is known"
@@ -53,13 +53,13 @@ def minute(at: datetime) -> str:
 
 
 def others(names: t.Sequence[str]) -> str:
-    """How many more names than the first there are, in words."""
+    """``and 2 more with the same answer``, for three names: those after the first are counted."""
     return f"and {len(names) - 1} more with the same answer"
 
 
 def closed_words(each: Permission) -> list[str]:
-    """What freezes close of openings, by freeze, the first ``FREEZES`` of them; a freeze that holds now is told as what
-    is against it already."""
+    """What freezes close of openings, a line for each of the first ``FREEZES`` freezes, and how many more there are;
+    one that holds now is left out, for it is told as what is against it already."""
     found: dict[str, list[ClosedSpan]] = {}
     for one in each.closed:
         if not any(why.startswith(f"{one.freeze}, until ") for why in each.why):
@@ -70,6 +70,8 @@ def closed_words(each: Permission) -> list[str]:
 
 
 def _closed(freeze: str, spans: t.Sequence[ClosedSpan], clock: tzinfo) -> str:
+    """What one freeze closes, by the clock: a single opening, wholly, in its first part or from when on; of several how
+    many, when the first and the last begin, and whether all are closed wholly."""
     first, *more = spans
     part, whole = first.span, first.of
     start = write_local(whole.start, clock)
@@ -84,7 +86,8 @@ def _closed(freeze: str, spans: t.Sequence[ClosedSpan], clock: tzinfo) -> str:
 
 
 def span_rows(spans: t.Sequence[OpenSpan], clock: tzinfo) -> list[str]:
-    """A row for each opening, by the clock of the windows; ``DAILY`` or more that are alike, day by day, in one."""
+    """A row for each opening, by the clock of the windows; ``DAILY`` or more of the same hours on days that follow each
+    other share one."""
     rows: list[str] = []
     alike: list[OpenSpan] = []
     for each in spans:
@@ -96,6 +99,8 @@ def span_rows(spans: t.Sequence[OpenSpan], clock: tzinfo) -> list[str]:
 
 
 def _rows(alike: t.Sequence[OpenSpan], clock: tzinfo) -> list[str]:
+    """The rows of openings that are alike, day by day: one for all, or one for each where they are fewer than ``DAILY``
+    or have no end."""
     first = alike[0] if alike else None
     if first is None or first.end is None or len(alike) < DAILY:
         return [_row(each, clock) for each in alike]
@@ -106,12 +111,14 @@ def _rows(alike: t.Sequence[OpenSpan], clock: tzinfo) -> list[str]:
 
 
 def _day_and_hour(at: datetime, clock: tzinfo) -> tuple[str, str]:
+    """``Sat 2026-11-28`` and ``21:00``, by the clock."""
     name, day, hour, _zone = write_local(at, clock).split()
     return f"{name} {day}", hour
 
 
 def _next_day(each: OpenSpan, other: OpenSpan, clock: tzinfo) -> bool:
-    """Whether the other one is a day later at the same hours of one clock, neither of them longer than that day."""
+    """Whether the other one begins 24 hours later, at the same hour of the clock, and lasts as long, and the clock is
+    not set between the first's start and the other's end. False where one has no end."""
     if each.end is None or other.end is None or other.end - other.start != each.end - each.start:
         return False
     one, two = each.start.astimezone(clock), other.start.astimezone(clock)
@@ -120,6 +127,7 @@ def _next_day(each: OpenSpan, other: OpenSpan, clock: tzinfo) -> bool:
 
 
 def _row(each: OpenSpan, clock: tzinfo) -> str:
+    """``Sat 2026-11-28 21:00 CET to Sun 2026-11-29 03:00 CET``, or ``on`` in place of the end where there is none."""
     until = f"to {write_local(each.end, clock)}" if each.end else "on"
     return f"{write_local(each.start, clock)} {until}"
 
@@ -133,9 +141,10 @@ def moved_lines(
     hint: str = "; ask for them by name",
 ) -> list[str]:
     """A table of before and after side by side, of those clusters whose openings for the ``work`` move, the worst
-    first: unknown, without any opening, then by how much later the next one is; no lines if none does. Both sequences
-    are of the same clusters. ``heads`` are the titles of the columns, ``hint`` ends the line that counts those beyond
-    ``most`` rows."""
+    first: unknown, without any opening, then by how much later the next one is, last those that had none before.
+    Clusters that move alike share a row, named by one of them. No lines if none moves. Both sequences are of the same
+    clusters, in one order; ValueError if one is longer. ``heads`` are the titles of the columns, ``hint`` ends the line
+    that counts clusters beyond ``most`` rows."""
     rows: dict[tuple[str, str], list[str]] = {}
     for old, new in sorted(zip(before, found, strict=True), key=lambda pair: _badness(pair, work)):
         one, other = old.permissions[work], new.permissions[work]
@@ -152,7 +161,8 @@ def moved_lines(
 
 
 def _badness(pair: tuple[ClusterOpenings, ClusterOpenings], work: str) -> tuple[int, timedelta]:
-    """The least for the worst."""
+    """To sort a cluster, before and after, by, the worst being the least: 0 unknown after, 1 without an opening after,
+    2 with one, 3 with one where none was before; of the 2 then by how much earlier the next one is."""
     old, new = (each.permissions[work] for each in pair)
     if new.state == UNKNOWN:
         return 0, timedelta()
@@ -164,7 +174,8 @@ def _badness(pair: tuple[ClusterOpenings, ClusterOpenings], work: str) -> tuple[
 
 
 def _short(each: Permission, other: Permission) -> str:
-    """Now and next; of two that are the same in that, the first opening that the other one does not have."""
+    """Now and next; of two that are the same in that, the first opening that the other one does not have, or how many
+    there are if it has them all. ``unknown`` where that is not known."""
     if each.state == UNKNOWN:
         return UNKNOWN
     lone = next((one for one in each.openings if one not in other.openings), None)

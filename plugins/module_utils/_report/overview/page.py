@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An overview as one HTML page that needs nothing else: no server, no network, no file beside it.
+"""An overview as one HTML page, with charts and tabs, that needs nothing else: no server, no network, no file beside
+it.
 
 The data travel packed, so that no text of theirs is ever part of the markup; scripts run by their hashes alone, and put
 texts into elements only as text.
@@ -39,7 +40,8 @@ SCRIPTS = ("basics", "charts", "grid", "fleet", "matrix", "runs", "calendar", "d
 
 
 def report_page(report: Report) -> str:
-    """The page of an overview's JSON data; equal data give equal bytes."""
+    """The page of an overview's JSON data; equal data give equal bytes. Template, style and scripts are read from the
+    collection's files."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     template = environment.from_string(_text(FOLDER / "page.html.j2"))
     ours = "\n".join(_text(FOLDER / "scripts" / f"{name}.js") for name in SCRIPTS)
@@ -58,6 +60,8 @@ def report_page(report: Report) -> str:
 
 
 def _cards(report: Report) -> t.Iterator[dict[str, t.Any]]:
+    """For each number of ``counted`` that stands above the page: ``number`` as text, ``words``, ``mark`` (``bad``,
+    ``warn``, or empty, as for 0 and what is not known), and ``page``, the tab that it opens."""
     marks = {"not ready": "bad", "lost": "bad", "drifted": "warn", ENDING: "warn", TOO_OLD: "warn"}
     for name, number, words in counted(report):
         mark = marks.get(name, "") if number not in ("0", UNKNOWN) else ""
@@ -65,6 +69,8 @@ def _cards(report: Report) -> t.Iterator[dict[str, t.Any]]:
 
 
 def _tabs(report: Report) -> t.Iterator[dict[str, t.Any]]:
+    """Each tab of the page in order: ``id``, ``words`` and ``count``, a number or text, None where nothing is
+    counted."""
     rows = (
         ("fleet", "Fleet", len(report["clusters"])),
         ("placements", "Placements", len(report["placements"])),
@@ -78,21 +84,26 @@ def _tabs(report: Report) -> t.Iterator[dict[str, t.Any]]:
 
 
 def _packed(report: Report) -> str:
+    """The data as JSON, packed by gzip, in base64; what UTF-8 lacks becomes ``?``."""
     text = json.dumps(report, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return base64.b64encode(gzip.compress(text.encode(errors="replace"), mtime=0)).decode()
 
 
 def _script(text: str) -> dict[str, t.Any]:
-    """A script of ours or of the library; nobody else's text is ever in one."""
+    """A script of ours or of the library; nobody else's text is ever in one. ``text``, and as ``hash`` how a content
+    security policy names it. ValueError as of ``_markup``."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return {"text": _markup(text), "hash": _markup(f"'sha256-{digest}'")}
 
 
 def _markup(text: str) -> t.Any:
+    """The text of a script or style as markup, which the template does not escape. ValueError for one with ``</script``
+    or ``<!--`` in it, which would end a script early."""
     if "</script" in text.lower() or "<!--" in text:
         raise ValueError("a script that ends early")
     return Markup(text)
 
 
 def _text(path: Path) -> str:
+    """The content of a file in UTF-8."""
     return path.read_text(encoding="utf-8")

@@ -56,8 +56,8 @@ def overview_counts(report: Report) -> dict[str, int | None]:
 
 
 def counted(report: Report) -> t.Iterator[tuple[str, str, str]]:
-    """For each number its name (of ``WORDS``, and where there is any of ``UPKEEP``), the number as text (``?`` if it is
-    not known), and what it counts; of drift also as of when."""
+    """For each number its name (of ``WORDS``, and where there is any of ``UPKEEP``, which stand behind ``not ready``),
+    the number as text (``?`` if it is not known), and what it counts; of drift also as of when."""
     for name, number in overview_counts(report).items():
         words = WORDS[name][number != 1]
         if name == "drifted":
@@ -69,13 +69,15 @@ def counted(report: Report) -> t.Iterator[tuple[str, str, str]]:
 
 
 def drifted_number(report: Report) -> str:
-    """How many objects drifted, as text; ``?`` where that is not known. Where nothing is placed it is 0."""
+    """How many objects drifted, as text such as ``1,200``; ``?`` where that is not known. Where nothing is placed it is
+    0."""
     known = report["driftKnown"]
     number = known["objects"] if known["places"] else 0
     return UNKNOWN if number is None else f"{number:,}"
 
 
 def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
+    """Of ``UPKEEP`` what there is any of, in the form of ``counted``."""
     counts = {
         ENDING: sum(1 for each in clusters if each["certificate"] and each["certificate"]["days"] < SOON.days),
         TOO_OLD: sum(1 for each in clusters if each["kubelets"]["tooOld"]),
@@ -86,8 +88,8 @@ def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
 
 
 def overview_text(report: Report, page: str) -> list[str]:
-    """The numbers as a table, the first ``SHOWN`` notes, and ``page``, where the page is; empty if it was not
-    written."""
+    """The numbers as a table, the first ``SHOWN`` notes and how many more there are, and ``page``, where the page is;
+    empty if it was not written."""
     lines = table(("HOW MANY", "WHAT"), [(number, words) for _name, number, words in counted(report)], "")
     lines += [part for note in report["notes"][:SHOWN] for part in folded(f"note: {note}", "  ")]
     if len(report["notes"]) > SHOWN:

@@ -59,9 +59,10 @@ _DETAIL = "    "
 
 
 def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -> list[str]:
-    """The headline, a row for each cluster with what is wrong there below it; of a large fleet those that ask for
-    attention, and of the others how many each group has. Then images, and how a look for drift is made where nobody
-    has looked. ``place`` is where the records are."""
+    """The headline, a row for each cluster with what is to be said of it below; of more than ``SHOWN`` clusters so many
+    of those that ask for attention or have something in flight, and of the others how many each group has. Then images,
+    how a look for drift is made where something is placed and nobody has looked, and notes. Without clusters a sentence
+    with ``place``, where the records are, and notes."""
     if not today.members:
         return [*folded(f"no cluster is recorded in {place}"), *notes_text(notes)]
     lines = folded(_headline(today))
@@ -84,13 +85,16 @@ def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -
 
 
 def _images(images: t.Mapping[str, int], uncounted: t.Sequence[int]) -> list[str]:
+    """A sentence, folded: the first ``IMAGES`` images with how many nodes have them, and how many nodes are not
+    counted; nothing if there is neither."""
     named = [f"{in_line(name, NAME)} ({_counted(count, 'node')})" for name, count in images.items()]
     parts = [*([listed(named, IMAGES, "; ")] if named else []), *uncounted_text(uncounted)]
     return folded(f"images: {'; '.join(parts)}") if parts else []
 
 
 def uncounted_text(uncounted: t.Sequence[int]) -> list[str]:
-    """A sentence about the nodes that no image counts, given how many each cluster has that has any; else nothing."""
+    """One sentence about the nodes that no image counts, given how many each cluster has that has any; nothing without
+    such."""
     if not uncounted:
         return []
     where = f"{_counted(sum(uncounted), 'node')} on {_counted(len(uncounted), 'cluster')}"
@@ -103,7 +107,8 @@ def _image_cell(row: MemberToday) -> str:
 
 
 def age_text(age: timedelta) -> str:
-    """How long ago, in one unit, rounded down: ``40 s``, ``12 min``, ``5 h``, ``3 d``."""
+    """How long ago, in one unit, rounded down: ``119 s``, ``12 min``, ``5 h``, ``3 d``; minutes from 2 on, hours from 2
+    on, days from 2 on."""
     seconds = int(age.total_seconds())
     for unit, size, most in (("s", 1, 120), ("min", 60, 7_200), ("h", 3_600, 172_800)):
         if seconds < most:
@@ -112,6 +117,8 @@ def age_text(age: timedelta) -> str:
 
 
 def _headline(today: FleetToday) -> str:
+    """In one line: clusters by state, runs, versions, certificates that have ended or will, evacuated clusters, drift
+    if anything is placed, and how old the readings are. What there is none of is left out."""
     totals = today.totals
     parts = [f"{_counted(totals.clusters, 'cluster')}: {', '.join(_states(totals))}", *_runs(today.runs)]
     parts.append(_versions(totals))
@@ -131,7 +138,8 @@ def _headline(today: FleetToday) -> str:
 
 
 def _runs(runs: t.Sequence[RunNeed]) -> t.Iterator[str]:
-    """Of each kind how many failed, and how many wait for what: ``1 update run failed, 2 wait for an approval``."""
+    """A piece for each kind that has any: how many failed, and how many are stuck, wait for what, or pause: ``1 update
+    run failed, 2 wait for an approval``."""
     for kind in KINDS:
         counts = Counter(each.needs for each in runs if each.kind == kind)
         told = [(counts[needs], NEEDED[needs][counts[needs] > 1]) for needs in NEEDS if counts[needs]]
@@ -141,20 +149,26 @@ def _runs(runs: t.Sequence[RunNeed]) -> t.Iterator[str]:
 
 
 def _states(totals: Totals) -> t.Iterator[str]:
+    """``3 ready``, then the other states by name, silent clusters with since when, where that is known."""
     for state, count in sorted(totals.states.items(), key=lambda each: (each[0] != READY, each[0])):
         since = f" since {age_text(totals.silent_for)}" if state == SILENT and totals.silent_for is not None else ""
         yield f"{count} {state}{since}"
 
 
 def _versions(totals: Totals) -> str:
+    """``versions v1.34.2 (3)``: API servers, as of ``_counts``."""
     return f"versions {_counts(totals.versions)}"
 
 
 def _counts(numbers: t.Mapping[str, int]) -> str:
+    """The first six versions with how many have each, ``not known`` for an empty one, and how many more versions there
+    are."""
     return listed([f"{version or 'not known'} ({count})" for version, count in numbers.items()])
 
 
 def _row(row: MemberToday) -> tuple[str, ...]:
+    """The cells below ``HEADER``: versions as of ``_short``, behind the oldest kubelet how many minors it is behind,
+    days until the first certificate ends, ``?`` for what is not known."""
     behind = f" -{row.kubelets.behind}" if row.kubelets.behind else ""
     ends = row.certificate
     failing, late = len(row.held.failing), len(row.held.late)
@@ -173,17 +187,21 @@ def _row(row: MemberToday) -> tuple[str, ...]:
 
 
 def _drift(known: DriftKnown) -> str:
+    """How many objects drifted; ``?`` where that is not known, ``-`` where nothing is placed."""
     if known.objects is not None:
         return str(known.objects)
     return "?" if known.places else "-"
 
 
 def _short(version: str) -> str:
-    """Without what vendors write behind it."""
+    """The version without ``v``, and without what vendors write behind ``-`` or ``+``; ``?`` for an empty one."""
     return version.removeprefix("v").split("-")[0].split("+")[0] or "?"
 
 
 def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
+    """What is to be said of one cluster, a piece for each matter: why it is not ready, a certificate that ends soon or
+    has, placements that fail, kubelets that are too old, drift, placements that are late, evacuation, what is in
+    flight. At most three names of a sort."""
     if row.why:
         yield row.why
     ends = row.certificate
@@ -204,13 +222,15 @@ def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
 
 
 def _first(told: t.Sequence[str], many: str) -> t.Iterator[str]:
+    """The first three, and how many more of ``many`` there are, in words."""
     yield from told[:3]
     if len(told) > 3:
         yield f"{len(told) - 3} more {many}"
 
 
 def _others(members: t.Sequence[MemberToday], shown: t.Sequence[MemberToday]) -> list[str]:
-    """How many each group has of those that were not shown."""
+    """A table of the clusters that are not ``shown``, by group, the first ``GROUPS``: how many each has, how many are
+    ready and ask for attention, and their versions. Nothing if all are shown."""
     names = {each.name for each in shown}
     left = [each for each in members if each.name not in names]
     if not left:
@@ -236,4 +256,5 @@ def _others(members: t.Sequence[MemberToday], shown: t.Sequence[MemberToday]) ->
 
 
 def _counted(number: int, word: str) -> str:
+    """``1 node``, ``2,000 nodes``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -15,8 +15,8 @@ LACKING = "gitops.fleet.facts reads facts into a file; name it with -e facts=...
 
 def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> list[str]:
     """A sentence for each explanation, as ``explanations`` gives them, of several placements with its name before it;
-    if ``whole``, the contest that it won below it; in lines that fit the terminal. Where facts of a cluster are
-    lacking, the last line says how to give them."""
+    if ``whole``, the contest that it won below it, if it won one; in lines that fit the terminal. Where a blocker is
+    that facts of a cluster are lacking, the last line says how to give them."""
     found = list(found)
     lines, lacking, several = list[str](), False, len({each["placement"] for each in found}) > 1
     for each in found:

@@ -16,8 +16,9 @@ HOLDS = "keeps the placement"
 
 
 def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t.Sequence[Problem] = ()) -> list[str]:
-    """One sentence a placement, and a row for each cluster that gains it, loses it, or keeps it for the time being;
-    ``told`` are notes for the end.
+    """A sentence for each placement, and a row for each cluster that gains it, loses it, or keeps it for the time
+    being, at most 40; with ``objects`` that move with it, the first ``NAMED``, and its notes. ``told`` are notes for
+    the end.
 
     Each placement comes with the objects that a cluster which holds it has. Those that stay as they are share a line.
     """
@@ -37,6 +38,7 @@ def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t
 
 
 def _row(each: Difference) -> tuple[str, str, str]:
+    """The cells of one cluster: the sign of its change, its name, and what would be then and what is today."""
     then, now = (text.removeprefix(f"{each.cluster} ") for text in (each.sentence, each.before))
     today = "it holds it." if now.startswith(HOLDS) else f"it {now}"
     return (MARKS[each.change], each.cluster, f"{then} Today: {today}")
