@@ -9,7 +9,7 @@ from ..module_utils._fleet.nodes.changes import ChangeQuestion
 from ..module_utils._fleet.nodes.node_info import ConsolidationQuestion, node_report
 from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.sources import node_manifests
-from ..module_utils._report.nodes.changes_text import changes_text
+from ..module_utils._report.nodes.changes_text import class_changes_text
 from ..module_utils._report.nodes.consolidation_text import consolidation_text
 from ..module_utils._report.nodes.nodes_text import images_text, nodes_text, safeguards_text
 from ..module_utils._report.text import notes_text
@@ -39,7 +39,7 @@ class ActionModule(Verb):
         lines = [*images_text(wanted), *nodes_text(wanted), *notes_text(found.problems)]
         if options["plan"]:
             lines += consolidation_text(found.plans)
-        lines += changes_text(found.changes)
+        lines += class_changes_text(found.changes)
         if options["safeguards"]:
             for name, rows in found.tables.items():
                 lines += [f"what holds back a disruption by {name}:", *safeguards_text(rows)]

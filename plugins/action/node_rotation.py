@@ -20,7 +20,7 @@ from ..module_utils._fleet.nodes.rotation_report import (
     rotation_verdict,
 )
 from ..module_utils._fleet.nodes.sources import node_manifests
-from ..module_utils._report.commands.next_steps import after_rotation, after_stop
+from ..module_utils._report.commands.next_steps import after_rotation, after_rotation_stop
 from ..module_utils._report.nodes.rotation_text import rotation_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._libraries import SERVERS
@@ -61,7 +61,7 @@ class ActionModule(Verb):
             outcome, code, message = "planned" if run.check_mode else "done", "", ""
         steps = after_rotation(name, outcome, opens_at(report))
         if options["state"] == "stopped" and not run.check_mode:
-            steps = after_stop(name, report.state.in_hand, bool(report.state.halted))
+            steps = after_rotation_stop(name, report.state.in_hand, bool(report.state.halted))
         for line in run.next_lines(steps):
             run.say(line)
         return Answer(

@@ -24,7 +24,7 @@ from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.changes import plan_diff
 from ..module_utils._report.commands.next_steps import after_placement
 from ..module_utils._report.markdown import plans_markdown
-from ..module_utils._report.text import first_text, notes_text, plan_text
+from ..module_utils._report.text import notes_before_plan, notes_text, plan_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -55,7 +55,7 @@ class ActionModule(Verb):
                 report = with_runs_told(session.records, run(session, asked))
             except FleetError as error:
                 raise _with_difference(error, approved.changes if approved else ()) from error
-        answer = _answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
+        answer = _written_answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
         steps = after_placement(
             run_of.given, answer.outcome, answer.changed, report.plan.digest, report.looked, ways_after(report)
         )
@@ -129,12 +129,12 @@ def _roll_back(options: dict[str, t.Any]) -> RollBack | None:
     return RollBack(to=to, checkouts=tuple(options["resources"] or ()))
 
 
-def _answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at: str) -> Answer:
+def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, observed_at: str) -> Answer:
     """The answer to a report, after its text was printed, and ``write_plan`` and ``write_markdown`` were written, in
     check mode too. ``partial`` where something failed or such a file could not be written; members out of reach count
     only with ``unreachable`` ``fail``. Else ``drifted`` in check mode, if ``fail_on`` has it and anything drifted or is
     due; else by what the plan lacks, ``planned``, ``waiting`` or ``done``. ``observed_at`` is given back as it is."""
-    lines = [*first_text(report.plan.findings), *report.evacuation.lines]
+    lines = [*notes_before_plan(report.plan.findings), *report.evacuation.lines]
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
     lines += notes_text(report.plan.findings)
     lines += [each.sentence for each in report.together]

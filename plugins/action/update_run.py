@@ -92,7 +92,7 @@ class ActionModule(Verb):
                 return _answer(defined(session, again, write, approved=options["digest"]), told)
             made = _made(session, name, given, options, write, who)
             if state == "present":
-                return _answer(made, told, plan=[] if write else _plan(session, made, given, options))
+                return _answer(made, told, plan=[] if write else _printed_plan(session, made, given, options))
             return _answer(
                 _both(made, started(session, made.run, {}, write, who)), told, before=made.run.status.status.state
             )
@@ -116,7 +116,7 @@ def _checked(session: Session, name: str, given: UpdateManifests, options: dict[
     ``preflight``, if any of it blocks. FleetError as of ``define_run`` and ``preflight``."""
     made = _made(session, name, given, options, write=False)
     report = preflight(session, made.run, given, _wish(options))
-    found, plan = report.findings, _plan(session, made, given, options, report.seen)
+    found, plan = report.findings, _printed_plan(session, made, given, options, report.seen)
     lines = finding_lines(found) or [f"nothing speaks against run {name}"]
     for line in lines:
         session.say(line)
@@ -135,7 +135,7 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
     made = _again(session, as_is, options, write=False)
     if check:
         then = rehearse(session, made.run, given, wish)
-        plan, before = _plan(session, then, given, options, then.seen), as_is.run.status.status.state
+        plan, before = _printed_plan(session, then, given, options, then.seen), as_is.run.status.status.state
         return _answer(_both(made, then), to, "planned", plan, before)
     unoffered = refuse_unfit(session, made.run, given, wish)
     who = user(session)
@@ -145,7 +145,7 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
     came, to = verdict(ending), replace(to, resumes=ending.resume_at)
     failed = came.outcome in (PARTIAL, FAILURE)
     further = to.next(told) if failed else []
-    shown = _shown(told, to, with_next=not failed)
+    shown = _printed_run(told, to, with_next=not failed)
     return Answer(
         changed=told.changed,
         outcome=came.outcome,
@@ -186,7 +186,7 @@ def _both(made: Outcome, then: Outcome) -> Outcome:
     return Outcome(run=then.run, changed=made.changed or then.changed, notes=(*made.notes, *then.notes))
 
 
-def _plan(
+def _printed_plan(
     session: Session,
     made: Outcome,
     given: UpdateManifests,
@@ -208,10 +208,12 @@ def _answer(outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[
     """The answer with the outcome ``word``, after the run was printed. ``before`` is the state of the run where a start
     may be told of that check mode does not make; empty if there is none. ``plan`` is only given back."""
     begun = not (to.run.check_mode and before and before != outcome.run.status.status.state)
-    return Answer(changed=outcome.changed, outcome=word, data=_shown(outcome, to, begun=begun) | {"plan": list(plan)})
+    return Answer(
+        changed=outcome.changed, outcome=word, data=_printed_run(outcome, to, begun=begun) | {"plan": list(plan)}
+    )
 
 
-def _shown(outcome: Outcome, to: Telling, with_next: bool = True, begun: bool = True) -> dict[str, t.Any]:
+def _printed_run(outcome: Outcome, to: Telling, with_next: bool = True, begun: bool = True) -> dict[str, t.Any]:
     """The run as data, after it was printed as a tree, with what is worth a word and, but in check mode or without
     ``with_next``, what to type next. What runs only would begin if it is not ``begun``."""
     session = to.session

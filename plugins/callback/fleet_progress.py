@@ -46,7 +46,7 @@ import typing as t
 
 from ansible.plugins.callback import CallbackBase
 
-from ..module_utils._report.far_along import FarAlong, SubjectPace, drawn_bar, far_along, plain
+from ..module_utils._report.far_along import FarAlong, SubjectPace, drawn_bar, far_along, log_line
 
 OURS = "gitops.fleet."
 ERASE = "\r\x1b[2K"
@@ -127,7 +127,7 @@ class CallbackModule(CallbackBase):
         at, percent = self._told.get(far.subject, (float("-inf"), -1))
         if far.percent != percent and (far.percent == 100 or now >= at + self.get_option("interval")):
             self._told[far.subject] = now, far.percent
-            self._display_before(plain(far, left), stderr=bool(named.get("stderr")))
+            self._display_before(log_line(far, left), stderr=bool(named.get("stderr")))
 
     def _has_bar(self) -> bool:
         """Whether there is a bar: as the option says, for ``auto`` on a terminal that is not dumb, and not in CI."""

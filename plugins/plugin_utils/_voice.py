@@ -14,6 +14,7 @@ Private to this collection.
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing
 import os
 import select
@@ -119,8 +120,8 @@ def _terminal() -> bool:
 
 
 def _is_closed() -> bool:
-    """Whether ansible-playbook has ended, or one of its streams is a pipe that nobody reads (Linux can tell, but not of
-    a named one). False where this is no worker."""
+    """Whether ansible-playbook has ended, or one of its streams is a pipe that nobody reads, which Linux can
+    tell. False where this is no worker."""
     if _queue() is not None and not _parent():
         return True
     for each in _streams():
@@ -131,9 +132,13 @@ def _is_closed() -> bool:
 
 
 def _without_reader(pipe: str) -> bool:
-    """Whether nobody has the pipe open for reading. OSError where it cannot be opened, as a named pipe without a reader
-    cannot."""
-    handle = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    """Whether nobody has the pipe open for reading. OSError where that cannot be seen."""
+    try:
+        handle = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # what a named pipe without a reader says
+            return True
+        raise
     try:
         looks = select.poll()
         looks.register(handle, 0)

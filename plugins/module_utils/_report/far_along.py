@@ -85,7 +85,7 @@ def drawn_bar(far: FarAlong, left: float | None, width: int) -> str:
     return f"{drawn} {_told(far, left)}"[:width]
 
 
-def plain(far: FarAlong, left: float | None) -> str:
+def log_line(far: FarAlong, left: float | None) -> str:
     """The same as ``drawn_bar`` tells, as a line of any length for a log: without a bar, begun by ``progress:``."""
     return f"progress: {_told(far, left)}"
 

@@ -37,24 +37,25 @@ _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journa
 
 def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
     """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and what is to be
-    said of it below, cut at about 4,000 characters; a sentence where there is none. Gates stand as of ``_by_place``."""
+    said of it below, cut at about 4,000 characters; a sentence where there is none. Gates stand as of
+    ``_with_gates_by_place``."""
     if not rows:
         return ["nothing is recorded of that"]
     header = _line("WHEN", "WHO", "WHAT", "TO")
-    return [*header, *(line for row in _by_place(rows) for line in _lines(row))]
+    return [*header, *(line for row in _with_gates_by_place(rows) for line in _lines(row))]
 
 
 def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
     """The content of a file with this suffix, one of ``SUFFIXES``; KeyError for another. Acts are in the order given.
     In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe; Markdown cuts cells at about
-    300 characters and names gates as of ``_by_place``; CSV and JSON have all."""
+    300 characters and names gates as of ``_with_gates_by_place``; CSV and JSON have all."""
     return {".csv": _csv, ".json": _json, ".md": _markdown}[suffix](rows)
 
 
 SUFFIXES = (".csv", ".json", ".md")
 
 
-def _by_place(rows: t.Sequence[HistoryRow]) -> list[HistoryRow]:
+def _with_gates_by_place(rows: t.Sequence[HistoryRow]) -> list[HistoryRow]:
     """The rows with gates in messages named by where they stand, without their ids; with these where two gates of an
     object stand in one place."""
     ids: dict[tuple[str, str, str], set[str]] = {}
@@ -122,7 +123,7 @@ def _line(when: str, who: str, what: str, about: str) -> list[str]:
     return [each for each in (*lines, line.rstrip()) if each.strip()]
 
 
-def _rows(rows: t.Iterable[HistoryRow]) -> t.Iterator[list[str]]:
+def _csv_rows(rows: t.Iterable[HistoryRow]) -> t.Iterator[list[str]]:
     """The texts of each row below ``FIELDS``, on one line each and uncut; members are parted by spaces, no members have
     no count."""
     for row in rows:
@@ -136,7 +137,7 @@ def _csv(rows: t.Sequence[HistoryRow]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
-    writer.writerows([_cell(cell) for cell in row] for row in _rows(rows))
+    writer.writerows([_cell(cell) for cell in row] for row in _csv_rows(rows))
     return out.getvalue()
 
 
@@ -160,7 +161,7 @@ def _markdown(rows: t.Sequence[HistoryRow]) -> str:
             f"{row.kind}/{row.name}" if row.name else row.kind,
             "; ".join(filter(None, _parts(row))),
         )
-        for row in _by_place(rows)
+        for row in _with_gates_by_place(rows)
     )
     head = ["| when | who | what | to | told |", "|" + " --- |" * 5] if shown else ["Nothing is recorded of that."]
     lines = [f"| {' | '.join(map(escaped, row))} |" for row in shown]

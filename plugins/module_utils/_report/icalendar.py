@@ -61,10 +61,10 @@ def _instant(at: datetime) -> str:
 
 
 def _text(value: str) -> str:
-    """A value as iCalendar has it: backslashes, ``;``, ``,`` and line feeds are escaped; what else is not printable to
-    Python is dropped, spaces but the common one among it."""
+    """A value as iCalendar has it: backslashes, ``;``, ``,`` and line feeds are escaped, spaces of other kinds and tabs
+    become the common one; what else is not printable to Python is dropped."""
     escaped = value.translate(_ESCAPES)
-    return "".join(each for each in escaped if each.isprintable())
+    return "".join(" " if each.isspace() else each for each in escaped if each.isprintable() or each.isspace())
 
 
 def _folded(line: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from .._core.objects.identity import ObjectId
 from .._core.plan.outcome import MemberOutcome
 from .._core.values.listed import listed
-from .text import folded, member_lines, some, table
+from .text import first_rows, folded, member_lines, table
 
 
 def joined_text(
@@ -21,7 +21,7 @@ def joined_text(
     API server tells (``-`` if none is known). At most 40, and how many more there are; no lines without members."""
     words = dict.fromkeys(unchanged, "as it was") | dict.fromkeys(changed, "changed") | dict.fromkeys(joined, "joins")
     rows = [(name, words[name], versions.get(name, "-")) for name in sorted(words)]
-    return table(["CLUSTER", "MEMBER", "VERSION"], some(rows)) if rows else []
+    return table(["CLUSTER", "MEMBER", "VERSION"], first_rows(rows)) if rows else []
 
 
 def left_text(

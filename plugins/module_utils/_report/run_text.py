@@ -22,6 +22,7 @@ from .._core.objects.updates.update_run import UpdateRun
 from .._core.updates.approvals import named_makers
 from .._core.updates.facts import DONE
 from .._core.updates.record.summary import completed_by, in_one_line, named_failures, taken_up_later
+from .._core.values.duration import span_words
 from .._core.values.instants import write_time
 from .._core.values.listed import listed
 from .._core.values.update_states import (
@@ -220,7 +221,7 @@ def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, told: Told) -> Ro
 
 def _wait(wait: WaitStatus) -> Row:
     """The row of a wait: how long it is, until when (UTC) while it counts, and why it was not served."""
-    words = _span(timedelta(seconds=wait.wait_duration_in_seconds))
+    words = span_words(timedelta(seconds=wait.wait_duration_in_seconds))
     until = f"until {write_time(wait.ends)}" if wait.status.state == RUNNING and wait.ends else ""
     return "    wait", wait.status.state, _joined(words, until, wait.reason)
 
@@ -251,16 +252,7 @@ def _took(status: UpdateStatus) -> str:
     """How long it took, such as ``12 min 5 s``; empty for one that has not begun or not ended."""
     if not status.start_time or not status.completed_time or status.state == NOT_STARTED:
         return ""
-    return _span(status.completed_time - status.start_time)
-
-
-def _span(span: timedelta) -> str:
-    """``2 h 5 min``, ``2 h``, ``3 min 20 s``, ``4 s``: from an hour on cut to minutes."""
-    seconds = int(span.total_seconds())
-    hours, minutes = seconds // 3600, seconds // 60 % 60
-    if hours:
-        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-    return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
+    return span_words(status.completed_time - status.start_time)
 
 
 def _joined(*words: str) -> str:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from .._core.resources.history import SnapshotRow
 from .._core.values.duration import span_words
 from .._core.values.listed import listed
-from .text import some, table
+from .text import first_rows, table
 
 SHORT = 12
 NAMED = 4
@@ -25,7 +25,7 @@ def snapshots_text(rows: t.Sequence[SnapshotRow]) -> list[str]:
     lines: list[str] = []
     for name in dict.fromkeys(each.placement for each in rows):
         mine = [_row(each) for each in reversed(rows) if each.placement == name]
-        lines += [name, *table(HEADER, some(mine))]
+        lines += [name, *table(HEADER, first_rows(mine))]
     return lines or ["no snapshot is kept"]
 
 

@@ -124,16 +124,16 @@ def _widths(widths: list[int], indent: int) -> list[int]:
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
     """In lines that fit the terminal: who gets, keeps and loses the placement, who does not get it and why, its objects
     and which leave, overrides, waves, what changes since the last apply, how far it is, brakes that tripped, lifted
-    ones too, and notes but those of ``first_text``. With ``outcomes``, by cluster, also what was done or seen on
+    ones too, and notes but those of ``notes_before_plan``. With ``outcomes``, by cluster, also what was done or seen on
     members. Long lists are cut, and the rest counted, but that of objects that leave. FleetError as of ``waves``."""
     lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
     rows = [_cluster_row(each, outcomes.get(each.cluster), plan.by_run) for each in plan.changes_first]
     if rows:
-        lines += table(("", "CLUSTER", "SCORE", "WHY"), some(rows))
+        lines += table(("", "CLUSTER", "SCORE", "WHY"), first_rows(rows))
     if plan.left_out:
         left = [("x", each.cluster, each.rule, each.reason) for each in plan.left_out]
-        lines += table(("", "NOT PICKED", "RULE", "WHY"), some(left))
+        lines += table(("", "NOT PICKED", "RULE", "WHY"), first_rows(left))
     lines += [part for line in _object_lines(plan) for part in folded(line, INDENT, most=len(line))]
     lines += _rendered(plan)
     lines += [part for line in waves_lines(plan) for part in folded(line, INDENT)]
@@ -190,7 +190,7 @@ def folded(text: str, indent: str = "", most: int = LINE) -> list[str]:
     return wrapped(in_line(text, most), columns(), indent, indent + "    ") or [""]
 
 
-def some(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def first_rows(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The rows, of two cells and more each; of more than ``SHOWN`` the first so many, and a row that says in its second
     cell how many more there are."""
     if len(rows) <= SHOWN:
@@ -198,14 +198,14 @@ def some(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
 
 
-def first_text(findings: t.Sequence[Problem]) -> list[str]:
+def notes_before_plan(findings: t.Sequence[Problem]) -> list[str]:
     """Those notes that have to be read before the plan: that nothing is recorded. Lines that fit the terminal; none
     without such a note."""
     return [part for each in findings if each.code == NOTHING_RECORDED for part in folded(f"NOTE: {each}")]
 
 
 def notes_text(findings: t.Sequence[Problem]) -> list[str]:
-    """The notes but those of ``first_text``, in lines that fit the terminal: the first ``SHOWN`` of them, and how many
+    """The notes but those of ``notes_before_plan``, in lines that fit the terminal: the first ``SHOWN``, and how many
     more there are."""
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     notes = [f"note: {finding}" for finding in findings[:SHOWN]]
@@ -359,7 +359,7 @@ def _object_lines(plan: PlacementPlan) -> list[str]:
 
 def _drift_lines(step: MemberStep) -> list[str]:
     """Of one object that it is missing, or its fields that drifted, and those that differ, the first 10 of each and how
-    many more there are."""
+    more there are."""
     if step.missing:
         gone = "drift: it is missing; it was deleted, or an apply did not bring it there"
         return folded("differs: it is missing on the member" if step.action == DIFFERS else gone, "      ")

@@ -132,8 +132,9 @@ def _by_the_clock(member: MemberUpdateStatus) -> bool:
 
 
 def _next_minute(instant: datetime) -> datetime:
-    """The instant, moved on to the next full minute unless it has no seconds; fractions of a second stay."""
-    return instant + timedelta(seconds=-instant.second % 60)
+    """The instant, moved on to the next full minute unless it is one."""
+    minute = instant.replace(second=0, microsecond=0)
+    return minute if minute == instant else minute + timedelta(minutes=1)
 
 
 def _left_behind(member: MemberUpdateStatus) -> bool:
@@ -324,7 +325,7 @@ def _one(value: t.Any) -> t.Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def after_stop(name: str, in_hand: bool, ended: bool) -> list[NextStep]:
+def after_rotation_stop(name: str, in_hand: bool, ended: bool) -> list[NextStep]:
     """How a rotation that was to stop goes on: nodes ``in_hand`` are followed to their end first; one that has
     ``ended`` and left nodes can be begun anew. Nothing in other cases."""
     if in_hand:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.disruption.members.class_changes import ClassChange
-from ..text import folded, some, table
+from ..text import first_rows, folded, table
 
 
-def changes_text(changes: t.Sequence[ClassChange]) -> list[str]:
+def class_changes_text(changes: t.Sequence[ClassChange]) -> list[str]:
     """A part for each object of each member, in the order given: the fields that change, findings, and the nodes that
     drift or may drift by it, at most 40 rows and how many more; no lines without changes."""
     lines: list[str] = []
@@ -23,7 +23,7 @@ def changes_text(changes: t.Sequence[ClassChange]) -> list[str]:
         rows = [(node, "drifts", why) for node, why in sorted(each.drifted.items())]
         rows += [(node, "may drift", why) for node, why in sorted(each.unsure.items())]
         if rows:
-            lines += table(("NODE", "", "WHY"), some(rows))
+            lines += table(("NODE", "", "WHY"), first_rows(rows))
         elif each.changed:
             lines += folded("no node will be drifted by it", "    ")
     return lines

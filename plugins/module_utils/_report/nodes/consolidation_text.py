@@ -11,7 +11,7 @@ from ..._core.disruption.members.consolidation_plan import KEEP, MemberPlan, Nod
 from ..._core.disruption.methods.check_again import Checked
 from ..._core.disruption.methods.commands import Command
 from ..._core.values.listed import listed
-from ..text import folded, some, table
+from ..text import first_rows, folded, table
 
 MOST_PODS, MOST_TYPES = 6, 3
 OBSERVED = (
@@ -30,7 +30,7 @@ def consolidation_text(plans: t.Sequence[MemberPlan]) -> list[str]:
             lines += folded(f"looked at again, {command.method}: {_again(command, found)}", "    ")
         rows = sorted(each.nodes, key=lambda one: (not one.next, one.decision == KEEP, one.node))
         if rows:
-            lines += table(("NODE", "DECISION", "SAVES", "WHY"), some([_row(one) for one in rows]))
+            lines += table(("NODE", "DECISION", "SAVES", "WHY"), first_rows([_row(one) for one in rows]))
         if rows and not each.given:
             lines += folded(OBSERVED, "    ")
     return lines or ["no member has Karpenter: nobody consolidates nodes"]

@@ -13,7 +13,7 @@ from itertools import groupby
 from ..._core.disruption.members.node_answers import NodeAnswer
 from ..._core.disruption.safeguards import SafeguardRow
 from ..._core.values.listed import listed
-from ..text import folded, some, table
+from ..text import first_rows, folded, table
 
 PLACES = 20
 
@@ -28,7 +28,7 @@ def images_text(answers: t.Iterable[NodeAnswer]) -> list[str]:
         (image or "unknown", version or "unknown", str(places.total()), _places(places))
         for (image, version), places in sorted(found.items())
     ]
-    return table(("IMAGE", "KUBELET", "NODES", "WHERE"), some(rows)) if rows else []
+    return table(("IMAGE", "KUBELET", "NODES", "WHERE"), first_rows(rows)) if rows else []
 
 
 def _places(places: Counter[tuple[str, str]]) -> str:
@@ -47,7 +47,7 @@ def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
         told = [each for each in here if each.causes or each.origin]
         lines += folded(f"{name}: {len(here)} nodes, {len(here) - len(told)} with no cause to be disrupted")
         if told:
-            lines += table(("NODE", "POOL", "CAUSE", "HELD BY"), some([_row(each) for each in told]))
+            lines += table(("NODE", "POOL", "CAUSE", "HELD BY"), first_rows([_row(each) for each in told]))
     return lines or ["no member has a node"]
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from ..._core.disruption.rotation.input import cluster_in_name
 from ..._core.disruption.rotation.state import WAITING, NodeProgress, RotationState
 from ..._core.machine import HeldBack
-from ..text import folded, some, table
+from ..text import first_rows, folded, table
 
 NOT_BEGUN = "not begun"
 
@@ -45,7 +45,7 @@ def rotation_text(
         own = f"NodeRotation {name} on {cluster_in_name(first.name)}: "
         place = first.name if len(nodes) == 1 else f"{cluster} {len(nodes)} nodes".strip()
         rows.append((place, now, told.replace(own, "")))
-    return lines + (table(("NODE", "NOW", "WHY"), some(rows)) if rows else [])
+    return lines + (table(("NODE", "NOW", "WHY"), first_rows(rows)) if rows else [])
 
 
 def _left_out(node: NodeProgress) -> bool:

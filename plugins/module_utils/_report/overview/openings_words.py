@@ -52,7 +52,7 @@ def minute(at: datetime) -> str:
     return write_local(at, UTC).removesuffix(" UTC")
 
 
-def others(names: t.Sequence[str]) -> str:
+def others_counted(names: t.Sequence[str]) -> str:
     """``and 2 more with the same answer``, for three names: those after the first are counted."""
     return f"and {len(names) - 1} more with the same answer"
 
@@ -155,7 +155,7 @@ def moved_lines(
     told = [(names[0], one, other) for (one, other), names in rows.items()]
     lines, *parts = table_rows(heads, told[:most], "")
     for part, names in zip(parts, rows.values(), strict=False):
-        lines += [*part, *[f"    {others(names)}"] * (len(names) > 1)]
+        lines += [*part, *[f"    {others_counted(names)}"] * (len(names) > 1)]
     left = sum(len(names) for names in list(rows.values())[most:])
     return [*lines, *[f"{left} more clusters change in other ways{hint}"] * bool(left)]
 

@@ -10,7 +10,7 @@ import typing as t
 from ..._core.errors import Problem
 from ..._core.scheduling.what_if.what_if import NAMED, Difference, Differences
 from ..._core.values.listed import listed
-from ..text import MARKS, folded, notes_text, some, table
+from ..text import MARKS, first_rows, folded, notes_text, table
 
 HOLDS = "keeps the placement"
 
@@ -28,7 +28,7 @@ def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t
         if not each.rows:
             continue
         lines += folded(each.sentence)
-        lines += table(("", "CLUSTER", "THEN, AND TODAY"), some([_row(one) for one in each.rows]))
+        lines += table(("", "CLUSTER", "THEN, AND TODAY"), first_rows([_row(one) for one in each.rows]))
         if each.moves and objects:
             lines += folded(f"moves with it: {listed(objects, NAMED)}", "  ")
         lines += notes_text(each.findings)

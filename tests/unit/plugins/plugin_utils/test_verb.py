@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import typing as t
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -370,3 +371,14 @@ def test_what_to_type_next_is_said_or_stands_behind_why_it_failed() -> None:
     failed = run.with_next(Answer(changed=True, outcome="failed", message="why"), steps, fails=True)
     assert failed.message == f"why\n{line}" and said == []
     assert run.with_next(Answer(changed=True, message="why"), steps, fails=False).message == "why" and said == [line]
+
+
+def test_a_named_pipe_that_nobody_reads_is_known(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert _voice._without_reader(str(pipe))
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert not _voice._without_reader(str(pipe))
+    finally:
+        os.close(reader)

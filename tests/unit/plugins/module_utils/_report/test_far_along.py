@@ -11,7 +11,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.far_along imp
     SubjectPace,
     drawn_bar,
     far_along,
-    plain,
+    log_line,
 )
 
 LINES = {
@@ -53,7 +53,7 @@ def test_other_lines_tell_nothing(line: str) -> None:
 
 def test_what_steers_a_terminal_is_not_in_a_name() -> None:
     far = far_along("  stage 1/2 \x1b[31mred\x1b[0m, 1 of 2 done: x")
-    assert far is not None and "\x1b" not in drawn_bar(far, None, 200) and "\x1b" not in plain(far, None)
+    assert far is not None and "\x1b" not in drawn_bar(far, None, 200) and "\x1b" not in log_line(far, None)
     far = far_along(f"  stage 1/2 {'x' * 500}, 1 of 2 done: y")
     assert far is not None and len(drawn_bar(far, None, 79)) == 79
 
@@ -70,8 +70,8 @@ def test_the_time_left_follows_from_the_pace() -> None:
 def test_a_bar_and_a_line() -> None:
     far = FarAlong("stage 2/3 prod", 9, 20)
     assert drawn_bar(far, 180.0, 80) == "[#########...........] 45 % stage 2/3 prod, 9 of 20, about 3 min left"
-    assert plain(far, None) == "progress: 45 % stage 2/3 prod, 9 of 20"
-    assert plain(FarAlong("run web", 0, 7, "clusters"), 8000.0) == (
+    assert log_line(far, None) == "progress: 45 % stage 2/3 prod, 9 of 20"
+    assert log_line(FarAlong("run web", 0, 7, "clusters"), 8000.0) == (
         "progress: 0 % run web, 0 of 7 clusters, about 2 h 13 min left"
     )
     assert drawn_bar(FarAlong("run none", 0, 0), None, 80).startswith("[####################] 100 %")

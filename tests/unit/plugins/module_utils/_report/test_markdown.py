@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.changes im
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import Rendering
 from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown import LIMIT, plans_markdown
-from ansible_collections.gitops.fleet.plugins.module_utils._report.text import first_text, notes_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.text import notes_before_plan, notes_text
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import (
     CONFIG,
     SILENT,
@@ -172,7 +172,7 @@ def test_what_is_assumed_of_a_fleet_that_nobody_knows_stands_first() -> None:
     lines = plans_markdown([made], "d", "f", [other, assumed]).splitlines()
     assert lines[0] == "## Fleet plan" and "assumes that nothing is placed" in lines[2]
     assert sum("nothing is placed" in line for line in lines) == 1 and any("and this" in line for line in lines[3:])
-    assert first_text([other, assumed])[0].startswith("NOTE: ") and len(first_text([other])) == 0
+    assert notes_before_plan([other, assumed])[0].startswith("NOTE: ") and len(notes_before_plan([other])) == 0
     assert not any("nothing is placed" in line for line in notes_text([other, assumed]))
 
 

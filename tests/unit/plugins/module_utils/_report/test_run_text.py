@@ -55,6 +55,17 @@ def test_a_run_that_has_ended_fits_one_line() -> None:
     assert "Completed (CompletedWithFailures)" in wide[0] and all(len(each) <= 80 for each in wide)
 
 
+def test_a_run_that_ended_before_it_began_by_another_clock_took_no_time() -> None:
+    ended = run(played("s{g:a}").start().ends("a"))
+    (stage,) = ended.status.stages
+    (group,) = stage.groups
+    (member,) = group.members
+    crossed = replace(member, status=replace(member.status, start_time=at(5), completed_time=at(0)))
+    stages = (replace(stage, groups=(replace(group, members=(crossed,)),)),)
+    told = run_text(replace(ended, status=replace(ended.status, stages=stages)))
+    assert [" ".join(line.split()) for line in told if line.strip().startswith("a ")] == ["a Completed 0 s"]
+
+
 def test_every_node_has_its_state_and_a_failure_its_cause_d3_74() -> None:
     assert lines(played("s{g:a,b}").start().fails("a", message="etcd is down")) == [
         "release-7 Failed 0/2 done (1 failed: a)",

@@ -56,7 +56,7 @@ def test_the_table_names_who() -> None:
 
 def test_the_file_is_icalendar() -> None:
     """RFC 5545: lines end with CRLF and have at most 75 octets, texts are escaped, an event keeps its UID."""
-    long = Appointment(kind="freeze", what="a, b; c\nd " + "ä" * 60, start=T0, end=None, members=("m",))
+    long = Appointment(kind="freeze", what="a, b;\u00a0c\nd\t" + "ä" * 60, start=T0, end=None, members=("m",))
     text = icalendar({"run": [*calendar(), long]}, T0)
     assert text.endswith("END:VCALENDAR\r\n") and "\n" not in text.replace("\r\n", "")
     assert max(len(line.encode()) for line in text.split("\r\n")) <= 75

@@ -31,9 +31,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next
     after_placement,
     after_reading,
     after_rotation,
+    after_rotation_stop,
     after_run,
     after_staged,
-    after_stop,
     next_lines,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.playbook_command import playbook_command
@@ -170,11 +170,12 @@ def test_a_run_goes_on_from_each_other_state() -> None:
     ("seconds", "to"),
     [
         (172801, "to go on from Wed 2026-08-19 00:01 UTC"),
+        (172800.5, "to go on from Wed 2026-08-19 00:01 UTC"),
         (172800, "to go on from Wed 2026-08-19 00:00 UTC"),
         (30, "to go on"),
     ],
 )
-def test_a_run_that_waits_for_a_window_says_from_when_it_goes_on(seconds: int, to: str) -> None:
+def test_a_run_that_waits_for_a_window_says_from_when_it_goes_on(seconds: float, to: str) -> None:
     waiting = run(played("s{g:a}").sees("a", windows=((at(seconds), at(400000)),)).start())
     (line,) = next_lines(after(waiting, at(seconds)), {})
     assert line == f"{to}: ansible-playbook gitops.fleet.update -e run=release-7"
@@ -389,8 +390,8 @@ def test_a_rotation_that_waits_is_carried_on() -> None:
 
 def test_a_rotation_that_was_stopped_is_followed_to_its_end_or_begun_anew() -> None:
     command = ("rotate", {"rotation": "nodes"})
-    assert told(after_stop("nodes", True, False)) == [
+    assert told(after_rotation_stop("nodes", True, False)) == [
         ("to follow what is in flight to its end, unless it is being conducted", *command)
     ]
-    assert told(after_stop("nodes", False, True)) == [("to begin it anew", *command)]
-    assert after_stop("nodes", False, False) == []
+    assert told(after_rotation_stop("nodes", False, True)) == [("to begin it anew", *command)]
+    assert after_rotation_stop("nodes", False, False) == []

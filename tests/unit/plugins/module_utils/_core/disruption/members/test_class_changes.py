@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.subnet_change import Network
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_node_pool
-from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.changes_text import changes_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.changes_text import class_changes_text
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.nodes_made import (
     a_claim,
     a_node,
@@ -74,7 +74,7 @@ def test_a_move_between_good_subnets_is_refused_and_lists_who_drifts() -> None:
     moved = changed({"vnetSubnetID": NEW}, network, override=True)
     assert [each.code for each in moved.problems] == ["subnet-too-small"]
     assert changed({"vnetSubnetID": NEW}, network, member(subnet_id("gone"))).problems[0].code == "subnet-too-small"
-    lines = changes_text([found])
+    lines = class_changes_text([found])
     assert max(map(len, lines)) <= 80
     text = " ".join(" ".join(lines).split())
     assert "AKSNodeClass default, 2 nodes: spec.vnetSubnetID (static)" in text and "a drifts NodeClassDrift" in text
@@ -82,7 +82,7 @@ def test_a_move_between_good_subnets_is_refused_and_lists_who_drifts() -> None:
 
 def test_fields_outside_of_the_hash_rotate_nothing_and_a_null_takes_a_field_away() -> None:
     assert changed({"tags": {"c": "d"}}).drifted == {}
-    assert "no node will be drifted by it" in " ".join(changes_text([changed({"tags": {"c": "d"}})]))
+    assert "no node will be drifted by it" in " ".join(class_changes_text([changed({"tags": {"c": "d"}})]))
     assert set(changed({"imageFamily": None}).drifted) == {"a", "b"}
     secret = changed({"userData": "token"})
     assert [each.code for each in secret.findings] == ["unread-field"] and secret.drifted == {}
