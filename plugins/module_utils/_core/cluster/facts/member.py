@@ -62,9 +62,10 @@ class MemberReading:
 
 
 def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
-    """The member's status after a read. What could not be read stays as it was, with the time of its last read. Costs
-    are left out unless every node has a price, available amounts unless pods were read; of more than 200 namespaces the
-    first by name are kept. Health follows ``ready``."""
+    """The member's status after a read. What could not be read stays as it was, with the time of its last read, and so
+    do costs where no prices are given; with prices they are left out unless every node has one. Available amounts are
+    left out unless pods were read; of more than 200 namespaces the first by name are kept. Health follows
+    ``ready``."""
     values = {VERSION: reading.version, ENTRYPOINT: reading.server}
     if reading.nodes is not None:
         values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}
@@ -149,9 +150,11 @@ def _oldest(versions: t.Iterable[str]) -> str:
 def _properties(
     previous: t.Mapping[str, PropertyValue], values: t.Mapping[str, str], reading: MemberReading
 ) -> dict[str, PropertyValue]:
-    """Ours replaced by ``values`` or left out, those of others kept, and those of nodes (their number, costs) where
-    nodes could not be read."""
-    ours = {VERSION, ENTRYPOINT} if reading.nodes is None else {NODE_COUNT, VERSION, ENTRYPOINT, CPU_COST, MEMORY_COST}
+    """Ours replaced by ``values`` or left out, those of others kept; the number of nodes where nodes could not be read,
+    and costs also where no price is given for any node."""
+    ours = {VERSION, ENTRYPOINT}
+    if reading.nodes is not None:
+        ours |= {NODE_COUNT} | ({CPU_COST, MEMORY_COST} if reading.prices or not reading.nodes else set())
     kept = {name: value for name, value in previous.items() if name not in ours}
     return {**kept, **{name: PropertyValue(value=value, observation_time=reading.at) for name, value in values.items()}}
 

@@ -138,10 +138,19 @@ def test_a_node_without_a_price_leaves_the_cost_open() -> None:
 def test_a_cost_that_is_not_known_any_more_goes_and_properties_of_others_stay() -> None:
     foreign = MemberClusterStatus(properties={"example.com/tier": PropertyValue(value="gold")})
     priced = reported(reading(node(), prices={"": 1.0}), foreign)
-    again = reported(reading(node(), at=LATER), priced)
-    assert again.properties["example.com/tier"].value == "gold"
-    assert "kubernetes.azure.com/per-cpu-core-cost" in priced.properties
-    assert "kubernetes.azure.com/per-cpu-core-cost" not in again.properties
+    assert COST in priced.properties
+    dearer = node(instance_type="not in the list")
+    for again in (reading(dearer, at=LATER, prices={"": 1.0}), reading(at=LATER)):
+        found = reported(again, priced).properties
+        assert found["example.com/tier"].value == "gold" and COST not in found
+
+
+def test_a_read_without_prices_leaves_costs_as_they_were_made() -> None:
+    """Reads before an apply are given no price list: the cheapest clusters stay known by what was read before."""
+    priced = reported(reading(node(), prices={"": 1.0}), MemberClusterStatus())
+    again = reported(reading(node(), node(), at=LATER), priced)
+    assert again.properties[COST] == priced.properties[COST]
+    assert again.properties["kubernetes-fleet.io/node-count"] == PropertyValue(value="2", observation_time=LATER)
 
 
 def test_a_read_is_a_heartbeat_and_transition_times_change_only_with_the_status() -> None:  # D4-90
@@ -205,6 +214,7 @@ def test_the_time_of_a_condition_moves_with_its_status_alone(status: str, since:
     )
 
 
+COST = "kubernetes.azure.com/per-cpu-core-cost"
 FORBIDDEN = Problem("forbidden", "nodes is forbidden")
 
 
