@@ -92,6 +92,8 @@ OUTCOMES = {
     ),
 }
 
+ONLY_REPORTED = "differences are only reported on the cluster, so that nothing available is lost"
+
 
 def evict(
     eviction: ClusterResourcePlacementEviction,
@@ -142,14 +144,17 @@ def eviction_verdict(
     upstream: bool = False,
 ) -> EvictionVerdict:
     """Whether ``binding`` may go, which must be among ``bindings``. The first of these decides: ``already-deleting``
-    (yes), ``nothing-placed`` (no), ``placement-failed`` (yes), ``no-budget`` (yes; none, or one of another name than
-    the placement's), ``misconfigured-budget`` (no), ``budget`` (by ``arithmetic``). FleetError as of ``evict``."""
+    (yes), ``nothing-placed`` (no), ``placement-failed`` (yes; also where differences are only reported), ``no-budget``
+    (yes; none, or one of another name than the placement's), ``misconfigured-budget`` (no), ``budget`` (by
+    ``arithmetic``). FleetError as of ``evict``."""
     if binding.metadata.deletion_timestamp is not None:
         return _verdict("already-deleting")
     if not _is_placed(binding):
         return _verdict("nothing-placed")
-    if failed_condition(binding, upstream=upstream) or _only_reports(binding, upstream):
+    if failed_condition(binding, upstream=upstream):
         return _verdict("placement-failed")
+    if _only_reports(binding, upstream):
+        return replace(_verdict("placement-failed"), message=ONLY_REPORTED)
     if budget is None or budget.name != placement.name:
         return _verdict("no-budget")
     if any(check_budget_for(budget, placement)):

@@ -136,7 +136,9 @@ def test_only_what_was_placed_can_go():
 
 
 def test_a_failed_placement_goes_in_spite_of_the_budget():
-    assert why(judge(pick_n(1), [binding("a", FAILED)], budget(maxUnavailable=0))) == "placement-failed"
+    out = judge(pick_n(1), [binding("a", FAILED)], budget(maxUnavailable=0))
+    assert (why(out), out.deleted.name) == ("placement-failed", "web-a")
+    assert "the placement has failed on the cluster" in out.executed.message
 
 
 @pytest.mark.parametrize("report", [MID_APPLY, DOWN])
@@ -151,7 +153,10 @@ def test_reported_differences_bypass_the_budget_under_report_diff_only():
     assert why(judge(pick_n(1), [binding("a", told)], budget(maxUnavailable=0))) == "budget"
     assert why(judge(pick_n(1), [binding("a", told)], budget(maxUnavailable=0), upstream=True)) == "placement-failed"
     only = binding("a", told, strategy={"type": "ReportDiff"})
-    assert why(judge(pick_n(1), [only], budget(maxUnavailable=0))) == "placement-failed"
+    out = judge(pick_n(1), [only], budget(maxUnavailable=0))
+    assert why(out) == "placement-failed"
+    assert out.executed.message == "differences are only reported on the cluster, so that nothing available is lost"
+    assert out.executed.message in out.eviction.status.conditions[-1].message
 
 
 def test_an_eviction_is_tried_once():
