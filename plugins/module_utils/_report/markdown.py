@@ -84,7 +84,7 @@ def notes_markdown(notes: t.Sequence[str], room: int) -> list[str]:
 
 
 def _summary(plan: PlacementPlan) -> str:
-    gained, kept, lost = (len(plan.changed_clusters(change)) for change in (GAINED, KEPT, LOST))
+    gained, kept, lost = (len(plan.clusters_with(change)) for change in (GAINED, KEPT, LOST))
     stops = ", ".join(brake.name for brake in plan.brakes if brake.stops) or "nothing"
     counted = f"{gained} | {kept} | {lost} | {len(plan.objects)} | {_deleted(plan)}"
     return f"| {escaped(plan.name)} | {counted} | {escaped(stops)} |"

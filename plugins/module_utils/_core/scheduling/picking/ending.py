@@ -36,7 +36,7 @@ class PickResult:
     held_before: t.Mapping[str, int] = field(default_factory=dict)
 
 
-def in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
+def taken_in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
     """Hold the picks in ``book``, and give the names of bindings as ``order_of`` does. FleetError as of
     ``Bindings.take``."""
     return order_of(book, book.take(picks))
