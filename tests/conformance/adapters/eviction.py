@@ -36,7 +36,7 @@ SPOKEN = {
 
 
 def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
-    out = eviction.evict(
+    out = eviction.judged_eviction(
         decode(crpe.ClusterResourcePlacementEviction, input["eviction"]),
         input["placement"] and decode(crp.ClusterResourcePlacement, input["placement"]),
         [decode(binding.ClusterResourceBinding, each) for each in input["bindings"]],

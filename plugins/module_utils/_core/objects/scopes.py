@@ -91,7 +91,7 @@ def sure_scopes(manifests: t.Iterable[Manifest]) -> dict[GroupKind, bool]:
     return defined | dict(BUILT_IN)
 
 
-def place_of(each: ObjectId, scopes: Scopes) -> ObjectKey:
+def scoped_key(each: ObjectId, scopes: Scopes) -> ObjectKey:
     """Its key, without the namespace of a kind that by ``scopes`` has none: API servers drop it. A kind that is not in
     ``scopes`` keeps it."""
     return each.key if scopes.get((each.group, each.kind), True) else (each.group, each.kind, "", each.name)

@@ -52,6 +52,8 @@ SELF_MADE: t.Mapping[str, tuple[str, tuple[str, ...]]] = {
     "flowcontrol.apiserver.k8s.io": ("apf.kubernetes.io/autoupdate-spec", ("true",)),
     "apiregistration.k8s.io": ("kube-aggregator.kubernetes.io/automanaged", ("true", "onstart")),
 }
+# What a webhook keeps from being done to objects, by the operations about which it is asked; CONNECT changes none.
+STOPPED: t.Mapping[str, str] = {"CREATE": "created", "UPDATE": "changed", "DELETE": "deleted"}
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 Secrets = t.Container[tuple[str, str]]
@@ -142,39 +144,49 @@ def _self_made(each: ObjectId, manifest: Manifest) -> str | None:
 
 
 def stopping_webhook_problem(each: ObjectId, manifest: Manifest) -> Problem | None:
-    """The Problem ``stops-cluster`` of an object with a webhook that is asked about all resources, whatever the
-    operations, and refuses them while nobody answers; None for anything else, and where the annotation
-    ``gitops.fleet/may-stop-cluster`` permits it.
+    """The Problem ``stops-cluster`` of an object with a webhook that is asked about all resources when they are
+    created, changed or deleted, one of these is enough, and refuses that while nobody answers; None for anything else,
+    and where the annotation ``gitops.fleet/may-stop-cluster`` permits it.
 
-    Such a member can neither start the webhook's own pods again nor be mended through its API.
+    Such a member can, as the case may be, not start the webhook's own pods again, not be mended through its API, or
+    not get rid of anything.
     """
     if each.group != "admissionregistration.k8s.io" or each.kind not in WEBHOOKS:
         return None
     if annotations_of(manifest).get(MAY_STOP_CLUSTER) == "true":
         return None
     webhooks = manifest.get("webhooks")
-    names = [
-        str(one.get("name", "")) for one in _mappings(webhooks) if one.get("failurePolicy") != "Ignore" and _all(one)
-    ]
-    if not names:
+    found: dict[str, list[str]] = {}
+    for one in _mappings(webhooks):
+        stopped = _stopped_by(one) if one.get("failurePolicy") != "Ignore" else []
+        if stopped:
+            found.setdefault(" or ".join(stopped), []).append(str(one.get("name", "")))
+    if not found:
         return None
+    asked = (
+        f"webhook {', '.join(names)} is asked before any object is {stopped}, and without its answer that is not "
+        "possible on the member any more"
+        for stopped, names in found.items()
+    )
     return Problem(
         "stops-cluster",
-        f"{each}: webhook {', '.join(names)} is asked about every object, and without its answer nothing can be "
-        "changed on the member any more",
+        f"{each}: {'; '.join(asked)}",
         str(each),
         f'narrow its rules, set failurePolicy: Ignore, or permit it by the annotation {MAY_STOP_CLUSTER}: "true"',
     )
 
 
-def _all(webhook: Manifest) -> bool:
-    """Whether no selector and no condition keeps anything from a webhook that has a rule for all groups and resources.
-    Operations, versions and scope of the rule do not count."""
-    narrowed = any(webhook.get(key) for key in ("namespaceSelector", "objectSelector", "matchConditions"))
-    return not narrowed and any(
-        "*" in _texts(rule, "apiGroups") and {"*", "*/*"} & _texts(rule, "resources")
-        for rule in _mappings(webhook.get("rules"))
-    )
+def _stopped_by(webhook: Manifest) -> list[str]:
+    """What of ``STOPPED`` the webhook is asked about for every object: by its rules for all groups and resources, where
+    no selector and no condition keeps anything from it. A rule without operations counts as one for all; versions and
+    scope do not count."""
+    if any(webhook.get(key) for key in ("namespaceSelector", "objectSelector", "matchConditions")):
+        return []
+    asked: set[str] = set()
+    for rule in _mappings(webhook.get("rules")):
+        if "*" in _texts(rule, "apiGroups") and {"*", "*/*"} & _texts(rule, "resources"):
+            asked |= _texts(rule, "operations") or {"*"}
+    return [done for operation, done in STOPPED.items() if asked & {operation, "*"}]
 
 
 def _mappings(value: t.Any) -> list[Manifest]:

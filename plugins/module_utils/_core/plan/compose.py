@@ -24,7 +24,7 @@ from ..objects.placements.binding import (
 )
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot, PolicySnapshotSpec
-from ..objects.scopes import Scopes, place_of, sure_scopes
+from ..objects.scopes import Scopes, scoped_key, sure_scopes
 from ..resources.applyset import too_many
 from ..resources.history import RolledBack
 from ..resources.snapshots import policy_hash, resource_hash, snapshot_index
@@ -197,14 +197,14 @@ def compose(
 
 def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
     """The clusters of the index that are to hold the placement by its bindings, and not to lose it; by name."""
-    names = {each.spec.target_cluster for each in bindings if _holds(each)} & index.positions.keys()
+    names = {each.spec.target_cluster for each in bindings if _is_to_hold(each)} & index.positions.keys()
     return [index.clusters[index.positions[name]] for name in sorted(names)]
 
 
 def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
     """What changes on clusters that stay, those that hold and get the same together. Left out are clusters without a
     change, and those that hold nothing, all of it already, or a snapshot that is not in ``earlier``."""
-    held = {each.spec.target_cluster: each for each in known.bindings if _had(each)}
+    held = {each.spec.target_cluster: each for each in known.bindings if _held_any(each)}
     groups: dict[t.Any, list[str]] = {}
     for each in clusters:
         binding = held.get(each.cluster)
@@ -225,7 +225,7 @@ def _changes_on(binding: ClusterResourceBinding, contents: Contents, known: Reco
         there = {each.id for each in wanted}
         wanted = tuple(each for each in contents.objects if each.id in there)
     elif before != NO_OVERRIDES:
-        earlier = Earlier(hashes={each.key: "" for each in _held(known, binding)})
+        earlier = Earlier(hashes={each.key: "" for each in _held_objects(known, binding)})
         return tuple(
             each if each.action == NEW else replace(each, action=UNKNOWN) for each in object_changes(wanted, earlier)
         )
@@ -245,7 +245,7 @@ def brakes_of(
     has it. Evacuated clusters are no removals: they were named. One where a write was begun counts as holding it.
     ValueError as of ``brakes.permitted``."""
     name = str(wanted.placement.key)
-    held = {each.spec.target_cluster: len(_held(known, each)) for each in known.bindings if _had(each)}
+    held = {each.spec.target_cluster: len(_held_objects(known, each)) for each in known.bindings if _held_any(each)}
     given = held.keys() | {each.spec.target_cluster for each in known.bindings if each.spec.resource_snapshot_name}
     losing = [each for each in clusters if each.change == LOST]
     lost = sum(1 for each in losing if each.cluster in given and each.cause not in (EVACUATED, LEFT_BEHIND))
@@ -300,14 +300,14 @@ def cluster_rows(
 ) -> tuple[ClusterPlan, ...]:
     """One row for each cluster that has, gets or loses the placement, by name. ``after`` are the bindings that
     scheduling leaves, ``policy`` names today's policy snapshot, ``unread`` are clusters kept for not being read."""
-    before = {each.spec.target_cluster: each for each in sorted(known.bindings, key=_had)}
-    by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_holds)}
+    before = {each.spec.target_cluster: each for each in sorted(known.bindings, key=_held_any)}
+    by_cluster = {each.spec.target_cluster: each for each in sorted(after, key=_is_to_hold)}
     rows = []
     for cluster, binding in sorted(by_cluster.items()):
         old = before.get(cluster)
-        if not _holds(binding) and old is None:
+        if not _is_to_hold(binding) and old is None:
             continue
-        if not _holds(binding):
+        if not _is_to_hold(binding):
             change, cause = LOST, loss_cause(binding, index, policy, wanted.deleting)
             reason = LOSSES[cause]
         elif old is not None and old.held_snapshot:
@@ -360,11 +360,11 @@ def leaving_objects(
         return {}
     if change != LOST and only_reports is not None and only_reports.type == "ReportDiff":
         return {}
-    stay = set() if change == LOST else {place_of(each.id, wanted.scopes) for each in contents}
-    held = {each.key: each for each in _held(known, old)}
+    stay = set() if change == LOST else {scoped_key(each.id, wanted.scopes) for each in contents}
+    held = {each.key: each for each in _held_objects(known, old)}
     ways: dict[str, list[ObjectId]] = {way: [] for way in LEAVING}
     for place, each in {**_begun(known, old), **held}.items():
-        if place_of(each, wanted.scopes) in stay:
+        if scoped_key(each, wanted.scopes) in stay:
             continue
         if stays(each, wanted.prune_kinds, abandons(wanted.placement, bool(wanted.deleting))):
             ways[RELEASE].append(each)
@@ -373,7 +373,7 @@ def leaving_objects(
     return {way: tuple(found) for way, found in ways.items()}
 
 
-def _held(known: RecordedState, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
+def _held_objects(known: RecordedState, binding: ClusterResourceBinding) -> tuple[ObjectId, ...]:
     """The objects of the snapshot that the cluster holds, but those left out there; none where no record has it."""
     there = known.contents.get(binding.held_snapshot, ())
     return tuple(each for each in there if each.key not in binding.left_out)
@@ -390,11 +390,11 @@ def _begun(known: RecordedState, binding: ClusterResourceBinding) -> dict[Object
     return {each.key: each for each in (*again, *newer)}
 
 
-def _had(binding: ClusterResourceBinding) -> bool:
+def _held_any(binding: ClusterResourceBinding) -> bool:
     """Whether its cluster is known to hold a snapshot."""
     return bool(binding.held_snapshot)
 
 
-def _holds(binding: ClusterResourceBinding) -> bool:
+def _is_to_hold(binding: ClusterResourceBinding) -> bool:
     """Whether it is Scheduled or Bound, and not being deleted."""
     return binding.spec.state in (SCHEDULED, BOUND) and binding.metadata.deletion_timestamp is None

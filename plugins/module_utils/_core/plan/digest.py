@@ -58,7 +58,9 @@ def document_digest(plan: t.Mapping[str, t.Any]) -> str:
     clusters = plan["clusters"]
     some_get = any(row["change"] != LOST for row in clusters)
     apart = [
-        _apart(row["clusters"], ((_shown(one), one["hash"]) for one in row["objects"]), map(_shown, row["leftOut"]))
+        _hashed_rendering(
+            row["clusters"], ((_shown(one), one["hash"]) for one in row["objects"]), map(_shown, row["leftOut"])
+        )
         for row in plan.get("renderings") or ()
     ]
     return digest_of(
@@ -93,15 +95,15 @@ def contents_digest(plan: PlacementPlan, prune_kinds: t.Iterable[str] = (), *, e
 
 
 def _rows(renderings: t.Iterable[Rendering]) -> list[list[t.Any]]:
-    """The renderings, each in the form of ``_apart``, sorted."""
+    """The renderings, each in the form of ``_hashed_rendering``, sorted."""
     rows = (
-        _apart(each.clusters, ((_text(one.id), one.hash) for one in each.objects), map(_text, each.left_out))
+        _hashed_rendering(each.clusters, ((_text(one.id), one.hash) for one in each.objects), map(_text, each.left_out))
         for each in renderings
     )
     return sorted(rows)
 
 
-def _apart(
+def _hashed_rendering(
     clusters: t.Iterable[str], objects: t.Iterable[tuple[str, str]], left_out: t.Iterable[str]
 ) -> list[list[t.Any]]:
     """One rendering as it is hashed: its clusters sorted, pairs of object and hash in the order given, and what is left

@@ -257,7 +257,7 @@ class PlacementPlan:
             sorted(self.clusters, key=lambda each: (order.index(each.change), each.cause == "unchanged", each.cluster))
         )
 
-    def changed_clusters(self, change: str) -> tuple[str, ...]:
+    def clusters_with(self, change: str) -> tuple[str, ...]:
         """Names of the clusters with this ``change`` (``gained``, ``kept``, ``lost``), in the order of the plan."""
         return tuple(each.cluster for each in self.clusters if each.change == change)
 

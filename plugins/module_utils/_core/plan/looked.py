@@ -32,8 +32,9 @@ class Looked:
     @property
     def sentence(self) -> str:
         """Where something drifted, where something is due, and who was not looked at and why, in one line; empty where
-        there is nothing to tell. After ``MOST_REASONS`` different reasons only the clusters are named. At most 6
-        clusters are named in a place, and others counted; a reason is cut at about 300 characters."""
+        there is nothing to tell. After ``MOST_REASONS`` different reasons others are counted, and only the
+        clusters named. At most 6 clusters are named in a place, and others counted; a reason is cut at about 300
+        characters."""
         parts = [f"{_clusters(self.drifted)} drifted ({listed(self.drifted)})"] if self.drifted else []
         if self.due:
             parts.append(f"something is due on {_clusters(self.due)} ({listed(self.due)})")
@@ -41,9 +42,12 @@ class Looked:
         for (code, reason), names in groups[:MOST_REASONS]:
             were = "was" if len(names) == 1 else "were"
             parts.append(f"{listed(names)} {were} not looked at: {reason} [{code}]")
-        more = [name for _reason, names in groups[MOST_REASONS:] for name in names]
+        others = groups[MOST_REASONS:]
+        more = [name for _reason, names in others for name in names]
         if more:
-            parts.append(f"{_clusters(more)} more {'was' if len(more) == 1 else 'were'} not looked at ({listed(more)})")
+            were = "was" if len(more) == 1 else "were"
+            reasons = "another reason" if len(others) == 1 else f"{len(others)} other reasons"
+            parts.append(f"{_clusters(more)} more {were} not looked at, for {reasons} ({listed(more)})")
         return "; ".join(parts)
 
     @property

@@ -53,7 +53,7 @@ def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | Non
     repeated: set[ObjectId] = set()
     for written in objects:
         try:
-            each, manifest = _in_scope(identify(written), written, scopes)
+            each, manifest = _without_false_namespace(identify(written), written, scopes)
         except FleetError as error:
             problems.extend(error.problems)
             continue
@@ -80,7 +80,7 @@ def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | Non
     )
 
 
-def _in_scope(each: ObjectId, manifest: Manifest, scopes: Scopes) -> tuple[ObjectId, Manifest]:
+def _without_false_namespace(each: ObjectId, manifest: Manifest, scopes: Scopes) -> tuple[ObjectId, Manifest]:
     """Identity and manifest, without a namespace where by ``scopes`` the kind has none. Many charts write one into
     every manifest: API servers drop it then."""
     if not each.namespace or scopes.get((each.group, each.kind), True):

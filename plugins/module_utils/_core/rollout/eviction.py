@@ -92,8 +92,10 @@ OUTCOMES = {
     ),
 }
 
+ONLY_REPORTED = "differences are only reported on the cluster, so that nothing available is lost"
 
-def evict(
+
+def judged_eviction(
     eviction: ClusterResourcePlacementEviction,
     placement: ClusterResourcePlacement | None,
     bindings: Bindings,
@@ -142,14 +144,17 @@ def eviction_verdict(
     upstream: bool = False,
 ) -> EvictionVerdict:
     """Whether ``binding`` may go, which must be among ``bindings``. The first of these decides: ``already-deleting``
-    (yes), ``nothing-placed`` (no), ``placement-failed`` (yes), ``no-budget`` (yes; none, or one of another name than
-    the placement's), ``misconfigured-budget`` (no), ``budget`` (by ``arithmetic``). FleetError as of ``evict``."""
+    (yes), ``nothing-placed`` (no), ``placement-failed`` (yes; also where differences are only reported), ``no-budget``
+    (yes; none, or one of another name than the placement's), ``misconfigured-budget`` (no), ``budget`` (by
+    ``arithmetic``). FleetError as of ``judged_eviction``."""
     if binding.metadata.deletion_timestamp is not None:
         return _verdict("already-deleting")
     if not _is_placed(binding):
         return _verdict("nothing-placed")
-    if failed_condition(binding, upstream=upstream) or _only_reports(binding, upstream):
+    if failed_condition(binding, upstream=upstream):
         return _verdict("placement-failed")
+    if _only_reports(binding, upstream):
+        return replace(_verdict("placement-failed"), message=ONLY_REPORTED)
     if budget is None or budget.name != placement.name:
         return _verdict("no-budget")
     if any(check_budget_for(budget, placement)):
@@ -168,7 +173,7 @@ def arithmetic(
 ) -> Arithmetic:
     """How many more bindings the budget lets go, never less than 0; 0 where it sets no limit, and by maxUnavailable if
     it sets both. Percentages are of the clusters asked for, and round up. Bindings of any state count. FleetError as of
-    ``evict``.
+    ``judged_eviction``.
 
     A cluster that the policy asks for and that has no binding is unavailable: nothing picks another one before the next
     apply. Upstream's scheduler does at once, so that for it a missing binding does not count.
@@ -196,7 +201,7 @@ def _number(
     upstream: bool,
 ) -> int:
     """A limit as a number; a percentage is of the clusters asked for (0 for PickAll) and rounds up. FleetError as of
-    ``evict``; upstream takes what is no number for 0."""
+    ``judged_eviction``; upstream takes what is no number for 0."""
     try:
         return scaled(value, target_count(placement, 0), round_up=True)
     except ValueError as error:

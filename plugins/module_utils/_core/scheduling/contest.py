@@ -15,6 +15,7 @@ from .cycle import Scheduled, schedule
 from .picking.bindings import CREATED, REBASED, RESTORED
 from .picking.decisions import MOST_UNSELECTED
 from .preferred_affinity import PreferredAffinity, TermScore
+from .topology_spread import TopologySpread
 
 # Where the scores are from: this very decision, the recorded one, or one that is made afresh on the facts of now.
 DECIDED, RECORDED, NOW = "decided", "recorded", "now"
@@ -106,7 +107,7 @@ class Contests:
         change = next((each.what for each in self.outcome.changes if each.cluster == cluster), "")
         score = holder.spec.cluster_decision.cluster_score
         if change in (CREATED, RESTORED, REBASED) and score:
-            return self._against(cluster, DECIDED, score, self._best_left(self.outcome), change == REBASED)
+            return self._against(cluster, DECIDED, score, _best_left(self.outcome, cluster), change == REBASED)
         return self._recorded(cluster) or self._now(cluster)
 
     def _recorded(self, cluster: str) -> Contest | None:
@@ -126,21 +127,13 @@ class Contests:
         anew = self.afresh
         winner = anew.holders.get(cluster)
         if winner and (score := winner.spec.cluster_decision.cluster_score):
-            return self._against(cluster, NOW, score, self._best_left(anew), False)
+            return self._against(cluster, NOW, score, _best_left(anew, cluster), False)
         score = anew.judge(anew.asked.index.positions[cluster]).score
-        picked = [
-            (name, one) for name, each in anew.holders.items() if (one := each.spec.cluster_decision.cluster_score)
-        ]
-        if score is None or not picked:
+        last = next(reversed(list(anew.ending.held_before)), "")
+        theirs = anew.holders[last].spec.cluster_decision.cluster_score if last else None
+        if score is None or theirs is None:
             return None
-        last = min(picked, key=lambda each: (_rank(each[1]), each[0]))
-        return self._against(cluster, NOW, score, last, False, loses=True)
-
-    def _best_left(self, outcome: Scheduled) -> tuple[str, ClusterScore] | None:
-        """The best candidate that the last cycle left, with its score as that cycle saw it; None without one."""
-        look = outcome.ending.look
-        found = look.ranking.best_left(look.spread, 1) if look and look.ranking else []
-        return found[0] if found else None
+        return self._against(cluster, NOW, score, (last, theirs), False, loses=True)
 
     def _against(
         self,
@@ -176,6 +169,16 @@ class Contests:
         own = preferred.explained(at[cluster])
         others: t.Sequence[TermScore | None] = preferred.explained(at[rival]) if rival in at else [None] * len(own)
         return tuple(zip(own, others, strict=True))
+
+
+def _best_left(outcome: Scheduled, picked: str) -> tuple[str, ClusterScore] | None:
+    """The best of the candidates that were not picked at all, with its score as the cycle saw it that picked this
+    cluster; None where that cycle allowed none of them."""
+    look, held = outcome.ending.look, outcome.ending.held_before.get(picked)
+    if look is None or look.ranking is None or held is None:
+        return None
+    spread = TopologySpread.of(look.index, look.spread.constraints, held) if look.spread else None
+    return next(iter(look.ranking.best_left(spread, 1)), None)
 
 
 def _rule(cluster: str, score: ClusterScore, rival: str, other: ClusterScore, held: bool) -> str:

@@ -62,11 +62,11 @@ def decide(
     names = {each.name for each in kept}
     outcome = schedule(placement, policy, index, [each for each in bindings if each.name not in names])
     where = f"{placement.kind}/{placement.key}"
-    unread = {each.spec.target_cluster: _unread_since(each.spec.target_cluster, index) for each in kept}
+    unread = {each.spec.target_cluster: _why_unread(each.spec.target_cluster, index) for each in kept}
     findings = (
         *outcome.findings,
         *(Problem(KEPT, f"{cluster} {keeps_unread(why)}", where) for cluster, why in unread.items()),
-        *_not_afresh(outcome, where),
+        *_not_afresh_findings(outcome, where),
     )
     return Decided(
         scheduled=replace(outcome, unread=unread, findings=findings),
@@ -118,7 +118,7 @@ def _refused(profile: Profile, position: int) -> ClusterBlocker | None:
     return None
 
 
-def _unread_since(cluster: str, index: FleetIndex) -> ClusterBlocker:
+def _why_unread(cluster: str, index: FleetIndex) -> ClusterBlocker:
     """The first fault of a cluster that is kept unread. AssertionError if it has none."""
     refusal = cluster_eligibility.judge(index.clusters[index.positions[cluster]], index.now)
     if refusal is None:
@@ -126,7 +126,7 @@ def _unread_since(cluster: str, index: FleetIndex) -> ClusterBlocker:
     return refusal
 
 
-def _not_afresh(outcome: Scheduled, where: str) -> t.Iterator[Problem]:
+def _not_afresh_findings(outcome: Scheduled, where: str) -> t.Iterator[Problem]:
     """The findings ``would-not-be-picked``: holders that stay though a filter refuses them today, for more than not
     having been read, until the policy is edited."""
     for cluster in outcome.not_afresh:

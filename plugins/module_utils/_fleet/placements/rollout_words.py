@@ -47,9 +47,9 @@ class Waiting:
 def plan_counts(plan: PlacementPlan) -> str:
     """Such as ``3 objects; clusters 1 gained, 5 kept, 0 lost``: all objects that it places, and its clusters."""
     counts = {
-        "gained": len(plan.changed_clusters(GAINED)),
-        "kept": len(plan.changed_clusters(KEPT)),
-        "lost": len(plan.changed_clusters(LOST)),
+        "gained": len(plan.clusters_with(GAINED)),
+        "kept": len(plan.clusters_with(KEPT)),
+        "lost": len(plan.clusters_with(LOST)),
     }
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     return f"{number_of(len(plan.objects), 'object')}; clusters {told}"

@@ -24,7 +24,7 @@ from ..._core.disruption.budgets.timeline import next_change, timeline
 from ..._core.disruption.lint_pool import lint_node_pool
 from ..._core.errors import FleetError, Problem
 from ..._core.foreign import written
-from ..._core.objects.karpenter.definition import policies
+from ..._core.objects.karpenter.definition import consolidation_policies
 from ..._core.objects.karpenter.node_pool import REASONS, Budget
 from ..._core.objects.karpenter.reading import examine
 from ..._core.values.instants import write_time
@@ -95,7 +95,7 @@ def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definitio
     """
     size = None if nodes is None else whole_number(nodes, "nodes")
     at = given_instant(now)
-    listed = None if definition is None else policies(definition)
+    listed = None if definition is None else consolidation_policies(definition)
     return [
         {"pool": _name(document)} | found.as_dict()
         for document in _pool_documents(pools)

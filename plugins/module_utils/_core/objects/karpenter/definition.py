@@ -15,7 +15,7 @@ from ...values.field_path import field
 NAME, VERSION = "nodepools.karpenter.sh", "v1"
 
 
-def policies(definition: t.Any) -> tuple[str, ...]:
+def consolidation_policies(definition: t.Any) -> tuple[str, ...]:
     """The values of ``spec.disruption.consolidationPolicy`` that a cluster's CustomResourceDefinition lists for v1, in
     its order, as an API server returns it; empty if it takes any.
 

@@ -81,7 +81,7 @@ class NodePoolAdmission:
     @property
     def decodes(self) -> bool:
         """Whether all durations of what was stored can be read; True where there are none."""
-        return all(parses(text) for _path, text in durations(self.stored))
+        return all(duration_parses(text) for _path, text in durations(self.stored))
 
 
 def admit(
@@ -141,7 +141,7 @@ def durations(stored: Mapping[str, t.Any]) -> t.Iterator[tuple[str, t.Any]]:
             yield path, value
 
 
-def parses(text: str) -> bool:
+def duration_parses(text: str) -> bool:
     """Whether a duration that fits its pattern can be read, which one of more than 292 years cannot; ``Never`` can."""
     try:
         parse_or_never(text)

@@ -35,8 +35,8 @@ from .node_pool_schema import (
     POLICY,
     Policies,
     admit,
+    duration_parses,
     durations,
-    parses,
 )
 
 MISPLACED, PLACE = "spec.disruption.expireAfter", "spec.template.spec.expireAfter"
@@ -195,5 +195,5 @@ def _too_long(stored: Document) -> t.Iterator[Found]:
     NodePools."""
     for path, text in durations(stored):
         digits = re.fullmatch(r"([0-9]++[hms])++", text, re.ASCII) if isinstance(text, str) else None
-        if digits and not parses(text):
+        if digits and not duration_parses(text):
             yield Found("invalid-duration", path, f"{text!r:.60} {TOO_LONG}", "write a shorter one")

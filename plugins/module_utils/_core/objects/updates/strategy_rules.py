@@ -156,12 +156,12 @@ def _warn_limits(stage: UpdateStage, group: UpdateGroup, place: str) -> t.Iterat
         yield _warning("group-limit-looser", f"{place}.maxAllowedFailures", group.max_allowed_failures, reason)
 
 
-def _stricter(group: str, stage: str) -> bool:
-    """Whether the first limit is the smaller one for any number of members: a smaller number, or 0 against anything
-    else. Otherwise a percentage or ``inherit`` makes it False."""
-    if group.rstrip("%") == "0":
-        return stage.rstrip("%") != "0"
-    ours, theirs = _number(group), _number(stage)
+def _stricter(limit: str, other: str) -> bool:
+    """Whether ``limit`` is the smaller one for any number of members: a smaller number, or 0 against anything else.
+    Otherwise a percentage or ``inherit`` makes it False."""
+    if limit.rstrip("%") == "0":
+        return other.rstrip("%") != "0"
+    ours, theirs = _number(limit), _number(other)
     return ours is not None and theirs is not None and ours < theirs
 
 

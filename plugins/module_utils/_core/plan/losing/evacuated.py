@@ -24,16 +24,15 @@ def with_new_homes_told(
         return rows
     homes = {new_home_of(each): each.spec.target_cluster for each in after if each.spec.state != UNSCHEDULED}
     return tuple(
-        replace(each, reason=_told(each.reason, homes[each.cluster], empty_first))
+        replace(each, reason=_told(homes[each.cluster], empty_first))
         if each.cause == EVACUATED and each.cluster in homes
         else each
         for each in rows
     )
 
 
-def _told(reason: str, home: str, empty_first: bool) -> str:
-    """The new reason of an evacuated cluster whose place ``home`` takes; ``reason``, the one that it had, is not in
-    it."""
+def _told(home: str, empty_first: bool) -> str:
+    """The reason of an evacuated cluster whose place ``home`` takes."""
     if empty_first:
         return f"it was evacuated, and is emptied whether or not {home} has what it holds (empty_first)"
     return f"it was evacuated; what it holds goes once {home} has it"

@@ -62,7 +62,7 @@ class EvictionResult:
         }
 
 
-def evicted(
+def eviction_plan(
     placement: ClusterResourcePlacement,
     known: RecordedState,
     binding: ClusterResourceBinding,

@@ -61,11 +61,11 @@ def ignored(manifest: Manifest) -> tuple[Path, ...]:
         raise ValueError("it names no field")
     if text.strip() == WHOLE:
         return ((),)
-    found, position = [], _after(_BETWEEN, text, 0)
+    found, position = [], _end_of_match(_BETWEEN, text, 0)
     while position < len(text):
         path, end = _path(text, position)
         found.append(path)
-        position = _after(_BETWEEN, text, end)
+        position = _end_of_match(_BETWEEN, text, end)
     return tuple(found)
 
 
@@ -115,7 +115,7 @@ def compared(manifest: Manifest, live: Manifest) -> Manifest:
     return as_live({**manifest, "metadata": metadata}, live, paths)
 
 
-def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+def _end_of_match(pattern: re.Pattern[str], text: str, position: int) -> int:
     """Where the match that begins at a position ends; the position where there is none."""
     found = pattern.match(text, position)
     return found.end() if found else position

@@ -128,7 +128,7 @@ def match_items(items: t.Sequence[t.Any], keys: t.Sequence[tuple[str, Keys]]) ->
     taken = set(found.values())
     for position, item in enumerate(items):
         fitting = known.fitting(item, complete=False) if position not in found else ()
-        if free := [places[-1] for places in fitting if _without(taken, places)]:
+        if free := [places[-1] for places in fitting if _drop_taken_from_end(taken, places)]:
             found[position] = min(free)
             taken.add(found[position])
     ranks = {name: rank for rank, name in enumerate(dict.fromkeys(name for _key, fields in keys for name in fields))}
@@ -221,7 +221,7 @@ def _word(item: Keys, names: _Names) -> t.Hashable:
     return json_word({name: item[name] for name in names})
 
 
-def _without(taken: set[int], places: list[int]) -> list[int]:
+def _drop_taken_from_end(taken: set[int], places: list[int]) -> list[int]:
     """The places, from whose end those are taken off that are ``taken``."""
     while places and places[-1] in taken:
         places.pop()

@@ -43,11 +43,11 @@ def barrier(bindings: t.Sequence[RolloutBinding]) -> Barrier:
         elif each.cluster in leaving:
             blocked[each.cluster] = CLEANING_UP
         live.setdefault(each.cluster, each)
-    errors = findings or [problem for each in live.values() if (problem := _unexpected(each, leaving))]
+    errors = findings or [problem for each in live.values() if (problem := _bound_beside_leaving(each, leaving))]
     return Barrier(blocked, tuple(findings), errors[0] if errors else None)
 
 
-def _unexpected(each: RolloutBinding, leaving: t.Container[str]) -> Problem | None:
+def _bound_beside_leaving(each: RolloutBinding, leaving: t.Container[str]) -> Problem | None:
     """The problem of a binding that is Bound, or was and is Unscheduled, while a former one of its cluster is being
     removed: nothing is bound meanwhile. None for others."""
     before = each.binding.metadata.annotations.get(PREVIOUS_STATE, "")

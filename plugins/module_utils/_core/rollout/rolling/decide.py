@@ -338,7 +338,9 @@ def _decision(
             done[act.binding] = _written(done[act.binding], act, strategy, writes.now)
             acts.append(replace(act, generation=done[act.binding].binding.metadata.generation))
     state = RolloutState(bindings=tuple(done[each.name] for each in held), report=report)
-    return Decision(state=state, acts=tuple(acts), waits=tuple(each.in_words for each in report.waits), wake_at=wake_at)
+    return Decision(
+        state=state, acts=tuple(acts), waits=tuple(each.held_back for each in report.waits), wake_at=wake_at
+    )
 
 
 def _written(held: RolloutBinding, act: RolloutAct, strategy: ApplyStrategy, now: datetime) -> RolloutBinding:

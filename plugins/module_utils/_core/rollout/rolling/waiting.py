@@ -44,7 +44,7 @@ class BindingWait:
     until: datetime | None = None
 
     @property
-    def in_words(self) -> HeldBack:
+    def held_back(self) -> HeldBack:
         """The same as a wait of a decision, under the binding's name."""
         about = {"cluster": self.cluster, "wants": self.wants}
         return HeldBack(self.binding, (Blocker(self.reason, self.message, about=about),))

@@ -114,7 +114,7 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
     except RunRefused as refusal:
         return _failed(scene, refusal, begun)
     if index == ALL_DONE:
-        return _decision(_with(scene, Marks(scene.generation, now).run_done(scene.status)), owed)
+        return _decision(_with(scene, Marks(scene.generation, now).with_run_done(scene.status)), owed)
     if run.spec.state == INITIALIZE:
         return _decision(scene.run)
     decision = _stepped(scene, index)
@@ -178,7 +178,7 @@ def _failed(scene: RunContext, refusal: RunRefused, begun: bool) -> StagedDecisi
     """The decision that ends a run: one that had begun has failed, else its Initialized is False."""
     marks = Marks(scene.generation, scene.now)
     if begun:
-        status = marks.run_failed(scene.status, refusal.failure.message)
+        status = marks.with_run_failed(scene.status, refusal.failure.message)
     else:
         row = (FALSE, "UpdateRunInitializedFailed", refusal.failure.message)
         status = marks.on_run(refusal.status, INITIALIZED, row)
@@ -195,9 +195,9 @@ def _stepped(scene: RunContext, index: int) -> StagedDecision:
         stage = marks.stage_ended(stage, FALSE, STAGE_FAILED, step.failure.message)
     status = _with_stage(scene.status, index, stage)
     if step.failure:
-        status = marks.run_failed(status, step.failure.message)
+        status = marks.with_run_failed(status, step.failure.message)
     elif step.finished:
-        status = marks.run_done(status)
+        status = marks.with_run_done(status)
     else:
         status = marks.on_run(status, PROGRESSING, step.row)
     return _decision(

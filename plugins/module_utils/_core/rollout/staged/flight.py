@@ -175,7 +175,7 @@ def _act(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -
             apply_strategy=scene.status.applied_strategy,
         )
         flight.actions.append(bind)
-    _time(flight, cluster)
+    _note_stuck(flight, cluster)
     return cluster
 
 
@@ -199,11 +199,11 @@ def _judge(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding)
         return flight.marks.on_cluster(cluster, SUCCEEDED, CLUSTER_DONE)
     if result == TROUBLED:
         flight.troubled.append(cluster.cluster_name)
-    _time(flight, cluster)
+    _note_stuck(flight, cluster)
     return cluster
 
 
-def _time(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
+def _note_stuck(flight: Flight, cluster: ClusterUpdatingStatus) -> None:
     """Notes in ``flight`` that the cluster has been in flight for too long, or else when it will have been, if no other
     comes before."""
     scene, condition = flight.scene, find_condition(cluster.conditions, STARTED)

@@ -80,12 +80,12 @@ class Marks:
         """The run's status with the condition of type ``kind`` set."""
         return replace(status, conditions=self._put(status.conditions, kind, row))
 
-    def run_done(self, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
+    def with_run_done(self, status: StagedUpdateRunStatus) -> StagedUpdateRunStatus:
         """The status of a run of which all stages are done: Progressing False, Succeeded True."""
         status = self.on_run(status, PROGRESSING, (FALSE, RUN_DONE, "all stages are done"))
         return self.on_run(status, SUCCEEDED, (TRUE, RUN_DONE, "all stages are done"))
 
-    def run_failed(self, status: StagedUpdateRunStatus, message: str) -> StagedUpdateRunStatus:
+    def with_run_failed(self, status: StagedUpdateRunStatus, message: str) -> StagedUpdateRunStatus:
         """The status of a run that has ended without getting there, Progressing and Succeeded False; ``message`` says
         why."""
         status = self.on_run(status, PROGRESSING, (FALSE, RUN_FAILED, "the run has ended"))

@@ -7,7 +7,7 @@ order of its bindings."""
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...errors import Problem
 from ...objects.placements.binding import BOUND, SCHEDULED
@@ -20,6 +20,8 @@ class PickResult:
     """``selected`` in upstream's order; ``unplaced`` are names of PickFixed that cannot be placed.
 
     ``written`` is False where upstream leaves the recorded status alone. ``look`` is None where no filter was asked.
+    ``held_before`` are those that PickN picked, in that order, each with the clusters that held the placement when its
+    cycle began, as a bit set.
     """
 
     selected: list[PickDecision]
@@ -31,9 +33,10 @@ class PickResult:
     findings: tuple[Problem, ...] = ()
     cycles: int = 1
     written: bool = True
+    held_before: t.Mapping[str, int] = field(default_factory=dict)
 
 
-def in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
+def taken_in_order(book: Bindings, picks: t.Sequence[Pick]) -> list[str]:
     """Hold the picks in ``book``, and give the names of bindings as ``order_of`` does. FleetError as of
     ``Bindings.take``."""
     return order_of(book, book.take(picks))

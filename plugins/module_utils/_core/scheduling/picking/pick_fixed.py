@@ -16,7 +16,7 @@ from .decisions import (
     PICKED,
     PickDecision,
 )
-from .ending import PickResult, in_order
+from .ending import PickResult, taken_in_order
 
 RULE = "PickFixed"
 
@@ -40,7 +40,7 @@ def pick_fixed(asked: SchedulingRequest, book: Bindings) -> PickResult:
         decision = _judge(asked, name)
         (valid if decision.selected else unplaced).append(decision)
     have = {book.by_name[name].spec.target_cluster for name in book.current}
-    in_order(book, [Pick(each.cluster, None, NAMED) for each in valid if each.cluster not in have])
+    taken_in_order(book, [Pick(each.cluster, None, NAMED) for each in valid if each.cluster not in have])
     return PickResult(
         selected=valid,
         count=len(valid),

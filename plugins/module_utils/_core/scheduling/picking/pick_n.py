@@ -58,6 +58,7 @@ def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
         look=state.look,
         findings=(*state.profile.findings, *state.preferred.findings, *state.undecided, *_beyond_repair(state.look)),
         cycles=cycle,
+        held_before=state.held_before,
     )
 
 
@@ -119,7 +120,7 @@ def _pick(cluster: str, score: ClusterScore) -> Pick:
 
 class _Round:
     """Successive cycles over one fleet: what depends on clusters alone is worked out once. ``held`` are the clusters of
-    current bindings, as a bit set."""
+    current bindings, as a bit set; ``held_before`` what that was at the beginning of the cycle that picked each."""
 
     def __init__(self, asked: SchedulingRequest, book: Bindings) -> None:
         self.asked, self.book = asked, book
@@ -130,6 +131,7 @@ class _Round:
         self.sticky = book.clusters(book.obsolete)
         self.held = book.clusters(book.current)
         self.ranking = self._rank(self.held)
+        self.held_before: dict[str, int] = {}
         self.taken = Taken((), ())
         self.look: CycleView | None = None
 
@@ -156,6 +158,7 @@ class _Round:
                 break
             picks.append(_pick(*best))
         self.taken = book.take(picks)
+        self.held_before |= dict.fromkeys((pick.cluster for pick in picks), held)
         anew = (*self.taken.created, *self.taken.patched)
         self.held |= book.clusters(anew)
         self.look = CycleView(index, self.profile, self.ranking, spread)

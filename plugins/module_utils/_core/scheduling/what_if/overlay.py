@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...errors import FleetError, Problem
+from ...objects.clusters.evacuation import with_mark
 from ...objects.clusters.member_cluster import (
     AgentStatus,
     MemberCluster,
@@ -91,7 +92,8 @@ def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> 
 def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetime) -> tuple[MemberCluster, ...]:
     """The clusters as the overlay supposes them, in their order without those that are gone, new ones last: these were
     heard of at ``now``, the instant of the facts, and have the labels, taints and facts of the cluster that they are
-    ``like``, which may be one that is gone. Changes of clusters that are not there do nothing."""
+    ``like``, which may be one that is gone, but not the mark of an evacuation. Changes of clusters that are not there
+    do nothing."""
     known = {each.metadata.name: each for each in clusters}
     kept = [_changed(each, overlay.change.get(name)) for name, each in known.items() if name not in overlay.gone]
     return (*kept, *(_joined(each, known, now) for each in overlay.new))
@@ -128,7 +130,7 @@ def _with_properties(cluster: MemberCluster, changes: Texts) -> MemberCluster:
 
 def _joined(new: NewCluster, known: t.Mapping[str, MemberCluster], now: datetime) -> MemberCluster:
     """The new cluster, joined and healthy since ``now``, with what it takes over from the one that it is ``like``."""
-    like = known.get(new.like) or decode(MemberCluster, {})
+    like = with_mark(known.get(new.like) or decode(MemberCluster, {}), evacuated=False)
     conditions = tuple(
         Condition(type=kind, status="True", reason="Supposed", last_transition_time=now)
         for kind in ("Joined", "Healthy")

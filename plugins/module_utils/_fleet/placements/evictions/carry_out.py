@@ -28,10 +28,10 @@ from ...._core.objects.placements.eviction import EXECUTED
 from ...._core.objects.placements.rollout_strategy import defaulted
 from ...._core.plan.compose import policy_snapshot_of
 from ...._core.plan.document import PlacementPlan
-from ...._core.plan.losing.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, evicted
+from ...._core.plan.losing.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, eviction_plan
 from ...._core.plan.outcome import MemberOutcome
 from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without_condition
-from ...._core.rollout.eviction import Evicted, EvictionVerdict, evict
+from ...._core.rollout.eviction import Evicted, EvictionVerdict, judged_eviction
 from ...._core.rollout.readiness import AVAILABLE
 from ...._core.scheduling.index import FleetIndex
 from ...._core.scheduling.unreadable import decide
@@ -195,7 +195,9 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
     """Judges one after another, on what the former has left; carries out what is permitted, and records what is refused
     if it is ``kept``."""
     for each in due:
-        judged = evict(each.eviction, placement.recorded.placement, placement.bindings, placement.budget, work.now)
+        judged = judged_eviction(
+            each.eviction, placement.recorded.placement, placement.bindings, placement.budget, work.now
+        )
         verdict = judged.executed or judged.valid
         if verdict is None:
             raise AssertionError("what is not over is judged")
@@ -239,7 +241,7 @@ def _carried_out(
     if placement.lease is not None:
         asked = record_eviction(work.session.records, asked, intended, placement.lease)
         document = _leaving(work, placement, binding)
-    plan = evicted(
+    plan = eviction_plan(
         placement.recorded.placement, placement.recorded.known, binding, verdict.message, work.request.ways.prune_kinds
     )
     outcome = _removed(work, placement, plan, cluster)

@@ -212,6 +212,30 @@ def test_a_webhook_that_could_stop_a_cluster_is_refused_unless_it_is_permitted_F
 
 
 @pytest.mark.parametrize(
+    ("operations", "stopped"),
+    [
+        (["*"], "created or changed or deleted"),
+        (["CREATE", "UPDATE"], "created or changed"),
+        (["CONNECT", "DELETE"], "deleted"),
+        (None, "created or changed or deleted"),
+    ],
+)
+def test_a_webhook_is_refused_with_what_it_could_stop(operations: t.Any, stopped: str) -> None:
+    every = webhook([{"apiGroups": ["*"], "resources": ["*/*"], "operations": operations}])
+    problem = stopping_webhook_problem(identify(every), every)
+    assert problem is not None and f"is asked before any object is {stopped}, and" in problem.message
+
+
+def test_webhooks_that_could_stop_different_things_are_told_apart() -> None:
+    rules = [[{"apiGroups": ["*"], "resources": ["*"], "operations": [each]}] for each in ("DELETE", "CREATE")]
+    several = {**webhook(), "webhooks": [{"name": name, "rules": each} for name, each in zip("ab", rules, strict=True)]}
+    problem = stopping_webhook_problem(identify(several), several)
+    assert problem is not None
+    assert "webhook a is asked before any object is deleted" in problem.message
+    assert "webhook b is asked before any object is created" in problem.message
+
+
+@pytest.mark.parametrize(
     "narrow",
     [
         webhook(failurePolicy="Ignore"),
@@ -220,6 +244,7 @@ def test_a_webhook_that_could_stop_a_cluster_is_refused_unless_it_is_permitted_F
         webhook(matchConditions=[{"name": "x", "expression": "true"}]),
         webhook(rules=[{"apiGroups": ["apps"], "resources": ["*"]}]),
         webhook(rules=[{"apiGroups": ["*"], "resources": ["deployments"]}]),
+        webhook(rules=[{"apiGroups": ["*"], "resources": ["*/*"], "operations": ["CONNECT"]}]),
         webhook(rules=[]),
         webhook(rules="nothing"),
         {**webhook(), "webhooks": None},

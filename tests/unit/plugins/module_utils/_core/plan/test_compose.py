@@ -312,7 +312,7 @@ def test_objects_that_go_are_braked_on_clusters_that_keep_the_placement() -> Non
 def test_a_cluster_that_loses_the_placement_is_for_the_brake_on_clusters() -> None:
     fleet = facts("a", "b", "c", "d")
     made = plan(wanted(pick_n(3)), fleet, placed(pick_n(4), fleet))
-    assert made.changed_clusters("lost") and stopping(made) == []
+    assert made.clusters_with("lost") and stopping(made) == []
 
 
 def test_another_api_version_of_an_object_removes_nothing() -> None:

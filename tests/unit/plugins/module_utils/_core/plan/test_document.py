@@ -29,8 +29,8 @@ def scaled() -> PlacementPlan:
 
 def test_clusters_by_change() -> None:
     made = scaled()
-    assert (made.changed_clusters("lost"), made.changed_clusters("kept")) == (("b",), ("c",))
-    assert made.changed_clusters("gained") == ()
+    assert (made.clusters_with("lost"), made.clusters_with("kept")) == (("b",), ("c",))
+    assert made.clusters_with("gained") == ()
 
 
 def test_changes_come_first_where_a_list_may_be_cut() -> None:

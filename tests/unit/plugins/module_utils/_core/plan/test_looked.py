@@ -64,7 +64,13 @@ def test_those_with_one_reason_are_told_together_and_of_many_reasons_the_first()
     )
     assert Looked(unseen=alike).hints == ["c0, c1, c2, c3, c4, c5 and 3 more: join it again"]
     various = {f"c{at}": Problem("unreachable", f"no route to 10.0.0.{at}") for at in range(5)}
-    assert Looked(unseen=various).sentence.endswith("; 2 clusters more were not looked at (c3, c4)")
+    assert Looked(unseen=various).sentence.endswith(
+        "; 2 clusters more were not looked at, for 2 other reasons (c3, c4)"
+    )
+    fourth = {"c3": Problem("forbidden", "no"), "c4": Problem("forbidden", "no")}
+    assert Looked(unseen={**various, **fourth}).sentence.endswith(
+        "; 2 clusters more were not looked at, for another reason (c3, c4)"
+    )
 
 
 def test_that_an_expected_one_cannot_be_looked_at_is_not_told() -> None:

@@ -11,7 +11,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.eviction import (
     ClusterResourcePlacementEviction,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.eviction import evict
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.eviction import judged_eviction
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import (
     DOWN,
@@ -45,7 +45,7 @@ def ready(names):
 
 def judge(policy, bindings, limit=None, eviction=None, upstream=False, **more):
     eviction = eviction or attempt()
-    return evict(eviction, placement(policy, **more), bindings, limit, NOW, upstream=upstream)
+    return judged_eviction(eviction, placement(policy, **more), bindings, limit, NOW, upstream=upstream)
 
 
 def why(out):
@@ -114,9 +114,9 @@ def test_what_cannot_be_evicted_is_invalid():
     assert why(judge(pick_n(1), ready("b"))) == "no-binding"
     assert why(judge(pick_n(1), [*ready("a"), binding("a", name="web-a-2", deleting=True)])) == "multiple-bindings"
     assert why(judge(pick_n(1), ready("a"), eviction=attempt(placementName="other"))) == "placement-not-found"
-    assert why(evict(attempt(), None, ready("a"), None, NOW)) == "placement-not-found"
+    assert why(judged_eviction(attempt(), None, ready("a"), None, NOW)) == "placement-not-found"
     leaving = decode(type(placement()), {"metadata": {"name": "web", "deletionTimestamp": ago(1)}, "spec": {}})
-    assert why(evict(attempt(), leaving, ready("a"), None, NOW)) == "placement-deleting"
+    assert why(judged_eviction(attempt(), leaving, ready("a"), None, NOW)) == "placement-deleting"
 
 
 def test_a_binding_that_is_going_already_is_done_without_a_look_at_the_budget():
@@ -136,7 +136,9 @@ def test_only_what_was_placed_can_go():
 
 
 def test_a_failed_placement_goes_in_spite_of_the_budget():
-    assert why(judge(pick_n(1), [binding("a", FAILED)], budget(maxUnavailable=0))) == "placement-failed"
+    out = judge(pick_n(1), [binding("a", FAILED)], budget(maxUnavailable=0))
+    assert (why(out), out.deleted.name) == ("placement-failed", "web-a")
+    assert "the placement has failed on the cluster" in out.executed.message
 
 
 @pytest.mark.parametrize("report", [MID_APPLY, DOWN])
@@ -151,12 +153,15 @@ def test_reported_differences_bypass_the_budget_under_report_diff_only():
     assert why(judge(pick_n(1), [binding("a", told)], budget(maxUnavailable=0))) == "budget"
     assert why(judge(pick_n(1), [binding("a", told)], budget(maxUnavailable=0), upstream=True)) == "placement-failed"
     only = binding("a", told, strategy={"type": "ReportDiff"})
-    assert why(judge(pick_n(1), [only], budget(maxUnavailable=0))) == "placement-failed"
+    out = judge(pick_n(1), [only], budget(maxUnavailable=0))
+    assert why(out) == "placement-failed"
+    assert out.executed.message == "differences are only reported on the cluster, so that nothing available is lost"
+    assert out.executed.message in out.eviction.status.conditions[-1].message
 
 
 def test_an_eviction_is_tried_once():
     refused = judge(pick_n(1), ready("a"), budget(maxUnavailable=0)).eviction
-    assert evict(refused, placement(pick_n(1)), ready("a"), None, NOW).deleted is None
+    assert judged_eviction(refused, placement(pick_n(1)), ready("a"), None, NOW).deleted is None
     older = attempt(condition("Executed", "False", observedGeneration=0))
     assert judge(pick_n(1), ready("a"), eviction=older).deleted is None
     invalid = attempt(condition("Valid", "False"))

@@ -18,6 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cont
     NAME,
     NOW,
     RECORDED,
+    SPREAD,
     Contests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import schedule
@@ -59,6 +60,40 @@ def test_of_equal_scores_the_rule_is_told():
     won = contests(pick_n(1), fleet(cluster("a"), cluster("b"))).of("b")
     assert won is not None and (won.rival, won.rule) == ("a", NAME)
     assert "the name that sorts last" in " ".join(won.lines)
+
+
+def zoned(*names):
+    """Clusters in the zones that their first letters name."""
+    return fleet(*(cluster(name, labels={"zone": name[0]}) for name in names))
+
+
+def spread_over(number, **more):
+    return pick_n(number, topologySpreadConstraints=[{"topologyKey": "zone", "maxSkew": 1, **more}])
+
+
+def test_one_that_was_picked_before_others_is_compared_by_what_was_decided_then():
+    """The first pick adds to the skew of an empty fleet whatever it is; the second one evens it out."""
+    picks = contests(spread_over(2), zoned("a1", "a2", "b1", "b2"))
+    first, second = picks.of("b2"), picks.of("a2")
+    assert (first.score.priority_score, first.rival, first.rival_score.priority_score) == (-1, "b1", -1)
+    assert (second.score.priority_score, second.rival, second.rival_score.priority_score) == (1, "a1", 1)
+    assert first.rule == second.rule == NAME
+    assert "b1 is the best that was not picked, with spread -1 and affinity 0" in first.lines[0]
+
+
+def test_whoever_spread_forbids_by_now_was_a_rival_before_and_the_other_way_round():
+    picks = contests(spread_over(2), zoned("a1", "b1", "b2"))
+    assert (picks.of("b2").rival, picks.of("b2").rule) == ("b1", NAME)
+    assert picks.of("a1").rival == "", "one more in the other zone would be too many"
+    lenient = contests(spread_over(2, whenUnsatisfiable="ScheduleAnyway"), zoned("a1", "b1", "b2"))
+    assert (lenient.of("a1").rival, lenient.of("a1").rule) == ("b1", SPREAD)
+
+
+def test_a_holder_that_would_lose_today_is_compared_with_the_last_pick():
+    """The first one had a lower score, but when it was picked all had."""
+    won = contests(spread_over(2), zoned("a1", "a2", "b1", "b2"), binding("a1"), binding("b1")).of("a1")
+    assert (won.known, won.rule, won.rival) == (NOW, "", "a2")
+    assert "a2 would be picked before it, with spread 1" in won.lines[0]
 
 
 def test_a_holder_is_told_by_what_was_recorded_with_the_decision():

@@ -9,7 +9,9 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.definition import policies
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.definition import (
+    consolidation_policies,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.reading import examine
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.random_json import any_json, gone_wrong
 from hypothesis import given
@@ -29,7 +31,7 @@ def definition(*listed: str, version: str = "v1") -> dict[str, t.Any]:
 
 def problems(policy: str | None, *listed: str) -> list[str]:
     disruption = {"consolidateAfter": "0s"} | ({} if policy is None else {"consolidationPolicy": policy})
-    found = examine({"disruption": disruption}, policies=policies(definition(*listed)))
+    found = examine({"disruption": disruption}, policies=consolidation_policies(definition(*listed)))
     return [f"{each.code} {each.path}" for each in found.problems]
 
 
@@ -56,7 +58,9 @@ def test_a_definition_that_lists_none_takes_any() -> None:
 
 
 def test_what_is_listed_is_what_is_advised() -> None:
-    found = examine({"disruption": {"consolidationPolicy": "Balancd"}}, policies=policies(definition(*TWO)))
+    found = examine(
+        {"disruption": {"consolidationPolicy": "Balancd"}}, policies=consolidation_policies(definition(*TWO))
+    )
     (problem,) = [each for each in found.problems if each.path == POLICY]
     assert problem.message == f"'Balancd' is not one of {', '.join(TWO)}"
 
@@ -74,13 +78,13 @@ def test_what_is_listed_is_what_is_advised() -> None:
 )
 def test_what_is_no_definition_of_node_pools_is_refused(document: t.Any) -> None:
     with pytest.raises(FleetError) as refused:
-        policies(document)
+        consolidation_policies(document)
     assert refused.value.code == "not-the-definition"
 
 
 @given(document=st.one_of(any_json(), gone_wrong(definition(*TWO), 2)))
 def test_any_document_is_read_or_refused(document: t.Any) -> None:
     try:
-        assert all(isinstance(each, str) for each in policies(document))
+        assert all(isinstance(each, str) for each in consolidation_policies(document))
     except FleetError as error:
         assert error.code == "not-the-definition"

@@ -9,6 +9,10 @@ import typing as t
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.evacuation import (
+    EVACUATED,
+    is_evacuated,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cluster_eligibility import judge
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.properties import observed
@@ -98,6 +102,16 @@ def test_a_new_cluster_joins_healthy_and_may_be_like_another() -> None:
     assert after["oslo"].metadata.labels == {"env": "prod", "ring": "1"}
     assert observed(after["oslo"], NODES) == "3"
     assert [each.key for each in after["oslo"].taints] == ["a"]
+
+
+def test_a_new_cluster_is_not_evacuated_though_it_is_like_one_that_is() -> None:
+    other = {"key": "a", "effect": "NoSchedule"}
+    paris = cluster("paris", taints=[other, {"key": EVACUATED, "effect": "NoSchedule"}])
+    after = laid(read(new=[{"name": "oslo", "like": "paris"}]), paris)
+    assert encode(after["oslo"])["spec"]["taints"] == [other]
+    assert is_evacuated(after["paris"])
+    supposed = {"name": "oslo", "like": "paris", "taints": [{"key": EVACUATED}]}
+    assert is_evacuated(laid(read(new=[supposed]), paris)["oslo"]), "unless it is supposed to be"
 
 
 def test_every_problem_is_found_at_once() -> None:
