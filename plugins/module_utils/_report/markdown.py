@@ -87,13 +87,9 @@ def notes_markdown(notes: t.Sequence[str], room: int) -> list[str]:
 
 
 def _summary(plan: PlacementPlan) -> str:
-<<<<<<< HEAD
     """The row of the placement: how many clusters gain, keep and lose it, how many objects it has, what is deleted, and
     the brakes that stop it, or ``nothing``."""
-    gained, kept, lost = (len(plan.changed_clusters(change)) for change in (GAINED, KEPT, LOST))
-=======
     gained, kept, lost = (len(plan.clusters_with(change)) for change in (GAINED, KEPT, LOST))
->>>>>>> e322bf9850c00a96c0c813a10316b83caf35bfdc
     stops = ", ".join(brake.name for brake in plan.brakes if brake.stops) or "nothing"
     counted = f"{gained} | {kept} | {lost} | {len(plan.objects)} | {_deleted(plan)}"
     return f"| {escaped(plan.name)} | {counted} | {escaped(stops)} |"
