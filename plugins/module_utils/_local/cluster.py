@@ -154,12 +154,12 @@ def upgraded(
         intent = upgrades.intend(folder, f"v{state.version}", f"v{newer}")
 
         def noted(started: str) -> None:
-            """Writes the line of the upgrade when the API server of the version that it leads to is about to be
-            started."""
+            """Writes the line of the upgrade, unless it is there, if ``started`` is the version that it leads to."""
             if intent is not None and f"v{started}" == intent.after:
                 upgrades.note(root, name, operation, intent, datetime.now(UTC))
 
         words = converge.bring_up(spec, root, binaries, DEFAULT_PORTS, time.monotonic() + timeout, noted)
+        noted(newer)  # also where ``present`` has started that API server meanwhile
         upgrades.finish(folder)
         after = status(root, name) if words else before
     return _told(name, words, before, after, say)
@@ -168,7 +168,8 @@ def upgraded(
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes; data, keys and ports are kept. With ``check`` nothing is done, and the outcome says what would
     be. FleetError ``no-such-cluster``, ``bad-name``, ``bad-path``, ``state-unreadable``, ``state-too-new``,
-    ``cannot-stop``, ``busy``, ``unwritable-folder``."""
+    ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only``."""
+    _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, state = status(root, name), states.load(folder)
@@ -191,13 +192,15 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
 def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes and remove all that was kept, also of a cluster that is half made, half removed or damaged;
     nothing is changed if there is none. With ``check`` nothing is done, and the outcome says what would be. FleetError
-    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, and as of ``merge_kubeconfigs``."""
+    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only`` if there is one, and as
+    of ``merge_kubeconfigs``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
-    left = control_plane.leftovers(folder, None) or states.half_removed(root, name)
+    left = states.half_removed(root, name) or (_can_run() and control_plane.leftovers(folder, None))
     if before.state == "absent" and not left:
         return LocalOutcome(False, (), before, gone)
+    _refuse_elsewhere()
     words = ("remove the cluster",)
     if not check:
         with _locked(root, name, say):
@@ -233,8 +236,7 @@ def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
 
 def memory(root: Path | None, name: str) -> tuple[int, int]:
     """Bytes resident in all processes on record of a cluster: (plainly added up; with pages shared with others
-    divided). Zeros if there is none, or none runs; another process that has the number of one that ended is counted.
-    FleetError ``bad-name``, ``bad-path``, and as of ``state.load``."""
+    divided). Zeros if there is none, or none runs. FleetError ``bad-name``, ``bad-path``, and as of ``state.load``."""
     state = states.load(states.cluster_dir(states.resolved_root(root), name))
     found = [processes.memory(one.id) for one in state.processes.values()] if state else []
     return sum(one[0] for one in found), sum(one[1] for one in found)
@@ -253,9 +255,14 @@ def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -
     )
 
 
+def _can_run() -> bool:
+    """Whether this system is Linux, on which alone local clusters run."""
+    return sys.platform.startswith("linux")
+
+
 def _refuse_elsewhere() -> None:
     """Raises FleetError ``linux-only`` on any system but Linux."""
-    if not sys.platform.startswith("linux"):
+    if not _can_run():
         raise FleetError(
             "linux-only", "local clusters run on Linux only", hint="join existing clusters by their kubeconfig instead"
         )

@@ -25,6 +25,11 @@ def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity:
     return _write(path, [_entry(context, server, pki, identity)], context)
 
 
+def is_written(path: Path, context: str, server: str, pki: Path) -> bool:
+    """Whether ``write_kubeconfig`` would change nothing, for the admin; reads only. FleetError as of it."""
+    return _holds(path, _content([_entry(context, server, pki, ADMIN)], context))
+
+
 def merge_kubeconfigs(root: Path) -> None:
     """Write ``<root>/kubeconfig``, if that changes anything: the admin context of every cluster, named for it, in order
     of the names; none is current. A cluster whose state cannot be read, or that has not all its keys yet, is left out.
@@ -68,8 +73,24 @@ def _entry(name: str, server: str, pki: Path, identity: CertificateIdentity) -> 
 
 def _write(path: Path, entries: list[dict[str, t.Any]], current: str) -> bool:
     """Writes a kubeconfig of the entries (mode 0600) if that changes anything, and tells whether it did; ``current`` is
-    the name of a context, or empty. It is JSON, which is YAML as well and needs no library. FleetError
-    ``unwritable-folder``."""
+    the name of a context, or empty. FleetError ``unwritable-folder``."""
+    content = _content(entries, current)
+    if _holds(path, content):
+        return False
+    with writing(path.parent):
+        write_private(path, content)
+    return True
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether it is a file with this content. FleetError ``unwritable-folder`` where that cannot be told."""
+    with writing(path.parent):
+        return path.is_file() and path.read_bytes() == content
+
+
+def _content(entries: list[dict[str, t.Any]], current: str) -> bytes:
+    """A kubeconfig of the entries; ``current`` as of ``_write``. It is JSON, which is YAML as well and needs no
+    library."""
     document = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -78,12 +99,7 @@ def _write(path: Path, entries: list[dict[str, t.Any]], current: str) -> bool:
         "contexts": [entry["context"] for entry in entries],
         "current-context": current,
     }
-    content = (json.dumps(document, indent=2) + "\n").encode()
-    with writing(path.parent):
-        if path.is_file() and path.read_bytes() == content:
-            return False
-        write_private(path, content)
-    return True
+    return (json.dumps(document, indent=2) + "\n").encode()
 
 
 def _data(path: Path) -> str:

@@ -6,7 +6,8 @@ by an intent that is written down before and taken back at the end.
 
 The intent is written into the cluster's folder first, with an id of its own. The line with that id is written when the
 data are about to be touched by the newer API server, unless it is there. So it is there whenever the cluster answers
-with the newer version. The intent is taken back at the end.
+with the newer version, but for one that ``cluster.present`` has brought there after an upgrade was cut off: its line is
+written when the upgrade is taken up again. The intent is taken back at the end.
 """
 
 from __future__ import annotations
