@@ -134,7 +134,7 @@ def provide(
     if kept is not None:
         return kept
     if places.offered is None and places.go is None:
-        return _any_build(one, root, names)
+        return any_build(one, root, names)
     if not build:
         return places.usual
     make_folder(root)
@@ -189,7 +189,7 @@ def _got(places: Places, names: t.Collection[str], say: Say) -> Path:
     if places.offered is not None and install_release(places.offered, say):
         return places.offered.folder
     if places.built is None or places.go is None:
-        return _any_build(places.recipe, places.root, names, resting(places.offered) if places.offered else "")
+        return any_build(places.recipe, places.root, names, resting(places.offered) if places.offered else "")
     _build(places.recipe, places.built, places.go, say)
     return places.built
 
@@ -247,7 +247,7 @@ def _module_folder(one: Recipe, module: str) -> Path:
     return Path(json.loads(_go(one, ["list", "-m", "-json", module]))["Dir"])
 
 
-def _any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "") -> Path:
+def any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "") -> Path:
     """The first finished build or download of the recipe, by path, whatever Go made it. FleetError ``damaged-binary``
     if none can be used, ``go-missing`` if there is none; ``no_releases`` is why no release files are had, or empty."""
     hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
@@ -332,19 +332,24 @@ def _last_lines(text: str, count: int) -> str:
 
 
 def _given(folder: Path, name: str, wanted: str) -> Binary:
-    """The newest fitting one among ``<folder>/<name>`` and ``<folder>/*/<name>``; any fits an empty ``wanted``.
-    FleetError ``missing-binary``, also if one of them tells no version; ValueError as of ``matches``."""
+    """The newest fitting one among ``<folder>/<name>`` and ``<folder>/*/<name>``; of those that tell a version any fits
+    an empty ``wanted``. FleetError ``missing-binary``; ValueError as of ``matches``."""
     places = [path for path in (folder / name, *sorted(folder.glob(f"*/{name}"))) if os.access(path, os.X_OK)]
-    found = [Binary(name, path.absolute(), _told_version(path)) for path in places if path.is_file()]
+    found: list[Binary] = []
+    dumb: list[Problem] = []
+    for path in filter(Path.is_file, places):
+        try:
+            found.append(Binary(name, path.absolute(), _told_version(path)))
+        except FleetError as error:
+            dumb += error.problems
     fitting = [one for one in found if not wanted or matches(wanted, one.version)]
     if fitting:
         return max(fitting, key=lambda one: KubeVersion.parse(one.version))
+    if dumb:
+        raise FleetError.of(dumb)
     there = f" (there: {', '.join(sorted(one.version for one in found))})" if found else ""
-    raise FleetError(
-        "missing-binary",
-        f"no executable {name}{' ' + wanted if wanted else ''} in {folder} or a folder in it{there}",
-        hint="put it there, or leave binaries_dir out to have it built",
-    )
+    text = f"no executable {name}{' ' + wanted if wanted else ''} in {folder} or a folder in it{there}"
+    raise FleetError("missing-binary", text, hint="put it there, or leave binaries_dir out to have it built")
 
 
 def _told_version(path: Path) -> str:
@@ -367,11 +372,8 @@ def _ask_version(path: Path, _mtime_ns: int) -> str:
     try:
         KubeVersion.parse(version)
     except ValueError:
-        raise FleetError(
-            "missing-binary",
-            f"{path} does not tell its version",
-            hint="stamp it when it is built: an unstamped one takes itself for v0.0.0",
-        ) from None
+        hint = "stamp it when it is built: an unstamped one takes itself for v0.0.0"
+        raise FleetError("missing-binary", f"{path} does not tell its version", hint=hint) from None
     return version
 
 

@@ -298,9 +298,9 @@ def _unreachable(host: str, error: Exception) -> FleetError:
 
 
 def _why(error: Exception) -> str:
-    """An error in words: what the system says of its reason, or the text of that, which may be empty."""
+    """An error in words: what the system says of its reason, or the text of that, or the name of its type."""
     reason = getattr(error, "reason", None) or error
-    return str(getattr(reason, "strerror", None) or reason or type(reason).__name__)
+    return str(getattr(reason, "strerror", None) or "") or str(reason) or type(reason).__name__
 
 
 def _size(part: Path) -> int:

@@ -286,6 +286,15 @@ def test_ready_binaries_tell_their_own_versions(tmp_path):
     assert found["kube-apiserver"].path == tmp_path / "1.36.4" / "kube-apiserver"
 
 
+@pytest.mark.parametrize("text", ["\x7fELF of another architecture", "#!/bin/sh\necho hello\n"])
+def test_what_tells_no_version_is_passed_over_where_another_fits(tmp_path, text):
+    """A folder may hold those of several machines."""
+    program(tmp_path / "arm64" / "etcd", text)
+    program(tmp_path / "amd64" / "etcd", "#!/bin/sh\necho etcd Version: 3.5.30\n")
+    found = binaries.find(["etcd"], "1.36", binaries_dir=tmp_path)
+    assert found["etcd"].path == tmp_path / "amd64" / "etcd"
+
+
 def test_a_folder_without_the_wanted_binary_is_refused(tmp_path):
     program(tmp_path / "kube-apiserver", "#!/bin/sh\necho Kubernetes v1.34.1\n")
     with pytest.raises(FleetError) as refused:
