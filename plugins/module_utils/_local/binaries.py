@@ -27,7 +27,7 @@ from .._core.errors import FleetError, Problem
 from .._core.values.kube_version import KubeVersion
 from .compile_progress import FORMAT, CompileProgress
 from .kept_builds import build_fault, write_manifest
-from .locks import locked, make_folder, writing
+from .locks import locked, make_folder, unwritable_as_error
 from .private import own_folder
 from .progress_note import noted, passed_on
 from .recipes import (
@@ -81,7 +81,7 @@ def cache_root(environ: t.Mapping[str, str] | None = None) -> Path:
     return Path(base) / "gitops-fleet" / "binaries"
 
 
-def find(
+def get_binaries(
     names: t.Iterable[str],
     version: str,
     binaries_dir: Path | None = None,
@@ -123,8 +123,8 @@ def provide(
 
     What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
     Release files, where they can be had and ``FLEET_RELEASES`` is not ``off``, come before a build; one by another Go
-    is used where neither can be. Without ``build`` it may be a folder that is not there yet. FleetError as of ``find``,
-    but for its names and version.
+    is used where neither can be. Without ``build`` it may be a folder that is not there yet. FleetError as of
+    ``get_binaries``, but for its names and version.
     """
     root, names = cache or cache_root(), one.names if names is None else names
     if os.path.exists(root):
@@ -202,7 +202,7 @@ def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None
     for part in one.parts:
         for name, package in part.programs.items():
             _compile(part, name, package, making / name, say)
-    with writing(folder.parent):
+    with unwritable_as_error(folder.parent):
         _copy_shipped(one, making)
         _copy_scripts(one, making)
         write_manifest(one, making, go)

@@ -31,7 +31,7 @@ from . import state as states
 from .binaries import (
     Binary,
     Say,
-    find,
+    get_binaries,
     silent,
 )
 from .components import PROFILES
@@ -50,12 +50,12 @@ def prepare(
 ) -> None:
     """Refuse bad specifications, then download or build the binaries that are missing: once, before clusters are
     started side by side. With ``binaries_dir`` they only have to be there. FleetError as of ``refuse_bad`` (of the
-    first that is bad) and ``binaries.find``."""
+    first that is bad) and ``binaries.get_binaries``."""
     wanted = list(specs)
     for spec in wanted:
         refuse_bad(spec)
     for profile, version in dict.fromkeys((spec.profile, spec.version) for spec in wanted):
-        find(PROFILES[profile], version, binaries_dir, cache, say)
+        get_binaries(PROFILES[profile], version, binaries_dir, cache, say)
 
 
 def present(
@@ -73,19 +73,19 @@ def present(
 
     ``timeout`` is seconds for all but waiting for another process and getting binaries. With ``check`` nothing is
     changed, started or built, and the outcome says what would be. FleetError: codes of ``spec.refuse_bad``,
-    ``binaries.find``, ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``, ``bad-path``,
-    ``downgrade-refused``, ``minor-skipped``, ``busy``.
+    ``binaries.get_binaries``, ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``,
+    ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``.
     """
     _refuse_elsewhere()
     refuse_bad(spec)
     root = states.resolved_root(root)
     names = PROFILES[spec.profile]
     if check:
-        return _forecast(spec, root, find(names, spec.version, binaries_dir, cache, build=False))
+        return _forecast(spec, root, get_binaries(names, spec.version, binaries_dir, cache, build=False))
     with _locked(root, spec.name, say):
         before = status(root, spec.name)
-        _refuse_step(spec, before, find(names, spec.version, binaries_dir, cache, build=False))
-        binaries = find(names, spec.version, binaries_dir, cache, say)
+        _refuse_step(spec, before, get_binaries(names, spec.version, binaries_dir, cache, build=False))
+        binaries = get_binaries(names, spec.version, binaries_dir, cache, say)
         end = time.monotonic() + timeout
         words = converge.bring_up(spec, root, binaries, ports, end) + converge.settle_nodes(spec, root, end)
         after = status(root, spec.name) if words else before
@@ -112,7 +112,7 @@ def started(
         state = _kept_state(root, name, "started")
         spec = converge.kept_spec(folder, state, state.version)
         refuse_bad(spec)
-        binaries = find(PROFILES[spec.profile], spec.version, binaries_dir, say=say, build=not check)
+        binaries = get_binaries(PROFILES[spec.profile], spec.version, binaries_dir, say=say, build=not check)
         before = status(root, name)
         if check:
             words = converge.planned_start(spec, folder, state, binaries)
@@ -148,15 +148,15 @@ def upgraded(
         spec = converge.kept_spec(folder, state, version)
         refuse_bad(spec)
         before = status(root, name)
-        _refuse_step(spec, before, find(PROFILES[spec.profile], version, binaries_dir, cache, build=False))
-        binaries = find(PROFILES[spec.profile], version, binaries_dir, cache, say)
+        _refuse_step(spec, before, get_binaries(PROFILES[spec.profile], version, binaries_dir, cache, build=False))
+        binaries = get_binaries(PROFILES[spec.profile], version, binaries_dir, cache, say)
         newer = binaries["kube-apiserver"].version
         intent = upgrades.intend(folder, f"v{state.version}", f"v{newer}")
 
         def noted(started: str) -> None:
             """Writes the line of the upgrade, unless it is there, if ``started`` is the version that it leads to."""
             if intent is not None and f"v{started}" == intent.after:
-                upgrades.note(root, name, operation, intent, datetime.now(UTC))
+                upgrades.log_upgrade(root, name, operation, intent, datetime.now(UTC))
 
         words = converge.bring_up(spec, root, binaries, DEFAULT_PORTS, time.monotonic() + timeout, noted)
         noted(newer)  # also where ``present`` has started that API server meanwhile

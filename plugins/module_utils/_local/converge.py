@@ -26,7 +26,7 @@ from .components import (
 )
 from .control_plane import Component
 from .kubeconfigs import is_written, merge_kubeconfigs, write_kubeconfig
-from .locks import writing
+from .locks import unwritable_as_error
 from .ports import PortRange, holder
 from .private import write_private
 from .spec import ClusterSpec, TokenUser
@@ -106,7 +106,7 @@ def bring_up(
             if error.code != "port-taken" or state.ready or attempt == _PORT_TRIES:
                 raise
         state = control_plane.halt(folder, state, tuple(state.processes))
-        state = states.reserve_again(root, state, ports)
+        state = states.record_other_ports(root, state, ports)
     raise AssertionError("the loop returns or raises")
 
 
@@ -219,7 +219,7 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
     for login in logins:
         write_kubeconfig(folder / f"{login}.kubeconfig", spec.name, state.server, pki, CertificateIdentity(login, ""))
     named = files(folder, _options(spec, binaries))
-    with writing(folder):
+    with unwritable_as_error(folder):
         for path, content in named.items():
             write_private(path, content)
         # What is there tells later how the cluster was asked for.

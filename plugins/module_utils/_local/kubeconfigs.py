@@ -14,7 +14,7 @@ from pathlib import Path
 from .._core.errors import FleetError
 from . import state as states
 from .certificates import ADMIN, CertificateIdentity, unreadable_keys
-from .locks import writing
+from .locks import unwritable_as_error
 from .private import write_private
 
 
@@ -77,14 +77,14 @@ def _write(path: Path, entries: list[dict[str, t.Any]], current: str) -> bool:
     content = _content(entries, current)
     if _holds(path, content):
         return False
-    with writing(path.parent):
+    with unwritable_as_error(path.parent):
         write_private(path, content)
     return True
 
 
 def _holds(path: Path, content: bytes) -> bool:
     """Whether it is a file with this content. FleetError ``unwritable-folder`` where that cannot be told."""
-    with writing(path.parent):
+    with unwritable_as_error(path.parent):
         return path.is_file() and path.read_bytes() == content
 
 

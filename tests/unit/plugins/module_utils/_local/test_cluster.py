@@ -124,7 +124,7 @@ def test_check_mode_and_the_run_refuse_keys_that_are_gone(recorded: Recorded):
 
 def test_an_upgrade_that_somebody_else_completed_has_its_line(recorded: Recorded, monkeypatch: pytest.MonkeyPatch):
     """It was cut off before the newer API server started, which ``present`` then did."""
-    monkeypatch.setattr(cluster, "find", lambda *_given, **_options: BINARIES)
+    monkeypatch.setattr(cluster, "get_binaries", lambda *_given, **_options: BINARIES)
     monkeypatch.setattr(converge, "bring_up", lambda *_given: ())
     folder = recorded()
     upgrades.intend(folder, "v1.35.4", "v1.36.3")
