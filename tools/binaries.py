@@ -12,14 +12,14 @@ sys.path.insert(0, os.environ["ANSIBLE_COLLECTIONS_PATH"])
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import provide
-from ansible_collections.gitops.fleet.plugins.module_utils._local.pulumi_engine import find_engine
+from ansible_collections.gitops.fleet.plugins.module_utils._local.pulumi_engine import get_engine
 from ansible_collections.gitops.fleet.plugins.module_utils._local.recipes import RECIPES
 
 
 def build() -> None:
     """A complete cache is found in a second. A pulumi of the user is taken if it is new enough. Raises FleetError."""
     for one in RECIPES:
-        folder = find_engine(os.environ, say=_say).folder if one.family == "pulumi" else provide(one, say=_say)
+        folder = get_engine(os.environ, say=_say).folder if one.family == "pulumi" else provide(one, say=_say)
         _say(f"{one.product} {one.version}: {folder}")
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from ansible_collections.gitops.fleet.plugins.module_utils._local.pulumi_engine import find_engine
+from ansible_collections.gitops.fleet.plugins.module_utils._local.pulumi_engine import get_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "pulumi" / "environments"
@@ -115,7 +115,7 @@ class EngineStack:
 
 def engine_environment(folder: Path) -> dict[str, str]:
     """Nothing of the caller's Pulumi: home, state and passphrase are in ``folder``, and nothing is fetched."""
-    engine = find_engine(os.environ)
+    engine = get_engine(os.environ)
     passphrase = folder / "passphrase"
     passphrase.write_text("of these tests alone")
     state = folder / "state"

@@ -15,7 +15,7 @@ from pathlib import Path
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
-from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import get_binaries
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -26,7 +26,7 @@ class ApiServer:
     """etcd and kube-apiserver on loopback. Data and address stay the same over ``stop`` and ``start``."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._binaries = folder, find(("etcd", "kube-apiserver"), "1.36")
+        self._folder, self._binaries = folder, get_binaries(("etcd", "kube-apiserver"), "1.36")
         self._etcd, self._peer, self._port = _free_port(), _free_port(), _free_port()
         self.url = f"https://127.0.0.1:{self._port}"
         self.kubeconfig = folder / "kubeconfig.json"

@@ -27,7 +27,7 @@ from .._core.errors import FleetError, Problem
 from .._core.values.kube_version import KubeVersion
 from .compile_progress import FORMAT, CompileProgress
 from .kept_builds import build_fault, write_manifest
-from .locks import locked, make_folder, writing
+from .locks import locked, make_folder, unwritable_as_error
 from .private import own_folder
 from .progress_note import noted, passed_on
 from .recipes import (
@@ -81,7 +81,7 @@ def cache_root(environ: t.Mapping[str, str] | None = None) -> Path:
     return Path(base) / "gitops-fleet" / "binaries"
 
 
-def find(
+def get_binaries(
     names: t.Iterable[str],
     version: str,
     binaries_dir: Path | None = None,
@@ -123,8 +123,8 @@ def provide(
 
     What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
     Release files, where they can be had and ``FLEET_RELEASES`` is not ``off``, come before a build; one by another Go
-    is used where neither can be. Without ``build`` it may be a folder that is not there yet. FleetError as of ``find``,
-    but for its names and version.
+    is used where neither can be. Without ``build`` it may be a folder that is not there yet. FleetError as of
+    ``get_binaries``, but for its names and version.
     """
     root, names = cache or cache_root(), one.names if names is None else names
     if os.path.exists(root):
@@ -134,7 +134,7 @@ def provide(
     if kept is not None:
         return kept
     if places.offered is None and places.go is None:
-        return _any_build(one, root, names)
+        return any_build(one, root, names)
     if not build:
         return places.usual
     make_folder(root)
@@ -189,7 +189,7 @@ def _got(places: Places, names: t.Collection[str], say: Say) -> Path:
     if places.offered is not None and install_release(places.offered, say):
         return places.offered.folder
     if places.built is None or places.go is None:
-        return _any_build(places.recipe, places.root, names, resting(places.offered) if places.offered else "")
+        return any_build(places.recipe, places.root, names, resting(places.offered) if places.offered else "")
     _build(places.recipe, places.built, places.go, say)
     return places.built
 
@@ -202,7 +202,7 @@ def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None
     for part in one.parts:
         for name, package in part.programs.items():
             _compile(part, name, package, making / name, say)
-    with writing(folder.parent):
+    with unwritable_as_error(folder.parent):
         _copy_shipped(one, making)
         _copy_scripts(one, making)
         write_manifest(one, making, go)
@@ -247,7 +247,7 @@ def _module_folder(one: Recipe, module: str) -> Path:
     return Path(json.loads(_go(one, ["list", "-m", "-json", module]))["Dir"])
 
 
-def _any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "") -> Path:
+def any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "") -> Path:
     """The first finished build or download of the recipe, by path, whatever Go made it. FleetError ``damaged-binary``
     if none can be used, ``go-missing`` if there is none; ``no_releases`` is why no release files are had, or empty."""
     hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
@@ -332,19 +332,24 @@ def _last_lines(text: str, count: int) -> str:
 
 
 def _given(folder: Path, name: str, wanted: str) -> Binary:
-    """The newest fitting one among ``<folder>/<name>`` and ``<folder>/*/<name>``; any fits an empty ``wanted``.
-    FleetError ``missing-binary``, also if one of them tells no version; ValueError as of ``matches``."""
+    """The newest fitting one among ``<folder>/<name>`` and ``<folder>/*/<name>``; of those that tell a version any fits
+    an empty ``wanted``. FleetError ``missing-binary``; ValueError as of ``matches``."""
     places = [path for path in (folder / name, *sorted(folder.glob(f"*/{name}"))) if os.access(path, os.X_OK)]
-    found = [Binary(name, path.absolute(), _told_version(path)) for path in places if path.is_file()]
+    found: list[Binary] = []
+    dumb: list[Problem] = []
+    for path in filter(Path.is_file, places):
+        try:
+            found.append(Binary(name, path.absolute(), _told_version(path)))
+        except FleetError as error:
+            dumb += error.problems
     fitting = [one for one in found if not wanted or matches(wanted, one.version)]
     if fitting:
         return max(fitting, key=lambda one: KubeVersion.parse(one.version))
+    if dumb:
+        raise FleetError.of(dumb)
     there = f" (there: {', '.join(sorted(one.version for one in found))})" if found else ""
-    raise FleetError(
-        "missing-binary",
-        f"no executable {name}{' ' + wanted if wanted else ''} in {folder} or a folder in it{there}",
-        hint="put it there, or leave binaries_dir out to have it built",
-    )
+    text = f"no executable {name}{' ' + wanted if wanted else ''} in {folder} or a folder in it{there}"
+    raise FleetError("missing-binary", text, hint="put it there, or leave binaries_dir out to have it built")
 
 
 def _told_version(path: Path) -> str:
@@ -367,11 +372,8 @@ def _ask_version(path: Path, _mtime_ns: int) -> str:
     try:
         KubeVersion.parse(version)
     except ValueError:
-        raise FleetError(
-            "missing-binary",
-            f"{path} does not tell its version",
-            hint="stamp it when it is built: an unstamped one takes itself for v0.0.0",
-        ) from None
+        hint = "stamp it when it is built: an unstamped one takes itself for v0.0.0"
+        raise FleetError("missing-binary", f"{path} does not tell its version", hint=hint) from None
     return version
 
 

@@ -22,7 +22,7 @@ except ImportError:
     x509 = None  # type: ignore[assignment]
 
 from .._core.errors import FleetError
-from .locks import make_folder, writing
+from .locks import make_folder, unwritable_as_error
 from .private import write_private
 
 VALID_FOR = timedelta(days=3650)
@@ -81,7 +81,7 @@ def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after:
     making = folder.with_name(f".{folder.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     make_folder(making, 0o700)
-    with writing(folder.parent):
+    with unwritable_as_error(folder.parent):
         _make_ca(making, cluster, began)
         for identity in _IDENTITIES:
             sign(making, identity, began, not_after)
@@ -112,7 +112,7 @@ def sign(
         builder = builder.add_extension(x509.SubjectAlternativeName(_serving_names()), critical=False)
     certificate = builder.sign(t.cast("ec.EllipticCurvePrivateKey", authority_key), hashes.SHA256())
     paths = folder / f"{identity.file}.crt", folder / f"{identity.file}.key"
-    with writing(folder):
+    with unwritable_as_error(folder):
         write_private(paths[1], _pem_of_key(key))
         write_private(paths[0], certificate.public_bytes(serialization.Encoding.PEM), 0o644)
     return paths

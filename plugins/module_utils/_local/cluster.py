@@ -31,7 +31,7 @@ from . import state as states
 from .binaries import (
     Binary,
     Say,
-    find,
+    get_binaries,
     silent,
 )
 from .components import PROFILES
@@ -50,12 +50,12 @@ def prepare(
 ) -> None:
     """Refuse bad specifications, then download or build the binaries that are missing: once, before clusters are
     started side by side. With ``binaries_dir`` they only have to be there. FleetError as of ``refuse_bad`` (of the
-    first that is bad) and ``binaries.find``."""
+    first that is bad) and ``binaries.get_binaries``."""
     wanted = list(specs)
     for spec in wanted:
         refuse_bad(spec)
     for profile, version in dict.fromkeys((spec.profile, spec.version) for spec in wanted):
-        find(PROFILES[profile], version, binaries_dir, cache, say)
+        get_binaries(PROFILES[profile], version, binaries_dir, cache, say)
 
 
 def present(
@@ -73,19 +73,19 @@ def present(
 
     ``timeout`` is seconds for all but waiting for another process and getting binaries. With ``check`` nothing is
     changed, started or built, and the outcome says what would be. FleetError: codes of ``spec.refuse_bad``,
-    ``binaries.find``, ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``, ``bad-path``,
-    ``downgrade-refused``, ``minor-skipped``, ``busy``.
+    ``binaries.get_binaries``, ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``,
+    ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``.
     """
     _refuse_elsewhere()
     refuse_bad(spec)
     root = states.resolved_root(root)
     names = PROFILES[spec.profile]
     if check:
-        return _forecast(spec, root, find(names, spec.version, binaries_dir, cache, build=False))
+        return _forecast(spec, root, get_binaries(names, spec.version, binaries_dir, cache, build=False))
     with _locked(root, spec.name, say):
         before = status(root, spec.name)
-        _refuse_step(spec, before, find(names, spec.version, binaries_dir, cache, build=False))
-        binaries = find(names, spec.version, binaries_dir, cache, say)
+        _refuse_step(spec, before, get_binaries(names, spec.version, binaries_dir, cache, build=False))
+        binaries = get_binaries(names, spec.version, binaries_dir, cache, say)
         end = time.monotonic() + timeout
         words = converge.bring_up(spec, root, binaries, ports, end) + converge.settle_nodes(spec, root, end)
         after = status(root, spec.name) if words else before
@@ -112,7 +112,7 @@ def started(
         state = _kept_state(root, name, "started")
         spec = converge.kept_spec(folder, state, state.version)
         refuse_bad(spec)
-        binaries = find(PROFILES[spec.profile], spec.version, binaries_dir, say=say, build=not check)
+        binaries = get_binaries(PROFILES[spec.profile], spec.version, binaries_dir, say=say, build=not check)
         before = status(root, name)
         if check:
             words = converge.planned_start(spec, folder, state, binaries)
@@ -148,18 +148,18 @@ def upgraded(
         spec = converge.kept_spec(folder, state, version)
         refuse_bad(spec)
         before = status(root, name)
-        _refuse_step(spec, before, find(PROFILES[spec.profile], version, binaries_dir, cache, build=False))
-        binaries = find(PROFILES[spec.profile], version, binaries_dir, cache, say)
+        _refuse_step(spec, before, get_binaries(PROFILES[spec.profile], version, binaries_dir, cache, build=False))
+        binaries = get_binaries(PROFILES[spec.profile], version, binaries_dir, cache, say)
         newer = binaries["kube-apiserver"].version
         intent = upgrades.intend(folder, f"v{state.version}", f"v{newer}")
 
         def noted(started: str) -> None:
-            """Writes the line of the upgrade when the API server of the version that it leads to is about to be
-            started."""
+            """Writes the line of the upgrade, unless it is there, if ``started`` is the version that it leads to."""
             if intent is not None and f"v{started}" == intent.after:
-                upgrades.note(root, name, operation, intent, datetime.now(UTC))
+                upgrades.log_upgrade(root, name, operation, intent, datetime.now(UTC))
 
         words = converge.bring_up(spec, root, binaries, DEFAULT_PORTS, time.monotonic() + timeout, noted)
+        noted(newer)  # also where ``present`` has started that API server meanwhile
         upgrades.finish(folder)
         after = status(root, name) if words else before
     return _told(name, words, before, after, say)
@@ -168,7 +168,8 @@ def upgraded(
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes; data, keys and ports are kept. With ``check`` nothing is done, and the outcome says what would
     be. FleetError ``no-such-cluster``, ``bad-name``, ``bad-path``, ``state-unreadable``, ``state-too-new``,
-    ``cannot-stop``, ``busy``, ``unwritable-folder``."""
+    ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only``."""
+    _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, state = status(root, name), states.load(folder)
@@ -191,13 +192,15 @@ def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bo
 def absent(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
     """End the processes and remove all that was kept, also of a cluster that is half made, half removed or damaged;
     nothing is changed if there is none. With ``check`` nothing is done, and the outcome says what would be. FleetError
-    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, and as of ``merge_kubeconfigs``."""
+    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only`` if there is one, and as
+    of ``merge_kubeconfigs``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
-    left = control_plane.leftovers(folder, None) or states.half_removed(root, name)
+    left = states.half_removed(root, name) or (_can_run() and control_plane.leftovers(folder, None))
     if before.state == "absent" and not left:
         return LocalOutcome(False, (), before, gone)
+    _refuse_elsewhere()
     words = ("remove the cluster",)
     if not check:
         with _locked(root, name, say):
@@ -233,8 +236,7 @@ def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
 
 def memory(root: Path | None, name: str) -> tuple[int, int]:
     """Bytes resident in all processes on record of a cluster: (plainly added up; with pages shared with others
-    divided). Zeros if there is none, or none runs; another process that has the number of one that ended is counted.
-    FleetError ``bad-name``, ``bad-path``, and as of ``state.load``."""
+    divided). Zeros if there is none, or none runs. FleetError ``bad-name``, ``bad-path``, and as of ``state.load``."""
     state = states.load(states.cluster_dir(states.resolved_root(root), name))
     found = [processes.memory(one.id) for one in state.processes.values()] if state else []
     return sum(one[0] for one in found), sum(one[1] for one in found)
@@ -253,9 +255,14 @@ def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -
     )
 
 
+def _can_run() -> bool:
+    """Whether this system is Linux, on which alone local clusters run."""
+    return sys.platform.startswith("linux")
+
+
 def _refuse_elsewhere() -> None:
     """Raises FleetError ``linux-only`` on any system but Linux."""
-    if not sys.platform.startswith("linux"):
+    if not _can_run():
         raise FleetError(
             "linux-only", "local clusters run on Linux only", hint="join existing clusters by their kubeconfig instead"
         )

@@ -166,7 +166,7 @@ def _controller_manager(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, 
     """Arguments of the controller manager, which signs certificates by the cluster's CA."""
     pki = folder / "pki"
     return (
-        *_client(folder, "controller-manager", ports["kube-controller-manager"]),
+        *_common_arguments(folder, "controller-manager", ports["kube-controller-manager"]),
         f"--root-ca-file={pki / 'ca.crt'}",
         f"--service-account-private-key-file={pki / 'sa.key'}",
         "--use-service-account-credentials=true",
@@ -180,10 +180,10 @@ def _controller_manager(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, 
 
 def _scheduler(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
     """Arguments of the scheduler: its kubeconfig and port."""
-    return _client(folder, "scheduler", ports["kube-scheduler"])
+    return _common_arguments(folder, "scheduler", ports["kube-scheduler"])
 
 
-def _client(folder: Path, identity: str, port: int) -> tuple[str, ...]:
+def _common_arguments(folder: Path, identity: str, port: int) -> tuple[str, ...]:
     """Arguments that controller manager and scheduler have in common, with the kubeconfig of ``identity`` and the port
     to listen on."""
     login = folder / f"{identity}.kubeconfig"

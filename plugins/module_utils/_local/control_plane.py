@@ -22,7 +22,7 @@ from .._kube.errors import ApiError
 from .._kube.login.credentials import connection_from_kubeconfig
 from .binaries import Binary
 from .components import LISTENS, PROFILES, environment
-from .crds import install, not_served
+from .crds import apply_definitions, not_served
 from .locks import make_folder
 from .ports import HOST, is_free
 from .processes import (
@@ -158,15 +158,15 @@ def begin(
     names take connections, the API server is ready, and the controller manager has made a first account; by ``end``
     (monotonic).
 
-    FleetError ``cannot-start``, ``unwritable-folder``, and those of ``client``, of ``wait``, and of ``crds.install``
-    for Karpenter.
+    FleetError ``cannot-start``, ``unwritable-folder``, and those of ``client``, of ``wait``, and of
+    ``crds.apply_definitions`` for Karpenter.
     """
     make_folder(folder / "logs", 0o700)
     # One group after the other: an API server whose first try at etcd fails waits a second before the next.
     with client(folder) as api:
         for group in reversed(_STOP_GROUPS):
             if "karpenter" in names and "karpenter" in group:  # it ends where it does not find its kinds
-                kinds = install(api, binaries["karpenter"].crds)
+                kinds = apply_definitions(api, binaries["karpenter"].crds)
                 wait(folder, state, functools.partial(not_served, api, kinds), end)
             for name in group:
                 if name in names:
@@ -255,11 +255,11 @@ def _not_ready(client: KubeClient) -> str:
 
 def _not_listening(state: State, names: t.Collection[str]) -> str:
     """Which of them take no connections, in words; empty if all do."""
-    silent = [name for name in names if not _answers(state.ports[name])]
+    silent = [name for name in names if not _takes_connections(state.ports[name])]
     return f"{' and '.join(silent)} did not listen" if silent else ""
 
 
-def _answers(port: int) -> bool:
+def _takes_connections(port: int) -> bool:
     """Whether a connection to this port of the machine is taken, within a second."""
     with contextlib.closing(socket.socket()) as probe:
         probe.settimeout(1.0)

@@ -25,8 +25,8 @@ from .components import (
     files,
 )
 from .control_plane import Component
-from .kubeconfigs import merge_kubeconfigs, write_kubeconfig
-from .locks import writing
+from .kubeconfigs import is_written, merge_kubeconfigs, write_kubeconfig
+from .locks import unwritable_as_error
 from .ports import PortRange, holder
 from .private import write_private
 from .spec import ClusterSpec, TokenUser
@@ -53,19 +53,24 @@ def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
 
 
 def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps that ``bring_up`` would take for a cluster that is there, in words; reads only. A kubeconfig counts if
-    it is missing, not if it is another than it would be. FleetError ``missing-stages``; OSError without /proc."""
+    """The steps that ``bring_up`` would take for a cluster that is there, in words; reads only. FleetError
+    ``missing-stages``, and as of ``kubeconfigs.is_written``; OSError without /proc."""
+    pki = folder / "pki"
+    keyed = pki.is_dir()
     words = _leftover_words(len(control_plane.leftovers(folder, state))) + _finishing_words(state)
-    words += control_plane.decide(_wanted(spec, folder, state, binaries), *_observed(state)).words
-    return words if (folder / "kubeconfig").is_file() else (*words, _WRITE_KUBECONFIG)
+    # Without keys all processes are ended first: none runs then, and none has died.
+    observed = _observed(state) if keyed else _observed(replace(state, processes={}))
+    words += control_plane.decide(_wanted(spec, folder, state, binaries), *observed).words
+    written = keyed and is_written(folder / "kubeconfig", spec.name, state.server, pki)
+    return words if written else (*words, _WRITE_KUBECONFIG)
 
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
     """The steps of ``planned_start`` and those of ``settle_nodes``, in words; reads only. Nodes are not spoken of where
-    the API server or etcd has died, or the kubeconfig is lost. FleetError as of ``planned_start`` and
+    the API server or etcd has died, or the kubeconfig has to be written. FleetError as of ``planned_start`` and
     ``control_plane.client``, ApiError if nodes cannot be read."""
     words = planned_start(spec, folder, state, binaries)
-    if not ((folder / "kubeconfig").is_file() and control_plane.answers(control_plane.running(state))):
+    if _WRITE_KUBECONFIG in words or not control_plane.answers(control_plane.running(state)):
         return words
     with control_plane.client(folder) as client:
         there = nodes.read_nodes(client)
@@ -101,7 +106,7 @@ def bring_up(
             if error.code != "port-taken" or state.ready or attempt == _PORT_TRIES:
                 raise
         state = control_plane.halt(folder, state, tuple(state.processes))
-        state = states.reserve_again(root, state, ports)
+        state = states.record_other_ports(root, state, ports)
     raise AssertionError("the loop returns or raises")
 
 
@@ -214,7 +219,7 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
     for login in logins:
         write_kubeconfig(folder / f"{login}.kubeconfig", spec.name, state.server, pki, CertificateIdentity(login, ""))
     named = files(folder, _options(spec, binaries))
-    with writing(folder):
+    with unwritable_as_error(folder):
         for path, content in named.items():
             write_private(path, content)
         # What is there tells later how the cluster was asked for.

@@ -21,7 +21,7 @@ from .._kube.errors import ApiError
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-def install(client: KubeClient, files: t.Sequence[Path]) -> tuple[str, ...]:
+def apply_definitions(client: KubeClient, files: t.Sequence[Path]) -> tuple[str, ...]:
     """Applies the one definition in each file, by force, once all are read; gives their names in the order of the
     files. FleetError ``missing-crds`` without files, or without the package PyYAML; ApiError; OSError or YAMLError for
     a file that cannot be read."""

@@ -15,7 +15,7 @@ import typing as t
 from pathlib import Path
 
 from .._kube.files import read_file
-from .locks import writing
+from .locks import unwritable_as_error
 from .private import others_may_write
 from .recipes import (
     BUILD_ENVIRONMENT,
@@ -93,7 +93,7 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
     compiler to compare with. A file looked at that others may write to is made 0755 first. FleetError
     ``unwritable-folder`` where the folder cannot be looked at.
     """
-    with writing(folder.parent):
+    with unwritable_as_error(folder.parent):
         try:
             why = others_may_write(folder)
         except FileNotFoundError:

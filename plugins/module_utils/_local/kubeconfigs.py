@@ -14,7 +14,7 @@ from pathlib import Path
 from .._core.errors import FleetError
 from . import state as states
 from .certificates import ADMIN, CertificateIdentity, unreadable_keys
-from .locks import writing
+from .locks import unwritable_as_error
 from .private import write_private
 
 
@@ -23,6 +23,11 @@ def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity:
     of its one context, the current one. Keys are embedded: the file can be moved. FleetError ``state-unreadable`` for
     keys in ``pki`` that are gone or cannot be read, ``unwritable-folder``."""
     return _write(path, [_entry(context, server, pki, identity)], context)
+
+
+def is_written(path: Path, context: str, server: str, pki: Path) -> bool:
+    """Whether ``write_kubeconfig`` would change nothing, for the admin; reads only. FleetError as of it."""
+    return _holds(path, _content([_entry(context, server, pki, ADMIN)], context))
 
 
 def merge_kubeconfigs(root: Path) -> None:
@@ -68,8 +73,24 @@ def _entry(name: str, server: str, pki: Path, identity: CertificateIdentity) -> 
 
 def _write(path: Path, entries: list[dict[str, t.Any]], current: str) -> bool:
     """Writes a kubeconfig of the entries (mode 0600) if that changes anything, and tells whether it did; ``current`` is
-    the name of a context, or empty. It is JSON, which is YAML as well and needs no library. FleetError
-    ``unwritable-folder``."""
+    the name of a context, or empty. FleetError ``unwritable-folder``."""
+    content = _content(entries, current)
+    if _holds(path, content):
+        return False
+    with unwritable_as_error(path.parent):
+        write_private(path, content)
+    return True
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether it is a file with this content. FleetError ``unwritable-folder`` where that cannot be told."""
+    with unwritable_as_error(path.parent):
+        return path.is_file() and path.read_bytes() == content
+
+
+def _content(entries: list[dict[str, t.Any]], current: str) -> bytes:
+    """A kubeconfig of the entries; ``current`` as of ``_write``. It is JSON, which is YAML as well and needs no
+    library."""
     document = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -78,12 +99,7 @@ def _write(path: Path, entries: list[dict[str, t.Any]], current: str) -> bool:
         "contexts": [entry["context"] for entry in entries],
         "current-context": current,
     }
-    content = (json.dumps(document, indent=2) + "\n").encode()
-    with writing(path.parent):
-        if path.is_file() and path.read_bytes() == content:
-            return False
-        write_private(path, content)
-    return True
+    return (json.dumps(document, indent=2) + "\n").encode()
 
 
 def _data(path: Path) -> str:

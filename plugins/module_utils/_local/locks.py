@@ -49,7 +49,7 @@ def make_folder(path: Path, mode: int = 0o755) -> Path:
     One that is there keeps its mode. FleetError ``unwritable-folder``, also where a file is there, or no folder can be
     called so."""
     try:
-        with writing(path):
+        with unwritable_as_error(path):
             path.mkdir(mode=mode, parents=True, exist_ok=True)
     except ValueError:
         raise _unwritable(path, OSError(errno.EINVAL, "no folder can have this name")) from None
@@ -57,7 +57,7 @@ def make_folder(path: Path, mode: int = 0o755) -> Path:
 
 
 @contextlib.contextmanager
-def writing(folder: Path) -> t.Iterator[None]:
+def unwritable_as_error(folder: Path) -> t.Iterator[None]:
     """Any OSError of the body, which is to write into ``folder`` or below it, becomes FleetError ``unwritable-folder``,
     which names ``folder``."""
     try:
@@ -70,7 +70,7 @@ def _opened(path: Path) -> int:
     """A descriptor of the lock file, for the caller to close; the file (mode 0600) and its folders are made if missing.
     FleetError ``unwritable-folder``, also for a link."""
     make_folder(path.parent)
-    with writing(path.parent):
+    with unwritable_as_error(path.parent):
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 

@@ -134,11 +134,10 @@ def _shape_of(node: Node) -> str:
 
 
 def _node(spec: ClusterSpec, pool: NodesSpec, number: int, cluster_version: str) -> Node:
-    """The manifest of the pool's node of that number, its shape noted. Labels of ours win over those of the pool; empty
-    ones are left out."""
+    """The manifest of the pool's node of that number, its shape noted. Labels of ours win over those of the pool, but
+    for empty ones, which are left out; the pool's are put on with empty values too."""
     name = node_name(spec.name, pool, number)
-    labels = {
-        **pool.labels,
+    ours = {
         "kubernetes.io/arch": "amd64",
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",
@@ -154,7 +153,7 @@ def _node(spec: ClusterSpec, pool: NodesSpec, number: int, cluster_version: str)
         "kind": "Node",
         "metadata": {
             "name": name,
-            "labels": {key: value for key, value in labels.items() if value},
+            "labels": {**pool.labels, **{key: value for key, value in ours.items() if value}},
             "annotations": {AGE: pool.age} if pool.age else {},
         },
         "spec": {"providerID": f"simulated://{spec.name}/{name}"},

@@ -38,7 +38,7 @@ class PortRange:
 DEFAULT_PORTS = PortRange(21000, 21999)
 
 
-def reserve(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
+def free_slot(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
     """The lowest slot of ``within`` with no port in ``taken`` (those of other clusters, running or not) and all of them
     free now: ports by user. Nothing is recorded.
 
@@ -55,7 +55,7 @@ def reserve(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
     )
 
 
-def reserve_one(within: PortRange, taken: t.Iterable[int]) -> int:
+def free_port(within: PortRange, taken: t.Iterable[int]) -> int:
     """One port more: the highest of ``within`` that is not in ``taken`` and is free now, for slots are handed out from
     the other end. Nothing is recorded. FleetError ``no-free-ports``; OSError as of ``is_free``."""
     others = frozenset(taken)

@@ -121,8 +121,10 @@ def process_arguments(process: ProcessId) -> tuple[str, ...]:
 
 
 def memory(process: ProcessId) -> tuple[int, int]:
-    """Resident bytes of whatever has its number now: (all, its share when pages shared with other processes are divided
-    among them). Zeros where that cannot be read."""
+    """Its resident bytes: (all, its share when pages shared with other processes are divided among them). Zeros if it
+    is gone, whoever has its number now, or where they cannot be read."""
+    if not is_running(process):
+        return 0, 0
     try:
         text = (_PROC / str(process.pid) / "smaps_rollup").read_text()
     except OSError:

@@ -14,8 +14,9 @@ import typing as t
 from pathlib import Path
 
 from .._core.errors import FleetError
-from .binaries import Places, cache_root, places_of, usable
+from .binaries import Places, any_build, cache_root, places_of, usable
 from .recipes import Recipe, recipe
+from .released.downloads import server
 from .released.offers import SETTING, megabytes, resting
 
 LINE = 50  # Mbit/s, of the line that a time is told for
@@ -26,7 +27,7 @@ _OTHERS = 1
 
 def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> str:
     """How those binaries of the recipes that the cache lacks will come, downloaded or built, and about how long that
-    takes, for people. No binary is fetched. A build by another compiler, of use where there is none, is not looked for.
+    takes, for people. No binary is fetched.
 
     Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
     whoever looks for binaries, for a note in the cache says so. What keeps release files away is told as the reason of
@@ -34,11 +35,13 @@ def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> 
     cannot take that note.
     """
     root = cache or cache_root()
-    missing = [each for each in (places_of(one, root) for one in chosen) if usable(each, each.recipe.names) is None]
+    lacking = [each for each in (places_of(one, root) for one in chosen) if usable(each, each.recipe.names) is None]
+    asked = [(each, _offered(each)) for each in lacking]
+    missing = [(each, size) for each, size in asked if isinstance(size, int) or not _serves_without_go(each)]
     if not missing:
         return "The binaries are in the cache."
-    sizes = [_offered(each) for each in missing]
-    built = [each for each, size in zip(missing, sizes, strict=True) if not isinstance(size, int)]
+    sizes = [size for _each, size in missing]
+    built = [each for each, size in missing if not isinstance(size, int)]
     told = []
     if len(built) < len(missing):
         size = sum(each for each in sizes if isinstance(each, int))
@@ -52,13 +55,27 @@ def _offered(places: Places) -> int | str:
     """Megabytes of its release files, or why they cannot be had; empty where there never are any. FleetError
     ``unwritable-folder``."""
     if places.offered is None:
-        return f"{SETTING} is off" if os.environ.get(SETTING, "").lower() == "off" else ""
+        return f"{SETTING} is off" if server(os.environ.get(SETTING, "")) is None else ""
     try:
         return resting(places.offered) or megabytes(places.offered)
     except FleetError as error:
         if not error.code.startswith("release-"):
             raise
         return error.message
+
+
+def _serves_without_go(places: Places) -> bool:
+    """Whether there is no Go, and the cache has what is used then, whatever Go it was built by. FleetError as of
+    ``binaries.usable``."""
+    if places.go is not None:
+        return False
+    try:
+        any_build(places.recipe, places.root, places.recipe.names)
+    except FleetError as error:
+        if error.code not in ("go-missing", "damaged-binary"):
+            raise
+        return False
+    return True
 
 
 def _told_build(built: t.Sequence[Places], why: str) -> str:

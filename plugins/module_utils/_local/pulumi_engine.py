@@ -34,7 +34,7 @@ class Engine:
         return self.folder / "pulumi"
 
 
-def find_engine(
+def get_engine(
     environ: t.Mapping[str, str], cache: Path | None = None, say: Say = silent, build: bool = True
 ) -> Engine:
     """The first ``pulumi`` on the PATH of ``environ``, if it is of our version or a newer one of the same major and

@@ -17,7 +17,8 @@ from .._core.values.selector import label_key_problem, label_value_problem
 from .components import PROFILES, WITH_NODES
 from .state import name_problem
 
-_VERSION = re.compile(r"v?1\.[0-9]{1,3}(\.[0-9]{1,3})?")
+_NUMBER = "(0|[1-9][0-9]{0,2})"
+_VERSION = re.compile(rf"v?1\.{_NUMBER}(\.{_NUMBER})?")
 _AGE = re.compile(r"([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?")
 _MAX_NODES = 5000
 TIMEOUT = 120.0  # seconds to be ready, if nobody says another number

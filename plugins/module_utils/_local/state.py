@@ -19,8 +19,8 @@ from pathlib import Path
 from .._core.errors import FleetError
 from .._core.values.kube_version import KubeVersion
 from .components import PROFILES
-from .locks import locked, make_folder, writing
-from .ports import PortRange, reserve, reserve_one
+from .locks import locked, make_folder, unwritable_as_error
+from .ports import PortRange, free_port, free_slot
 from .private import write_private
 from .processes import ProcessId
 
@@ -180,7 +180,7 @@ def save(folder: Path, state: State) -> State:
         name: {"pid": one.id.pid, "started": one.id.started, "version": one.version}
         for name, one in sorted(state.processes.items())
     }
-    with writing(folder):
+    with unwritable_as_error(folder):
         write_private(folder / "state.json", (json.dumps(document, indent=2, sort_keys=True) + "\n").encode())
     return state
 
@@ -200,15 +200,16 @@ def make(root: Path, name: str, within: PortRange) -> State:
     cannot be looked at."""
     folder = make_folder(cluster_dir(root, name), 0o700)
     with root_lock(root):
-        return save(folder, State(name, reserve(within, _held_ports(root, name))))
+        return save(folder, State(name, free_slot(within, _held_ports(root, name))))
 
 
-def reserve_again(root: Path, state: State, within: PortRange) -> State:
+def record_other_ports(root: Path, state: State, within: PortRange) -> State:
     """Records a free slot of ports for a cluster that never ran, of which somebody else took a port meanwhile, and
     gives the new state. All that it held is given up, also a port beside the slot, such as Karpenter's. Errors as of
     ``make``."""
     with root_lock(root):
-        return save(cluster_dir(root, state.name), replace(state, ports=reserve(within, _held_ports(root, state.name))))
+        slot = free_slot(within, _held_ports(root, state.name))
+        return save(cluster_dir(root, state.name), replace(state, ports=slot))
 
 
 def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRange) -> State:
@@ -222,7 +223,7 @@ def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRan
         held = {*_held_ports(root, state.name), *state.ports.values()}
         found: dict[str, int] = {}
         for user in missing:
-            found[user] = reserve_one(within, {*held, *found.values()})
+            found[user] = free_port(within, {*held, *found.values()})
         return save(cluster_dir(root, state.name), replace(state, ports={**state.ports, **found}))
 
 
@@ -234,10 +235,10 @@ def remove(root: Path, name: str) -> None:
     if folder.is_symlink():
         hint = "delete what it leads to, and the link"
         raise FleetError("unwritable-folder", f"{folder} is a link, and what it leads to is not ours", name, hint)
-    with root_lock(root), writing(root), contextlib.suppress(FileNotFoundError):
+    with root_lock(root), unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
         folder.rename(root / f".{name}{_REMOVED}{secrets.token_hex(8)}")
     for left in half_removed(root, name):
-        with writing(left):
+        with unwritable_as_error(left):
             # Folders first: keys and data, while the files beside them still say whose they were.
             for each in [each for each in left.iterdir() if each.is_dir() and not each.is_symlink()]:
                 shutil.rmtree(each)

@@ -6,7 +6,8 @@ by an intent that is written down before and taken back at the end.
 
 The intent is written into the cluster's folder first, with an id of its own. The line with that id is written when the
 data are about to be touched by the newer API server, unless it is there. So it is there whenever the cluster answers
-with the newer version. The intent is taken back at the end.
+with the newer version, but for one that ``cluster.present`` has brought there after an upgrade was cut off: its line is
+written when the upgrade is taken up again. The intent is taken back at the end.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from .._core.errors import FleetError
 from .._core.values.instants import SECONDS, write_time
 from .._kube.files import open_to_append
-from .locks import locked, writing
+from .locks import locked, unwritable_as_error
 from .private import write_private
 
 LOG = "upgrades.log"
@@ -72,12 +73,12 @@ def intend(folder: Path, before: str, after: str) -> Intent | None:
     if before == after:
         return None
     intent = Intent(secrets.token_hex(8), before, after)
-    with writing(folder):
+    with unwritable_as_error(folder):
         write_private(folder / _INTENT, (json.dumps(asdict(intent)) + "\n").encode())
     return intent
 
 
-def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
+def log_upgrade(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
     """Appends the line (JSON: ``at, operation, member, from, to, id``) to the log, unless there is one with the
     intent's id; ``at`` is aware, written in UTC and to the second, and ``operation`` that which brings the upgrade to
     its end. The line is on the disk then. FleetError ``busy`` after a minute, ``unwritable-folder``."""
@@ -89,7 +90,7 @@ def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) 
         "to": intent.after,
         "id": intent.id,
     }
-    with locked(root / ".locks" / "upgrades", timeout=60), writing(root):
+    with locked(root / ".locks" / "upgrades", timeout=60), unwritable_as_error(root):
         written = _written(root / LOG)
         if any(each.get("id") == intent.id for each in _lines(written)):
             return
@@ -103,7 +104,7 @@ def note(root: Path, member: str, operation: str, intent: Intent, at: datetime) 
 
 def finish(folder: Path) -> None:
     """The upgrade is over: its intent is deleted, if there is one. FleetError ``unwritable-folder``."""
-    with writing(folder):
+    with unwritable_as_error(folder):
         (folder / _INTENT).unlink(missing_ok=True)
 
 

@@ -26,7 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.contra
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.drivers.local import LocalDriver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._local import cluster, upgrades
-from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import get_binaries
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import NodesSpec, TokenUser
 
 OLD, NEW = "v1.35.4", "v1.36.3"
@@ -166,7 +166,7 @@ def test_killed_with_the_old_server_gone_and_the_new_one_not_there(place: Place,
 
 def _binaries_that_hang(folder: Path) -> Path:
     """An API server that tells its version, and then does nothing."""
-    real = find(("etcd", "kube-apiserver"), "1.36")
+    real = get_binaries(("etcd", "kube-apiserver"), "1.36")
     folder.mkdir()
     (folder / "etcd").symlink_to(real["etcd"].path)
     script = f"#!/bin/sh\ntest $1 = --version && exec {real['kube-apiserver'].path} --version\nexec sleep 984\n"

@@ -10,7 +10,7 @@ import subprocess
 from datetime import timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import all_placements
-from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import get_binaries
 from small_fleet import Fleet, changes, conditions
 
 TWO = {"placementType": "PickN", "numberOfClusters": 2}
@@ -89,7 +89,7 @@ def test_kubectl_and_our_records_agree_field_by_field(hub_fleet: Fleet) -> None:
     hub_fleet.place(TWO)
     hub_fleet.apply()
     assert hub_fleet.hub is not None
-    kubectl = [str(find(["kubectl"], "1.36")["kubectl"].path), f"--kubeconfig={hub_fleet.hub.made.kubeconfig}"]
+    kubectl = [str(get_binaries(["kubectl"], "1.36")["kubectl"].path), f"--kubeconfig={hub_fleet.hub.made.kubeconfig}"]
     named = ("clusterresourceplacements.v1beta1.placement.kubernetes-fleet.io", hub_fleet.name)
     got = subprocess.run([*kubectl, "get", *named, "-o", "json"], capture_output=True, check=True).stdout
     (ours,) = all_placements(hub_fleet.records, hub_fleet.name)

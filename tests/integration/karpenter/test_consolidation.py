@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import get_binaries
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "playbooks"))
 
@@ -102,7 +102,7 @@ def _eligible(karpenter: Karpenter, pool: str) -> bool:
 
 def planned(fleet: Fleet) -> Document:
     """What a user is told who asks for the plan of the member, with the provider's types in a file."""
-    catalogue = write_catalogue(find(["karpenter"], "")["karpenter"].path, fleet.folder / "types.json")
+    catalogue = write_catalogue(get_binaries(["karpenter"], "")["karpenter"].path, fleet.folder / "types.json")
     told = fleet.folder / "told.json"
     asked = {"members": ["k1"], "plan": True, "catalogue": catalogue, "result_file": str(told)}
     Player(fleet.folder)("gitops.fleet.nodes", records=fleet.options, **asked).clean()

@@ -18,7 +18,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.access import ready
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
-from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import get_binaries
 from authority import Authority, new_key
 from misbehaving import Script
 
@@ -54,7 +54,7 @@ def authority() -> Authority:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> t.Iterator[Server]:
-    binaries = find(("etcd", "kube-apiserver"), "1.36")
+    binaries = get_binaries(("etcd", "kube-apiserver"), "1.36")
     folder = tmp_path_factory.mktemp("server")
     etcd, port = free_port(), free_port()
     real = Server(f"https://127.0.0.1:{port}", authority)

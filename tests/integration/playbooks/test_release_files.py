@@ -13,7 +13,7 @@ import tarfile
 import typing as t
 from pathlib import Path
 
-from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import find
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import get_binaries
 from ansible_collections.gitops.fleet.plugins.module_utils._local.recipes import kubernetes_recipe, recipe
 from ansible_collections.gitops.fleet.plugins.module_utils._local.released import publishers
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._local.released.release_server import serving
@@ -24,7 +24,7 @@ ETCD, KUBERNETES = recipe("etcd"), kubernetes_recipe("1.36")
 
 def files(folder: Path) -> dict[str, bytes | Path]:
     """What the publishers of a cluster's binaries offer for this machine, with their sums."""
-    built = find([*ETCD.names, *KUBERNETES.names], "1.36")
+    built = get_binaries([*ETCD.names, *KUBERNETES.names], "1.36")
     found: dict[str, bytes | Path] = {}
     for file in (each for one in (ETCD, KUBERNETES) for each in publishers.release_files(one, os.uname().machine)):
         ((name, inside),) = file.binaries.items()

@@ -45,7 +45,7 @@ class Controllers:
         self.log: list[str] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work)
-        names = crds.install(client, definitions())
+        names = crds.apply_definitions(client, definitions())
         until(lambda: not crds.not_served(client, names))
         until(lambda: client.send("GET", self.path("clusters"), expect=(404,)).status == 200)
         deployments = [{"class": "workers", "name": each, "replicas": 2} for each in ("blue", "green")]

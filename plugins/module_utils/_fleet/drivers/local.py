@@ -19,7 +19,7 @@ from ..._kube.access import version
 from ..._kube.login.connection import is_loopback
 from ..._local import state as states
 from ..._local import upgrades
-from ..._local.binaries import find
+from ..._local.binaries import get_binaries
 from ..._local.spec import TIMEOUT, refuse_bad_step
 from ..members.members import Clients
 from . import detached
@@ -63,7 +63,7 @@ class LocalDriver:
         ``detached.start``."""
         name = self.cluster_of(work.member)
         state = states.load(self.root / name)
-        newer = find(("kube-apiserver",), work.target, self.binaries_dir, build=False)["kube-apiserver"].version
+        newer = get_binaries(("kube-apiserver",), work.target, self.binaries_dir, build=False)["kube-apiserver"].version
         if state and state.version:
             refuse_bad_step(work.member, state.version, newer)
         return detached.start(self._folder(work), self._request(work, name))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
 from ..._local import cluster
-from ..._local.binaries import find
+from ..._local.binaries import get_binaries
 from ..._local.outcome import LocalOutcome
 from ..._local.ports import DEFAULT_PORTS, PortRange
 from ..._local.spec import ClusterSpec, NodesSpec, TokenUser
@@ -106,7 +106,7 @@ def _kubectl(options: Options) -> str:
     """Path of a kubectl that is at hand, nothing is built for it; empty if there is none."""
     try:
         given = Path(options["binaries_dir"]) if options["binaries_dir"] else None
-        path = find(["kubectl"], "1.36", given, build=False)["kubectl"].path
+        path = get_binaries(["kubectl"], "1.36", given, build=False)["kubectl"].path
     except FleetError:
         return ""
     return str(path) if path.exists() else ""

@@ -25,7 +25,7 @@ from ..._kube.errors import ApiError
 from ..._kube.login.connection import Connection
 from ..._kube.login.credentials import connection_from_kubeconfig, proxy_for
 from ..._kube.login.expiry import token_ends, token_life
-from ..._local.locks import make_folder, writing
+from ..._local.locks import make_folder, unwritable_as_error
 from ..._local.private import write_private
 
 _REFUSED = ("unauthorized", "credentials-expired")
@@ -74,7 +74,7 @@ def make_login(account: Account, path: Path, name: str, life: timedelta) -> date
         "current-context": name,
     }
     make_folder(path.parent, 0o700)
-    with writing(path.parent):
+    with unwritable_as_error(path.parent):
         write_private(path, (json.dumps(document, indent=2) + "\n").encode())
     return ends
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from ..._core.errors import FleetError, Problem
 from ..._core.values.canonical import is_unicode
 from ..._core.values.listed import listed
-from ..._local.pulumi_engine import find_engine
+from ..._local.pulumi_engine import get_engine
 from .command import UNREADABLE, Commands, Say
 from .events import StackStep, Story
 from .place import StackPlace, as_json, environment, place, project_name, ready_folder, workspace
@@ -75,8 +75,8 @@ def opened_stack(
 ) -> t.Iterator[Commands]:
     """Commands for a stack, with its settings in a folder that is gone afterwards. The folder of a state in files is
     made if it is not there. Without ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is
-    compiled; FleetError as of ``find_engine``, ``ready_folder`` and ``workspace``."""
-    engine = find_engine(environ, say=say, build=build)
+    compiled; FleetError as of ``get_engine``, ``ready_folder`` and ``workspace``."""
+    engine = get_engine(environ, say=say, build=build)
     ready_folder(where)
     with workspace(where, options.get("config") or {}) as folder:
         yield Commands(

@@ -82,7 +82,7 @@ def _is_mirror(setting: str) -> bool:
     return bool(safe and host) and parts.username is None and not (parts.query or parts.fragment)
 
 
-def text(place: str, of: Server) -> str:
+def fetch_text(place: str, of: Server) -> str:
     """Fetches a small text (of a longer one the first 2 MB) within ``CONNECT`` seconds; bytes that are no UTF-8 are
     replaced. FleetError ``release-missing`` for status 404 and 410, ``release-unreachable`` for all else."""
 
@@ -94,8 +94,8 @@ def text(place: str, of: Server) -> str:
     return _soon(read, of.host(place))
 
 
-def size(place: str, of: Server) -> int:
-    """Asks the server how many bytes a file has, 0 if it does not tell; errors as of ``text``."""
+def ask_size(place: str, of: Server) -> int:
+    """Asks the server how many bytes a file has, 0 if it does not tell; errors as of ``fetch_text``."""
 
     def ask() -> int:
         """What the server tells (HEAD), or 0; ValueError if that is no number."""
@@ -258,7 +258,7 @@ T = t.TypeVar("T")
 
 def _soon(call: t.Callable[[], T], host: str) -> T:
     """The result of ``call``, which is left alone in its thread after ``CONNECT`` seconds: the look-up of a name has no
-    time limit of its own. FleetError as of ``text`` for that, and for an HTTPError, OSError, HTTPException or
+    time limit of its own. FleetError as of ``fetch_text`` for that, and for an HTTPError, OSError, HTTPException or
     ValueError of it; any other exception of it is raised as it is."""
     answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
 
@@ -298,9 +298,9 @@ def _unreachable(host: str, error: Exception) -> FleetError:
 
 
 def _why(error: Exception) -> str:
-    """An error in words: what the system says of its reason, or the text of that, which may be empty."""
+    """An error in words: what the system says of its reason, or the text of that, or the name of its type."""
     reason = getattr(error, "reason", None) or error
-    return str(getattr(reason, "strerror", None) or reason or type(reason).__name__)
+    return str(getattr(reason, "strerror", None) or "") or str(reason) or type(reason).__name__
 
 
 def _size(part: Path) -> int:

@@ -19,9 +19,9 @@ from pathlib import Path
 from ..._core.errors import FleetError
 from ..._kube.files import write_file
 from ..kept_builds import write_release_manifest
-from ..locks import make_folder, writing
+from ..locks import make_folder, unwritable_as_error
 from ..recipes import Recipe, cache_key
-from .downloads import Say, Server, download, server, sha256, size, text
+from .downloads import Say, Server, ask_size, download, fetch_text, server, sha256
 from .publishers import ReleaseFile, module_sum, pinned_module_sum, release_files, told_sum
 
 REST = 600.0  # seconds for which a server that was out of reach is left alone
@@ -74,10 +74,10 @@ def install_release(offered: ReleaseOffer, say: Say) -> bool:
 
 def megabytes(offered: ReleaseOffer) -> int:
     """What has to be downloaded, in MB, as its server tells; a file of which it tells no size counts as nothing.
-    FleetError as of ``downloads.text``, and ``unwritable-folder``; a server that is out of reach is left alone for
-    ``REST`` seconds from then on."""
+    FleetError as of ``downloads.fetch_text``, and ``unwritable-folder``; a server that is out of reach is left alone
+    for ``REST`` seconds from then on."""
     try:
-        return round(sum(size(file.place, offered.server) for file in offered.files) / 1e6)
+        return round(sum(ask_size(file.place, offered.server) for file in offered.files) / 1e6)
     except FleetError as error:
         if error.code == "release-unreachable":
             _rest(offered, error.message)
@@ -100,7 +100,7 @@ def _rest(offered: ReleaseOffer, why: str) -> None:
     """Notes in the cache, which is made if missing, that the server is out of reach now, and why. FleetError
     ``unwritable-folder``."""
     make_folder(offered.root)
-    with writing(offered.root):
+    with unwritable_as_error(offered.root):
         write_file(_note(offered.root), f"{offered.server.base}\n{why}".encode())
 
 
@@ -123,7 +123,7 @@ def _take(offered: ReleaseOffer, say: Say) -> None:
     making = offered.folder.with_name(f".{offered.folder.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     make_folder(making)
-    with writing(offered.root):
+    with unwritable_as_error(offered.root):
         for file, part in parts:
             _unpack(one, file, part, making)
         sources = {name: file.place for file in offered.files for name in file.binaries}
@@ -137,11 +137,12 @@ def _take(offered: ReleaseOffer, say: Say) -> None:
 
 def _check(one: Recipe, file: ReleaseFile, where: Server) -> tuple[str, t.Callable[[Path], bool]]:
     """(A name for the wanted content, a function that tells whether a file has it): of a Go module by the sum in our
-    ``go.sum``, else by the SHA-256 that the publisher is asked for. FleetError as of ``text`` and ``told_sum``."""
+    ``go.sum``, else by the SHA-256 that the publisher is asked for. FleetError as of ``fetch_text`` and
+    ``told_sum``."""
     if file.is_module:
         pinned = pinned_module_sum(one)
         return f"{one.product}-{one.version}.zip", lambda part: _is_module(part, pinned)
-    wanted = told_sum(file, text(file.sums, where))
+    wanted = told_sum(file, fetch_text(file.sums, where))
     return wanted, lambda part: sha256(part) == wanted
 
 

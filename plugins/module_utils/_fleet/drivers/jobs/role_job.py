@@ -23,7 +23,7 @@ from ...._kube.access import version
 from ...._kube.client import KubeClient
 from ...._kube.documents import unusable_answer
 from ...._kube.errors import ApiError
-from ...._local.locks import make_folder, writing
+from ...._local.locks import make_folder, unwritable_as_error
 from ...._local.private import write_private
 from ...members.carried import carried_kubeconfig
 from ...members.members import Clients
@@ -223,7 +223,7 @@ class RoleJobDriver:
         """Notes that this machine begins it. FleetError ``unwritable-folder``."""
         intent_reference(self.operations)
         folder = make_folder(self.operations / BEGUN, 0o700)
-        with writing(folder):
+        with unwritable_as_error(folder):
             write_private(self._noted(work), b"")
 
     def _was_begun_here(self, work: Work) -> bool:

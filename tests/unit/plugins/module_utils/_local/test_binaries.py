@@ -115,18 +115,20 @@ ATTACKS: dict[str, t.Callable[[Path], None]] = {
 def test_what_is_not_what_was_built_is_not_run(go, tmp_path, monkeypatch, why):
     """It is built again, and refused where it cannot be."""
     said: list[str] = []
-    folder = binaries.find(["etcd"], "1.36", cache=tmp_path / "cache")["etcd"].path.parent
+    folder = binaries.get_binaries(["etcd"], "1.36", cache=tmp_path / "cache")["etcd"].path.parent
     ATTACKS[why](folder)
     with monkeypatch.context() as without_go:
         without_go.setenv("PATH", str(tmp_path))
         with pytest.raises(FleetError) as refused:
-            binaries.find(["etcd"], "1.36", cache=tmp_path / "cache")
+            binaries.get_binaries(["etcd"], "1.36", cache=tmp_path / "cache")
     assert refused.value.code == "damaged-binary" and why in refused.value.message
     assert "install Go" in refused.value.hint and str(folder) in refused.value.message
-    found = binaries.find(["etcd"], "1.36", cache=tmp_path / "cache", say=said.append)
+    found = binaries.get_binaries(["etcd"], "1.36", cache=tmp_path / "cache", say=said.append)
     assert found["etcd"].path.read_text() == "binary\n"
     assert said[0].startswith(f"{folder} is built again: ") and why in said[0]
-    assert binaries.find(["etcd"], "1.36", cache=tmp_path / "cache", say=said.append) == found and len(said) == 3
+    assert (
+        binaries.get_binaries(["etcd"], "1.36", cache=tmp_path / "cache", say=said.append) == found and len(said) == 3
+    )
 
 
 def test_a_build_under_a_wide_umask_is_used_and_nobody_else_may_change_it(go, tmp_path):
@@ -163,12 +165,12 @@ def test_a_manifest_of_another_recipe_or_compiler_is_not_believed(go, tmp_path):
 
 
 def test_a_binary_is_hashed_once_and_only_if_it_is_wanted(go, tmp_path, monkeypatch):
-    binaries.find(["kube-apiserver", "kubectl"], "1.36", cache=tmp_path / "cache")
+    binaries.get_binaries(["kube-apiserver", "kubectl"], "1.36", cache=tmp_path / "cache")
     hashed = []
     monkeypatch.setattr(kept_builds, "_sha256", lambda path: hashed.append(path.name) or digest(path))
     kept_builds._known_sha256.cache_clear()
     for _again in range(3):
-        binaries.find(["kube-apiserver"], "1.36", cache=tmp_path / "cache")
+        binaries.get_binaries(["kube-apiserver"], "1.36", cache=tmp_path / "cache")
     assert hashed == ["kube-apiserver"]
 
 
@@ -219,12 +221,12 @@ def test_stage_files_of_kwok_come_from_its_module(go, tmp_path, monkeypatch):
     monkeypatch.setenv("GO_MODULE", str(tmp_path / "module"))
     for folder, name in (("node/fast", "node.yaml"), ("pod/fast", "pod.yaml"), ("pod/fast", "kustomization.yaml")):
         program(tmp_path / "module" / "kustomize" / "stage" / folder / name, name)
-    found = binaries.find(["kwok"], "1.36", cache=tmp_path / "cache")["kwok"]
+    found = binaries.get_binaries(["kwok"], "1.36", cache=tmp_path / "cache")["kwok"]
     assert [stage.name for stage in found.stages] == ["node.yaml", "pod.yaml"]
     said: list[str] = []
     for number, attack in enumerate((lambda path: path.write_text("x"), Path.unlink, linked)):
         attack(found.stages[0])
-        again = binaries.find(["kwok"], "1.36", cache=tmp_path / "cache", say=said.append)["kwok"]
+        again = binaries.get_binaries(["kwok"], "1.36", cache=tmp_path / "cache", say=said.append)["kwok"]
         assert again.stages == found.stages and again.stages[0].read_text() == "node.yaml"
         assert len(said) == 3 * (number + 1)
 
@@ -234,7 +236,7 @@ def test_definitions_and_instance_types_of_karpenter_come_from_its_module(go, tm
     shipped = ("pkg/apis/crds/pools.yaml", "kwok/apis/crds/classes.yaml", "kwok/cloudprovider/instance_types.json")
     for name in (*shipped, "kwok/cloudprovider/cloudprovider.go"):
         program(tmp_path / "module" / name, name)
-    found = binaries.find(["karpenter"], "1.36", cache=tmp_path / "cache")["karpenter"]
+    found = binaries.get_binaries(["karpenter"], "1.36", cache=tmp_path / "cache")["karpenter"]
     assert [each.name for each in found.crds] == ["pools.yaml", "classes.yaml"]
     assert [each.name for each in (found.path.parent / "instance-types").iterdir()] == ["instance_types.json"]
     assert found.version == "1.14.1" and found.stages == ()
@@ -265,7 +267,7 @@ def test_a_finished_build_serves_where_go_has_gone(go, tmp_path, monkeypatch):
 
 
 def test_check_mode_builds_nothing(go, tmp_path):
-    found = binaries.find(["etcd", "kube-apiserver"], "1.36", cache=tmp_path / "cache", build=False)
+    found = binaries.get_binaries(["etcd", "kube-apiserver"], "1.36", cache=tmp_path / "cache", build=False)
     assert found["kube-apiserver"].version == "1.36.3" and not (tmp_path / "cache").exists()
 
 
@@ -273,7 +275,7 @@ def test_check_mode_builds_nothing(go, tmp_path):
 def test_a_cache_that_cannot_be_made_is_told(go, tmp_path, build):
     (tmp_path / "file").touch()
     with pytest.raises(FleetError) as refused:
-        binaries.find(["etcd"], "1.36", cache=tmp_path / "file" / "x", build=build)
+        binaries.get_binaries(["etcd"], "1.36", cache=tmp_path / "file" / "x", build=build)
     assert refused.value.code == "unwritable-folder" and f"{tmp_path}/file/x cannot be" in refused.value.message
 
 
@@ -281,22 +283,31 @@ def test_ready_binaries_tell_their_own_versions(tmp_path):
     for minor in ("1.35.9", "1.36.2", "1.36.4"):
         program(tmp_path / minor / "kube-apiserver", f"#!/bin/sh\necho Kubernetes v{minor}\n")
     program(tmp_path / "etcd", "#!/bin/sh\necho 'etcd Version: 3.5.30'; echo 'Go Version: go1.25.0'\n")
-    found = binaries.find(["etcd", "kube-apiserver"], "1.36", binaries_dir=tmp_path)
+    found = binaries.get_binaries(["etcd", "kube-apiserver"], "1.36", binaries_dir=tmp_path)
     assert (found["etcd"].version, found["kube-apiserver"].version) == ("3.5.30", "1.36.4")
     assert found["kube-apiserver"].path == tmp_path / "1.36.4" / "kube-apiserver"
+
+
+@pytest.mark.parametrize("text", ["\x7fELF of another architecture", "#!/bin/sh\necho hello\n"])
+def test_what_tells_no_version_is_passed_over_where_another_fits(tmp_path, text):
+    """A folder may hold those of several machines."""
+    program(tmp_path / "arm64" / "etcd", text)
+    program(tmp_path / "amd64" / "etcd", "#!/bin/sh\necho etcd Version: 3.5.30\n")
+    found = binaries.get_binaries(["etcd"], "1.36", binaries_dir=tmp_path)
+    assert found["etcd"].path == tmp_path / "amd64" / "etcd"
 
 
 def test_a_folder_without_the_wanted_binary_is_refused(tmp_path):
     program(tmp_path / "kube-apiserver", "#!/bin/sh\necho Kubernetes v1.34.1\n")
     with pytest.raises(FleetError) as refused:
-        binaries.find(["kube-apiserver"], "1.36", binaries_dir=tmp_path)
+        binaries.get_binaries(["kube-apiserver"], "1.36", binaries_dir=tmp_path)
     assert refused.value.code == "missing-binary" and "1.34.1" in refused.value.message
 
 
 def test_a_version_at_the_end_of_a_sentence_is_read(tmp_path):
     program(tmp_path / "a" / "kwok", "#!/bin/sh\necho version v0.8.0.\n")
     program(tmp_path / "b" / "kwok", "#!/bin/sh\nprintf '\\377 version v0.7.0, of today\\n'\n")
-    assert binaries.find(["kwok"], "1.36", binaries_dir=tmp_path)["kwok"].version == "0.8.0"
+    assert binaries.get_binaries(["kwok"], "1.36", binaries_dir=tmp_path)["kwok"].version == "0.8.0"
 
 
 @pytest.mark.parametrize("script", ["echo nonsense", "exit 1", "echo '[]'"])
@@ -322,7 +333,7 @@ def test_a_build_that_cannot_be_put_in_its_place_is_told(go, tmp_path, monkeypat
 def test_an_unstamped_binary_is_refused(tmp_path, told):
     program(tmp_path / "etcd", f"#!/bin/sh\necho {told}\n")
     with pytest.raises(FleetError) as refused:
-        binaries.find(["etcd"], "1.36", binaries_dir=tmp_path)
+        binaries.get_binaries(["etcd"], "1.36", binaries_dir=tmp_path)
     assert refused.value.code == "missing-binary"
 
 

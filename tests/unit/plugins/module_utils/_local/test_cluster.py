@@ -5,20 +5,27 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
+import time
 import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import (
     cluster,
     control_plane,
     converge,
     processes,
     state,
+    upgrades,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import Binary
-from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import USERS
+from ansible_collections.gitops.fleet.plugins.module_utils._local.certificates import make_pki
+from ansible_collections.gitops.fleet.plugins.module_utils._local.kubeconfigs import write_kubeconfig
+from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import DEFAULT_PORTS, USERS
 from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import ClusterSpec
 
 BINARIES = {name: Binary(name, Path("/none"), "1.36.3") for name in ("etcd", "kube-apiserver", "kubectl")}
@@ -38,8 +45,9 @@ def recorded(tmp_path: Path) -> t.Iterator[Recorded]:
             begun.append(subprocess.Popen(["sleep", "60"]))
             had[name] = state.Process(processes.ProcessId(begun[-1].pid, processes._started(begun[-1].pid)), "1.36.3")
         ports = {user: 21000 + at for at, user in enumerate(USERS)}
-        state.save(folder, state.State("hub", ports, version="1.36.3", ready=ready, processes=had))
-        (folder / "kubeconfig").touch()
+        kept = state.save(folder, state.State("hub", ports, version="1.36.3", ready=ready, processes=had))
+        make_pki(folder / "pki", "hub")
+        write_kubeconfig(folder / "kubeconfig", "hub", kept.server, folder / "pki")
         return folder
 
     yield make
@@ -74,3 +82,83 @@ def test_a_cluster_that_never_became_ready_is_stopped_once(recorded: Recorded):
     for check in (True, False):
         assert not cluster.stopped("hub", root, check=check).changed
     assert cluster.status(root, "hub").state == "incomplete"
+
+
+ALTERED: dict[str, t.Callable[[Path], None]] = {
+    "nothing": lambda folder: None,
+    "no kubeconfig": lambda folder: (folder / "kubeconfig").unlink(),
+    "another kubeconfig": lambda folder: (folder / "kubeconfig").write_text("{}"),
+    "no keys": lambda folder: shutil.rmtree(folder / "pki"),
+}
+
+
+@pytest.mark.parametrize("altered", ALTERED)
+def test_check_mode_says_the_steps_of_the_run(recorded: Recorded, monkeypatch: pytest.MonkeyPatch, altered: str):
+    """A run without keys ends all processes, so that none has died, and makes other keys."""
+    monkeypatch.setattr(control_plane, "taken_ports", lambda *_given: ())
+    monkeypatch.setattr(control_plane, "begin", lambda _folder, kept, *_given: kept)
+    folder = recorded("etcd", died=["kube-apiserver"])
+    ALTERED[altered](folder)
+    found = state.load(folder)
+    assert found is not None
+    said = converge.planned_start(ClusterSpec("hub"), folder, found, BINARIES)
+    assert ("write the kubeconfig" in said) == (altered != "nothing")
+    assert ("start kube-apiserver, which had died" in said) == (altered != "no keys")
+    end = time.monotonic() + 600
+    assert converge.bring_up(ClusterSpec("hub"), folder.parent, BINARIES, DEFAULT_PORTS, end) == said
+
+
+def test_check_mode_and_the_run_refuse_keys_that_are_gone(recorded: Recorded):
+    folder = recorded()
+    (folder / "pki" / "ca.crt").unlink()
+    found = state.load(folder)
+    assert found is not None
+    for way in (
+        lambda: converge.planned_start(ClusterSpec("hub"), folder, found, BINARIES),
+        lambda: converge.bring_up(ClusterSpec("hub"), folder.parent, BINARIES, DEFAULT_PORTS, time.monotonic()),
+    ):
+        with pytest.raises(FleetError) as refused:
+            way()
+        assert refused.value.code == "state-unreadable"
+
+
+def test_an_upgrade_that_somebody_else_completed_has_its_line(recorded: Recorded, monkeypatch: pytest.MonkeyPatch):
+    """It was cut off before the newer API server started, which ``present`` then did."""
+    monkeypatch.setattr(cluster, "get_binaries", lambda *_given, **_options: BINARIES)
+    monkeypatch.setattr(converge, "bring_up", lambda *_given: ())
+    folder = recorded()
+    upgrades.intend(folder, "v1.35.4", "v1.36.3")
+    for _again in range(2):
+        cluster.upgraded("hub", "1.36.3", folder.parent, operation="op.1")
+    (line,) = (folder.parent / upgrades.LOG).read_text().splitlines()
+    assert json.loads(line)["from"] == "v1.35.4" and json.loads(line)["operation"] == "op.1"
+    assert upgrades.pending(folder) is None
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A system that is not Linux, and has no /proc."""
+    monkeypatch.setattr(cluster.sys, "platform", "darwin")
+    monkeypatch.setattr(processes, "_PROC", tmp_path / "none")
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_cluster_that_is_not_there_is_absent_on_every_system(elsewhere: None, tmp_path: Path, check: bool):
+    assert not cluster.absent("gone", tmp_path, check=check).changed
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("end", [cluster.stopped, cluster.absent])
+def test_clusters_are_ended_on_linux_only(
+    recorded: Recorded, elsewhere: None, end: t.Callable[..., t.Any], check: bool
+):
+    with pytest.raises(FleetError) as refused:
+        end("hub", recorded().parent, check=check)
+    assert refused.value.code == "linux-only"
+
+
+def test_what_is_left_of_a_removal_is_removed_on_linux_only(elsewhere: None, tmp_path: Path):
+    (tmp_path / ".hub.removed.1").mkdir()
+    with pytest.raises(FleetError) as refused:
+        cluster.absent("hub", tmp_path)
+    assert refused.value.code == "linux-only"

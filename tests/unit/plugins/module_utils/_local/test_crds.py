@@ -10,7 +10,7 @@ import typing as t
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
-from ansible_collections.gitops.fleet.plugins.module_utils._local.crds import install, not_served
+from ansible_collections.gitops.fleet.plugins.module_utils._local.crds import apply_definitions, not_served
 
 
 class Client:
@@ -28,7 +28,7 @@ class Client:
 
 def test_a_component_without_its_definitions_is_not_started() -> None:
     with pytest.raises(FleetError) as refused:
-        install(t.cast(t.Any, Client()), ())
+        apply_definitions(t.cast(t.Any, Client()), ())
     assert refused.value.code == "missing-crds" and "crds/" in refused.value.hint
 
 

@@ -58,10 +58,22 @@ def test_what_others_put_on_a_node_stays():
     assert changes(nodes(), touched).words() == ()
 
 
-def test_empty_labels_are_left_out():
+def test_labels_of_what_was_not_asked_for_are_left_out():
     labels = nodes()[0]["metadata"]["labels"]
     assert "topology.kubernetes.io/zone" not in labels and labels["topology.kubernetes.io/region"] == "eu"
     assert labels["karpenter.sh/nodepool"] == "work" and labels["node.kubernetes.io/instance-type"] == "m5"
+
+
+def test_labels_of_the_pool_are_put_on_also_without_a_value():
+    (node,) = nodes(NodesSpec(1, labels={"node-role.kubernetes.io/worker": "", "topology.kubernetes.io/zone": "eu-1"}))
+    assert node["metadata"]["labels"]["node-role.kubernetes.io/worker"] == ""
+    assert node["metadata"]["labels"]["topology.kubernetes.io/zone"] == "eu-1"
+
+
+def test_what_the_pool_says_by_an_option_wins_over_its_labels():
+    (node,) = nodes(NodesSpec(1, zone="eu-2", labels={"topology.kubernetes.io/zone": "", "kubernetes.io/os": "plan9"}))
+    assert node["metadata"]["labels"]["topology.kubernetes.io/zone"] == "eu-2"
+    assert node["metadata"]["labels"]["kubernetes.io/os"] == "linux"
 
 
 def test_a_node_is_ready_when_pods_would_land_on_it():

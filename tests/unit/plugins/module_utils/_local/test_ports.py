@@ -11,7 +11,7 @@ import socket
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import ports
-from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange, holder, is_free, reserve
+from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange, free_slot, holder, is_free
 
 
 @pytest.fixture
@@ -27,14 +27,14 @@ def test_slots_do_not_overlap_and_stay_in_the_range():
 
 
 def test_the_first_slot_that_no_other_cluster_holds(all_free):
-    first = reserve(PortRange(100, 130), ())
+    first = free_slot(PortRange(100, 130), ())
     assert list(first.values()) == [100, 101, 102, 103, 104, 105]
-    assert min(reserve(PortRange(100, 130), [*first.values(), 111]).values()) == 112
+    assert min(free_slot(PortRange(100, 130), [*first.values(), 111]).values()) == 112
 
 
 def test_a_full_range_is_said(all_free):
     with pytest.raises(FleetError) as refused:
-        reserve(PortRange(100, 110), [103])
+        free_slot(PortRange(100, 110), [103])
     assert refused.value.code == "no-free-ports"
 
 

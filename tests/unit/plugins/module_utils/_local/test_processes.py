@@ -76,6 +76,13 @@ def test_another_start_is_another_process(start):
     assert processes.is_running(one)
 
 
+def test_the_memory_of_another_process_with_its_number_is_not_counted(start):
+    """As after a restart of the machine."""
+    one = start("exec sleep 60")
+    assert processes.memory(one) > (0, 0)
+    assert processes.memory(replace(one, started="0/1")) == (0, 0)
+
+
 def test_sigterm_first(start, tmp_path):
     one = start("trap 'echo bye; exit' TERM; echo up; while :; do sleep 0.01; done")
     until(lambda: "up" in processes.last_lines(tmp_path / "log"))

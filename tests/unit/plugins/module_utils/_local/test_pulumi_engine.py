@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import binaries
-from ansible_collections.gitops.fleet.plugins.module_utils._local.pulumi_engine import Engine, find_engine
+from ansible_collections.gitops.fleet.plugins.module_utils._local.pulumi_engine import Engine, get_engine
 from ansible_collections.gitops.fleet.plugins.module_utils._local.recipes import recipe
 
 HOST = "pulumi-language-python"
@@ -58,7 +58,7 @@ def go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Callable[[], list[s
 
 @pytest.mark.parametrize("told", ["v3.259.0", "3.259.0", "v3.300.1-alpha.5"])
 def test_the_users_engine_comes_first(told, tmp_path, go):
-    found = find_engine(installed(tmp_path / "bin", told), tmp_path / "cache")
+    found = get_engine(installed(tmp_path / "bin", told), tmp_path / "cache")
     assert found == Engine(tmp_path / "bin", told.removeprefix("v").partition("-")[0])
     assert found.pulumi == tmp_path / "bin" / "pulumi"
     assert go() == []
@@ -75,14 +75,14 @@ def test_the_users_engine_comes_first(told, tmp_path, go):
 )
 def test_an_engine_that_does_not_fit_is_left_aside_and_said_so(told, why, tmp_path, go):
     said: list[str] = []
-    found = find_engine(installed(tmp_path / "bin", told), tmp_path / "cache", said.append)
+    found = get_engine(installed(tmp_path / "bin", told), tmp_path / "cache", said.append)
     assert found.folder.parent == tmp_path / "cache" and found.version == "3.259.0"
     assert said[0].startswith(f"{tmp_path / 'bin' / 'pulumi'} is not used: {why}")
 
 
 def test_an_engine_that_cannot_run_python_is_left_aside(tmp_path, go):
     said: list[str] = []
-    find_engine(installed(tmp_path / "bin", "v3.259.0", host=False), tmp_path / "cache", said.append)
+    get_engine(installed(tmp_path / "bin", "v3.259.0", host=False), tmp_path / "cache", said.append)
     assert said[0].endswith(f"{HOST} is neither beside it nor on the PATH")
 
 
@@ -90,11 +90,11 @@ def test_a_linked_engine_finds_its_host_where_it_really_is(tmp_path, go):
     installed(tmp_path / "opt", "v3.259.0")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "pulumi").symlink_to(tmp_path / "opt" / "pulumi")
-    assert find_engine({"PATH": str(tmp_path / "bin")}, tmp_path / "cache").folder == tmp_path / "bin"
+    assert get_engine({"PATH": str(tmp_path / "bin")}, tmp_path / "cache").folder == tmp_path / "bin"
 
 
 def test_our_build_is_one_folder_with_all_that_the_engine_looks_for_beside_itself(tmp_path, go):
-    found = find_engine({"PATH": ""}, tmp_path / "cache")
+    found = get_engine({"PATH": ""}, tmp_path / "cache")
     for name in ("pulumi", HOST, *SCRIPTS):
         assert os.access(found.folder / name, os.X_OK), name
     assert (found.folder / SCRIPTS[0]).read_text() == f"#!/bin/sh\necho {SCRIPTS[0]}\n"
@@ -102,36 +102,38 @@ def test_our_build_is_one_folder_with_all_that_the_engine_looks_for_beside_itsel
     assert len(built) == 2
     assert "-tags osusergo,grpcnotrace" in built[0] and "-tags" not in built[1]
     assert all("version.Version=v3.259.0" in call for call in built)
-    assert find_engine({"PATH": ""}, tmp_path / "cache") == found
+    assert get_engine({"PATH": ""}, tmp_path / "cache") == found
     assert len([call for call in go() if call.startswith("build")]) == 2
 
 
 def test_the_bill_of_materials_tells_both_modules(tmp_path, go):
-    manifest = json.loads((find_engine({"PATH": ""}, tmp_path / "cache").folder / "manifest.json").read_text())
+    manifest = json.loads((get_engine({"PATH": ""}, tmp_path / "cache").folder / "manifest.json").read_text())
     assert {row["name"]: row["version"] for row in manifest["binaries"]} == {"pulumi": "3.259.0", HOST: "3.75.0"}
     assert sorted(manifest["shipped"]) == sorted(SCRIPTS)
 
 
 @pytest.mark.parametrize("name", ["pulumi", HOST, *SCRIPTS])
 def test_a_changed_program_or_script_is_not_run(name, tmp_path, go):
-    found = find_engine({"PATH": ""}, tmp_path / "cache")
+    found = get_engine({"PATH": ""}, tmp_path / "cache")
     before = (found.folder / name).read_text()
     (found.folder / name).write_text("#!/bin/sh\nrm -rf /\n")
     said: list[str] = []
-    assert find_engine({"PATH": ""}, tmp_path / "cache", said.append) == found
+    assert get_engine({"PATH": ""}, tmp_path / "cache", said.append) == found
     assert f"{name} is not the file that was built" in said[0]
     assert (found.folder / name).read_text() == before
 
 
 def test_where_nothing_may_be_built_the_way_out_is_named(tmp_path, go):
     with pytest.raises(FleetError) as refused:
-        find_engine({"PATH": ""}, tmp_path / "cache", build=False)
+        get_engine({"PATH": ""}, tmp_path / "cache", build=False)
     assert refused.value.code == "no-engine" and "make binaries" in refused.value.hint
     assert [call for call in go() if call.startswith("build")] == []
 
 
 def test_the_engine_is_no_part_of_a_control_plane(tmp_path, go):
     """Whoever only starts local clusters does not wait for it."""
-    binaries.find(["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"], "1.36", cache=tmp_path)
+    binaries.get_binaries(
+        ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"], "1.36", cache=tmp_path
+    )
     assert not any("pulumi" in call for call in go())
     assert recipe("pulumi").product == "pulumi"

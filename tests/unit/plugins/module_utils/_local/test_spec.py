@@ -116,3 +116,13 @@ def test_a_skipped_minor_is_named():
     with pytest.raises(FleetError) as refused:
         refuse_bad_step("one", "1.33.5", "1.36.3")
     assert "skips 2 minors" in refused.value.message and "1.34" in refused.value.hint
+
+
+@pytest.mark.parametrize("version", ["1.036", "1.36.03", "1.00", "1.36.00"])
+def test_numbers_of_a_version_have_no_zeros_in_front(version):
+    assert problems(ClusterSpec("one", version)) == [("bad-version", "version")]
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.36.0", "v1.100.10"])
+def test_a_number_of_a_version_may_be_zero(version):
+    refuse_bad(ClusterSpec("one", version))

@@ -97,7 +97,7 @@ def test_clusters_of_a_root_hold_different_ports(tmp_path, free_ports):
     numbers = [port for one in made for port in one.ports.values()]
     assert len(set(numbers)) == len(numbers) == 18
     assert state.cluster_names(tmp_path) == ("a", "b", "c")
-    again = state.reserve_again(tmp_path, made[0], PortRange(100, 199))
+    again = state.record_other_ports(tmp_path, made[0], PortRange(100, 199))
     assert again.ports == made[0].ports
 
 

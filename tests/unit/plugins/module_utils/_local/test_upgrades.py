@@ -26,7 +26,7 @@ def upgrade(folder: Path, operation: str, before: str, after: str, cut_after: st
     intent = upgrades.intend(folder, before, after)
     if cut_after == "intent" or intent is None:
         return
-    upgrades.note(folder.parent, folder.name, operation, intent, AT)
+    upgrades.log_upgrade(folder.parent, folder.name, operation, intent, AT)
     if cut_after != "line":
         upgrades.finish(folder)
 

@@ -57,7 +57,7 @@ WRITES: dict[str, t.Callable[[Path], object]] = {
     "files": lambda folder: converge._write_files(ClusterSpec("a", audit=True), folder, STATE, BINARIES),
     "a state": lambda folder: state.save(folder, STATE),
     "an intent": lambda folder: upgrades.intend(folder, "v1.35.4", "v1.36.3"),
-    "an upgrade": lambda folder: upgrades.note(folder.parent, "a", "op", INTENT, NOW),
+    "an upgrade": lambda folder: upgrades.log_upgrade(folder.parent, "a", "op", INTENT, NOW),
     "a note on a server": lambda folder: offers._rest(offered(folder), "why"),
 }
 

@@ -1,10 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A file that is larger than any that is published."""
+"""A file that is larger than any that is published; why a server is out of reach."""
 
 from __future__ import annotations
 
+import http.client
+import urllib.error
 from pathlib import Path
 
 import pytest
@@ -38,3 +40,17 @@ def test_what_is_too_large_is_not_gone_on_with(tmp_path: Path, monkeypatch: pyte
         server.files["a"] = b"y" * 900
         download()
     assert part.stat().st_size == 900
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (TimeoutError(), "TimeoutError"),
+        (urllib.error.URLError(TimeoutError()), "TimeoutError"),
+        (urllib.error.URLError(ConnectionRefusedError(111, "Connection refused")), "Connection refused"),
+        (urllib.error.URLError("it passes on"), "it passes on"),
+        (http.client.IncompleteRead(b""), "IncompleteRead(0 bytes read)"),
+    ],
+)
+def test_an_error_without_a_text_is_named(error: Exception, why: str) -> None:
+    assert downloads._unreachable("dl.k8s.io", error).message == f"dl.k8s.io cannot be reached: {why}"

@@ -149,7 +149,7 @@ def test_lines_tell_how_far_it_is(place: Place, monkeypatch: pytest.MonkeyPatch)
 
 def test_stage_files_of_kwok_are_those_of_its_pinned_module(place: Place) -> None:
     place.provide(KWOK)
-    found = binaries.find(["kwok"], "1.36", cache=place.cache)["kwok"]
+    found = binaries.get_binaries(["kwok"], "1.36", cache=place.cache)["kwok"]
     assert [path.name for path in found.stages] == ["stage.yaml"] * 3
     assert {path.read_text() for path in found.stages} == {"kind: Stage\n"}
 
@@ -323,7 +323,7 @@ def test_what_began_encrypted_is_not_passed_on_to_an_unencrypted_address() -> No
 def test_nothing_is_asked_for_in_check_mode_nor_where_there_is_nothing(
     place: Place, go: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    binaries.find(["etcd", "kube-apiserver"], "1.36", cache=place.cache, build=False)
+    binaries.get_binaries(["etcd", "kube-apiserver"], "1.36", cache=place.cache, build=False)
     for machine in ("riscv64", ""):
         monkeypatch.setattr(offers.platform, "machine", lambda machine=machine: machine)
         place.provide(ETCD)
