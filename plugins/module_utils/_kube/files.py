@@ -37,6 +37,13 @@ def with_home(path: str, environ: t.Mapping[str, str]) -> str:
         return path
 
 
+def user_folder(variable: str, otherwise: str, environ: t.Mapping[str, str]) -> str:
+    """The user's folder that a variable of the XDG Base Directory Specification names, such as ``XDG_STATE_HOME``; that
+    of ``otherwise``, below ``~``, where it names none. A relative path is invalid there, and names none."""
+    named = environ.get(variable, "")
+    return named if os.path.isabs(named) else with_home(otherwise, environ)
+
+
 def is_impossible(text: str) -> bool:
     """Whether no file can be called so, and no program be given it: for a NUL, or the half of a character."""
     try:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .._core.errors import FleetError
 from .._core.values.kube_version import KubeVersion
+from .._kube.files import user_folder
 from .components import PROFILES
 from .locks import locked, make_folder, writing
 from .ports import PortRange, reserve, reserve_one
@@ -62,9 +63,7 @@ class State:
 def default_root(environ: t.Mapping[str, str] | None = None) -> Path:
     """The folder of all local clusters; ``environ`` is that of this process if it is not given."""
     environ = os.environ if environ is None else environ
-    home = environ.get("HOME") or os.path.expanduser("~")
-    base = environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
-    return Path(base) / "gitops-fleet" / "local"
+    return Path(user_folder("XDG_STATE_HOME", "~/.local/state", environ), "gitops-fleet", "local")
 
 
 def resolved_root(root: Path | None) -> Path:

@@ -37,7 +37,7 @@ from ..._core.values.update_states import (
     TERMINAL,
 )
 from ..._kube.client import Timeouts
-from ..._kube.files import with_home
+from ..._kube.files import user_folder, with_home
 from ..._kube.parallel import in_parallel
 from ..._local.locks import make_folder
 from ..._store.records import Records
@@ -277,10 +277,10 @@ def verdict(ending: RunEnding) -> RunVerdict:
 
 def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
     """The folder where operations are kept from run to run: the ``given`` one, made absolute, else
-    ``gitops-fleet/operations`` in the user's folder for state (``XDG_STATE_HOME``). Nothing is made."""
+    ``gitops-fleet/operations`` in the user's folder for state. Nothing is made."""
     if given:
         return Path(with_home(given, environ)).absolute()
-    return Path(environ.get("XDG_STATE_HOME") or with_home("~/.local/state", environ), "gitops-fleet", "operations")
+    return Path(user_folder("XDG_STATE_HOME", "~/.local/state", environ), "gitops-fleet", "operations")
 
 
 def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:
