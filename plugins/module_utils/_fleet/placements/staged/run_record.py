@@ -111,13 +111,10 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
     """
     key = RunKey.of(name)
     defined, stored = given.runs.get(name), records.get(key.kinds.run, name)
-    if stored is None:
-        if defined is None:
-            run_document(records, name)
-            raise AssertionError("one that is not there is refused")
+    if stored is None and defined is not None:
         fresh = replace(defined, metadata=replace(defined.metadata, generation=1))
         return Commanded(run=_told(fresh, state), changed=True, is_new=True)
-    before = recorded_run(key, stored)
+    before = recorded_run(key, stored or run_document(records, name))
     wanted = before if defined is None else replace(before, spec=_merged(before, defined))
     if is_over(before):
         state = ""
