@@ -59,8 +59,8 @@ class OverviewRequest:
 
 def gather(session: Session, asked: OverviewRequest) -> Overview:
     """The whole overview. FleetError with all that is wrong with files and options, ``record-damaged`` for a member or
-    a placement; what cannot be read of the records of a run, or decided of a placement, is told in its place, and a kind
-    of runs that may not be listed in a note."""
+    a placement; what cannot be read of the records of a run, or decided of a placement, is told in its place, and a
+    kind of runs that may not be listed in a note."""
     now = session.clock()
     members = recorded_members(session.records)
     ground = ground_of(session, Question(name="", src=asked.src, facts=asked.facts))

@@ -23,6 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.summ
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NOW = datetime(2026, 8, 17, 12, 0, tzinfo=UTC)
+NAMESPACE = {"group": "", "version": "v1", "kind": "Namespace", "name": "web"}
 KINDS = ("UpdateRun", "StagedUpdateRun", "NodeRotation")
 
 
@@ -35,7 +36,7 @@ def records(tmp_path: Path) -> t.Iterator[SqliteRecords]:
     found.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "a"},
                   "spec": {"connection": {"kubeconfig": "/none"}}})  # fmt: skip
     found.create({"apiVersion": PLACEMENT_API, "kind": "ClusterResourcePlacement", "metadata": {"name": "web"},
-                  "spec": {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "web"}]}})  # fmt: skip
+                  "spec": {"resourceSelectors": [NAMESPACE]}})  # fmt: skip
     found.create({"apiVersion": PLACEMENT_API, "kind": "ClusterStagedUpdateRun", "metadata": {"name": "s"},
                   "spec": {"placementName": "web", "stagedRolloutStrategyName": "rings"}})  # fmt: skip
     found.create({"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "r"}, "spec": {}})

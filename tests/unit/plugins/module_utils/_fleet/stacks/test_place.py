@@ -141,7 +141,15 @@ def test_settings_that_the_project_keeps_in_a_folder_of_their_own_are_honoured(o
     assert found.value.code == "bad-config"
 
 
-@pytest.mark.parametrize(("own", "over"), [("[1]", {}), ("{}", {"day": date(2026, 1, 1)}), ("{}", {"share": float("nan")}), ("{}", {"most": [float("-inf")]})])
+@pytest.mark.parametrize(
+    ("own", "over"),
+    [
+        ("[1]", {}),
+        ("{}", {"day": date(2026, 1, 1)}),
+        ("{}", {"share": float("nan")}),
+        ("{}", {"most": [float("-inf")]}),
+    ],
+)
 def test_settings_that_the_engine_cannot_be_given_are_refused(options, tmp_path, own, over):
     (tmp_path / "Pulumi.dev.yaml").write_text(f"config: {own}\n")
     with pytest.raises(FleetError) as found, workspace(place(options), over):

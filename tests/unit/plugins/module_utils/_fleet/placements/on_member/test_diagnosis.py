@@ -28,7 +28,9 @@ class Pods(Answering):
         super().__init__({"/api/v1/namespaces/shop/pods": pods})
         self.asked: list[t.Any] = []
 
-    def send(self, method: str, path: str, body: t.Any = None, query: t.Any = None, *more: t.Any, **named: t.Any) -> t.Any:
+    def send(
+        self, method: str, path: str, body: t.Any = None, query: t.Any = None, *more: t.Any, **named: t.Any
+    ) -> t.Any:
         self.asked.append((query or {}).get("labelSelector"))
         return super().send(method, path, body, query, *more, **named)
 
