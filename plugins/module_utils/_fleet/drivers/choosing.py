@@ -54,13 +54,13 @@ def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
         return
     for each in own:
         yield Problem("bad-option", f"the definition {name} has a command for this", f"{where}.{each}")
-    yield from _unknown(name, given.get("settings"), f"{where}.settings")
+    yield from _settings_problems(name, given.get("settings"), f"{where}.settings")
     members = given.get("members") or {}
     if not isinstance(members, t.Mapping):
         yield Problem("bad-option", "settings by name of the member are wanted", f"{where}.members")
         return
     for member, settings in members.items():
-        yield from _unknown(name, settings, f"{where}.members.{member}")
+        yield from _settings_problems(name, settings, f"{where}.members.{member}")
 
 
 def missing_settings(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
@@ -83,8 +83,8 @@ def missing_settings(given: Options, members: t.Iterable[FleetMember], where: st
 
 
 def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """``bad-option`` for options ``namespace`` and ``name`` that, filled in for a member, are no name that a namespace or
-    an object can have; one that is not given is fine."""
+    """``bad-option`` for options ``namespace`` and ``name`` that, filled in for a member, are no name that a namespace,
+    or an object, can have; one that is not given is fine."""
     for member in members:
         for name, fits, what in (("namespace", is_label, "a namespace"), ("name", is_name, "an object")):
             found = filled_in(given.get(name) or "x", member)
@@ -122,7 +122,7 @@ def _needed(definition: str, name: str) -> bool:
     return settings_of(definition)[name] != ""
 
 
-def _unknown(definition: str, settings: t.Any, where: str) -> t.Iterator[Problem]:
+def _settings_problems(definition: str, settings: t.Any, where: str) -> t.Iterator[Problem]:
     """``bad-option`` for settings that are no map, that the definition does not have, or whose value is none."""
     known = settings_of(definition)
     if settings is not None and not isinstance(settings, t.Mapping):

@@ -80,7 +80,7 @@ def place(options: Options) -> StackPlace:
     if passphrase_file is not None and "passphrase_file" not in bad and not os.path.isfile(passphrase_file):
         hint = "make one that you alone can read; it encrypts the secrets in the state, which nobody reads without it"
         problems.append(Problem("no-passphrase", f"there is no file {passphrase}", "passphrase_file", hint))
-    backend, wrong = _whole_files(str(options["backend_url"]))
+    backend, wrong = _usable_backend(str(options["backend_url"]))
     if wrong:
         problems.append(Problem("bad-backend", wrong, "backend_url", "for example file:///srv/fleet-state"))
     if not _STACK.fullmatch(str(options["stack"] or "")):
@@ -107,7 +107,7 @@ def _absolute(text: str) -> tuple[Path, str]:
     return Path(found).absolute(), f"there is no home for {text:.200}" if found.startswith("~") else ""
 
 
-def _whole_files(backend: str) -> tuple[str, str]:
+def _usable_backend(backend: str) -> tuple[str, str]:
     """The URL, and what is wrong with it, empty if nothing is. That of a state in files gets an absolute path, since
     the engine runs elsewhere, and ``metadata=skip`` unless it says something of ``metadata``: the engine else writes a
     file of attributes beside each file, not in one step, and if killed then leaves a state that cannot be read."""
