@@ -98,7 +98,8 @@ def go_modules(env: dict[str, str]) -> dict[str, str]:
     home = Path(env.get("HOME") or Path.home())
     if env.keys() & {"GOMODCACHE", "GOPATH"} or (home / "go" / "pkg" / "mod").exists():
         return env
-    cache = Path(env.get("XDG_CACHE_HOME") or home / ".cache")
+    named = Path(env.get("XDG_CACHE_HOME", ""))
+    cache = named if named.is_absolute() else home / ".cache"  # XDG: relative paths are invalid, and are ignored
     return env | {"GOMODCACHE": str(cache / "gitops-fleet" / "go-modules")}
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
-from ..module_utils._fleet.audit.maintenance import kept
-from ..module_utils._fleet.updates.automatic.profiles import absent, evaluated, record_profiles
+from ..module_utils._fleet.audit.maintenance import record_with_evidence
+from ..module_utils._fleet.updates.automatic.profiles import delete_profile, evaluated, record_profiles
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..module_utils._report.profiles_text import profiles_text
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -30,10 +30,10 @@ class ActionModule(Verb):
             raise FleetError("nothing-asked", "state absent needs the names of profiles", "names")
         with run.open(options) as session:
             if state == "absent":
-                gone = [absent(session.records, name, write) for name in names]
+                gone = [delete_profile(session.records, name, write) for name in names]
                 return Answer(changed=any(gone))
             profiles = record_profiles(session.records, given, write)
-            changed = kept(session, given.maintenance.values(), write, options["src"]) or profiles
+            changed = record_with_evidence(session, given.maintenance.values(), write, options["src"]) or profiles
             if state == "present":
                 return Answer(changed=changed, data={"notes": [each.as_dict() for each in given.findings]})
             who = user(session) if write else ""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._core.errors import FleetError
-from ..module_utils._fleet.updates.automatic.catalogue import CatalogSources, absent, catalogued
+from ..module_utils._fleet.updates.automatic.catalogue import CatalogSources, catalogued, delete_catalogue
 from ..module_utils._fleet.updates.sources import update_manifests
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -24,7 +24,7 @@ class ActionModule(Verb):
             if options["state"] == "absent":
                 if not options["name"]:
                     raise FleetError("nothing-asked", "state absent needs the name of a catalogue", "name")
-                return Answer(changed=absent(session.records, options["name"], write))
+                return Answer(changed=delete_catalogue(session.records, options["name"], write))
             asked = CatalogSources(
                 name=options["name"] or "",
                 provider=options["provider"],

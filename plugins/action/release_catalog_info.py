@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.updates.automatic.catalogue import told
+from ..module_utils._fleet.updates.automatic.catalogue import catalogue_rows
 from ..module_utils._report.catalogue_text import catalogue_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -17,7 +17,7 @@ class ActionModule(Verb):
         """Gives each catalogue of these ``names``, or all, with what its locations offer now; nothing is written.
         FleetError as of ``told``."""
         with run.open(options, writes=False) as session:
-            found = told(session.records, options["names"], session.clock())
+            found = catalogue_rows(session.records, options["names"], session.clock())
         lines = catalogue_text(found)
         for line in lines:
             run.say(line)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from ..module_utils._fleet.audit.actor import user
-from ..module_utils._fleet.audit.maintenance import kept
+from ..module_utils._fleet.audit.maintenance import record_with_evidence
 from ..module_utils._fleet.audit.update_runs import defined, deleted
 from ..module_utils._fleet.conductor.executor import Pace
 from ..module_utils._fleet.given import keep, run_meant
@@ -31,7 +31,15 @@ from ..module_utils._fleet.updates.preflight import finding_lines, preflight
 from ..module_utils._fleet.updates.sources import UpdateManifests, update_manifests
 from ..module_utils._fleet.updates.steps.member_plans import member_plans
 from ..module_utils._fleet.updates.steps.seen_members import SeenMembers
-from ..module_utils._fleet.updates.update_run import absent, as_data, restarted, skipped, started, stopped, targets_of
+from ..module_utils._fleet.updates.update_run import (
+    as_data,
+    delete_run,
+    restarted,
+    skipped,
+    started,
+    stopped,
+    targets_of,
+)
 from ..module_utils._report.commands.next_steps import after_run
 from ..module_utils._report.run_text import run_text, waits_for
 from ..module_utils._report.text import notes_text
@@ -76,7 +84,7 @@ class ActionModule(Verb):
             state, records = options["state"], session.records
             told = Telling(session=session, run=run_of, options=options)
             if state == "absent":
-                gone = absent(session, name, options["force"], write)
+                gone = delete_run(session, name, options["force"], write)
                 return Answer(changed=deleted(session, name, gone, write), data={"name": name})
             if state == "stopped":
                 return _answer(stopped(session, name, write), told)
@@ -106,7 +114,7 @@ def _made(
     digest = options["digest"]
     made = define_run(session.records, name, given, write, digest, who, session.clock())
     defined(session, made, write, options["src"], digest)
-    windows = kept(session, given.maintenance.values(), write, options["src"])
+    windows = record_with_evidence(session, given.maintenance.values(), write, options["src"])
     releases = keep(session.records, given.catalogues.values(), write)
     return Outcome(run=made.run, changed=made.changed or windows or releases, notes=made.notes)
 

@@ -70,6 +70,7 @@ from ..module_utils._fleet.files import from_home
 from ..module_utils._fleet.inventory import InventoryHost, hosts_of_output, recorded_hosts
 from ..module_utils._fleet.showing import plain_json
 from ..module_utils._fleet.stacks.info import output
+from ..module_utils._fleet.stacks.place import files_url
 
 OF_STACKS = ("project_dir", "stack", "backend_url", "home", "passphrase_file", "python", "output", "allow_absent")
 NEEDED = ("project_dir", "stack", "backend_url")
@@ -119,9 +120,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             raise FleetError.of(problems)
         folder = os.path.dirname(os.path.abspath(path))
         paths = {key: os.path.join(folder, from_home(stack[key])) for key in PATHS if stack.get(key)}
-        if str(stack["backend_url"]).startswith(FILES):
-            rest = from_home(str(stack["backend_url"]).removeprefix(FILES))
-            paths["backend_url"] = FILES + os.path.join(folder, rest)
+        state = str(stack["backend_url"])
+        if state.startswith(FILES) and not state.startswith((FILES + "/", FILES + "~")):
+            paths["backend_url"] = f"{files_url(folder)}/{state.removeprefix(FILES)}"
         name = stack.get("output") or "fleet_inventory"
         try:
             value = output({**stack, **paths}, name, os.environ, lambda _text: None)

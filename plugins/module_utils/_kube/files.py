@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files of this machine: read within a limit and never from what is no file; written whole or not at all; ``~`` by the
-home of an environment.
+"""Files of this machine: read within a limit and never from what is no file; written whole or not at all; ``~`` and
+folders of the user by an environment.
 
 All errors are OSError, with a ``strerror`` fit to be shown; ``EFBIG`` where a file has more than the limit.
 """
@@ -35,6 +35,13 @@ def with_home(path: str, environ: t.Mapping[str, str]) -> str:
         return f"{home}{path[1:]}" if home and path.partition("/")[0] == "~" else os.path.expanduser(path)
     except ValueError:
         return path
+
+
+def user_folder(variable: str, otherwise: str, environ: t.Mapping[str, str]) -> str:
+    """The user's folder that a variable of the XDG Base Directory Specification names, such as ``XDG_STATE_HOME``; that
+    of ``otherwise``, below ``~``, where it names none. A relative path is invalid there, and names none."""
+    named = environ.get(variable, "")
+    return named if os.path.isabs(named) else with_home(otherwise, environ)
 
 
 def is_impossible(text: str) -> bool:

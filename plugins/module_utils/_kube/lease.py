@@ -135,7 +135,7 @@ def acquire(
         except ApiError as error:
             if error.code != "conflict":
                 raise
-    raise _held(client, name, Sighting("", epoch, "", now), "others keep changing it")
+    raise _lease_held_error(client, name, Sighting("", epoch, "", now), "others keep changing it")
 
 
 def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
@@ -219,10 +219,10 @@ def _refuse_if_held(
     if watched or (renewed is not None and server_now - renewed > ttl + SKEW):
         return
     age = f"renewed {max((server_now - renewed).total_seconds(), 0):.0f} s ago" if renewed else "never renewed"
-    raise _held(client, str(current["metadata"]["name"]), seen, f"{other} holds it ({age}, epoch {epoch})")
+    raise _lease_held_error(client, str(current["metadata"]["name"]), seen, f"{other} holds it ({age}, epoch {epoch})")
 
 
-def _held(client: KubeClient, name: str, sighting: Sighting, why: str) -> LeaseHeld:
+def _lease_held_error(client: KubeClient, name: str, sighting: Sighting, why: str) -> LeaseHeld:
     """The LeaseHeld, given back, that says ``why``; with the sighting for the next time."""
     hint = "wait until it ends; a holder that died is replaced when its lease has run out"
     return LeaseHeld("lease-held", f"the lease {name} is taken: {why}", client.server_name, hint, sighting=sighting)

@@ -46,8 +46,8 @@ class _Batch:
 
     @property
     def ended(self) -> bool:
-        """Whether each piece is done, or an exception that is no outcome of its cluster has ended it."""
-        return len(self.done) + len(self.ends) >= self.expected
+        """Whether each piece is done, or an exception that is no outcome of its cluster has ended one."""
+        return bool(self.ends) or len(self.done) >= self.expected
 
 
 class WorkPool:
@@ -74,8 +74,7 @@ class WorkPool:
         counts as FleetError ``interrupted``. After ``deadline`` seconds (None: never) whatever has not ended counts as
         FleetError ``timeout``; its thread is left to itself. Any other exception becomes FleetError ``member-fault``,
         with its type and its place in our code: what one member makes us fall over stops no other. An interrupt of the
-        caller starts nothing new of this work and is raised at once; what a piece raises that is no Exception is raised
-        once the others have ended.
+        caller starts nothing new of this work and is raised at once, as is what a piece raises that is no Exception.
 
         Where the machine starts no thread more, those that run do the work. Without any, nothing of it is left to be
         done later: FleetError ``no-workers`` is raised.
@@ -157,7 +156,7 @@ class WorkPool:
                 batch.ends.append(end)
             else:
                 batch.done[name] = outcome
-            if batch.ended or batch.ends:
+            if batch.ended:
                 self._changed.notify_all()
 
     def _wait(self, batch: _Batch, deadline: float | None) -> None:

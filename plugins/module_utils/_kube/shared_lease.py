@@ -101,7 +101,7 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
     for _attempt in range(_ATTEMPTS):
         fresh = _document(namespace, name, worker, mine, seconds, 1)
         try:
-            return _held(client.post(path, fresh), namespace, name, worker, seconds)
+            return _as_ours(client.post(path, fresh), namespace, name, worker, seconds)
         except ApiError as error:
             if error.code != "already-exists":
                 raise
@@ -115,7 +115,7 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
             new = _document(namespace, name, worker, workers, longest, seen.epoch + (not shared))
             since = seen.since if shared and seen.since else now
             new["spec"] |= {"renewTime": micro(now), "acquireTime": micro(since)}
-            return _held(client.put(one, _on(current, new)), namespace, name, worker, seconds)
+            return _as_ours(client.put(one, _on(current, new)), namespace, name, worker, seconds)
         except ApiError as error:
             if error.code not in ("not-found", "conflict"):
                 raise
@@ -146,7 +146,7 @@ def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
                 break
             spec = {**mapping_in(current, "spec"), "renewTime": micro(now)}
             written = client.put(one, {**current, "spec": spec})
-            return _held(written, lease.namespace, lease.name, lease.worker, lease.seconds)
+            return _as_ours(written, lease.namespace, lease.name, lease.worker, lease.seconds)
         except ApiError as error:
             if error.code == "not-found":
                 break
@@ -275,7 +275,7 @@ def _on(current: Document, new: Document) -> Document:
     return {**current, **new, "metadata": {**mapping_in(current, "metadata"), **new["metadata"]}}
 
 
-def _held(document: Document, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
+def _as_ours(document: Document, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
     """The lease of this worker, by the Lease as the server has just kept it."""
     seen = _seen(document)
     return SharedLease(

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from .._core.errors import FleetError, Problem
 from .._core.values.kube_version import KubeVersion
+from .._kube.files import user_folder
 from .compile_progress import FORMAT, CompileProgress
 from .kept_builds import build_fault, write_manifest
 from .locks import locked, make_folder, unwritable_as_error
@@ -77,8 +78,7 @@ def cache_root(environ: t.Mapping[str, str] | None = None) -> Path:
     """The folder in which built and downloaded binaries are kept, below ``XDG_CACHE_HOME`` or ``~/.cache``; ``environ``
     is that of this process if it is not given. Nothing is made."""
     environ = os.environ if environ is None else environ
-    base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
-    return Path(base) / "gitops-fleet" / "binaries"
+    return Path(user_folder("XDG_CACHE_HOME", "~/.cache", environ), "gitops-fleet", "binaries")
 
 
 def get_binaries(

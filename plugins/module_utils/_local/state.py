@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .._core.errors import FleetError
 from .._core.values.kube_version import KubeVersion
+from .._kube.files import user_folder
 from .components import PROFILES
 from .locks import locked, make_folder, unwritable_as_error
 from .ports import PortRange, free_port, free_slot
@@ -63,9 +64,7 @@ def default_root(environ: t.Mapping[str, str] | None = None) -> Path:
     """The folder of all local clusters, below ``XDG_STATE_HOME`` or ``~/.local/state``; ``environ`` is that of this
     process if it is not given. Nothing is made."""
     environ = os.environ if environ is None else environ
-    home = environ.get("HOME") or os.path.expanduser("~")
-    base = environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
-    return Path(base) / "gitops-fleet" / "local"
+    return Path(user_folder("XDG_STATE_HOME", "~/.local/state", environ), "gitops-fleet", "local")
 
 
 def resolved_root(root: Path | None) -> Path:

@@ -174,6 +174,11 @@ def _taken_apart(document: YamlDocument, path: str, silent: Silent) -> t.Iterato
         yield Document(value, path, document.line, document.lines, silent, document.texts)
 
 
+def is_hidden(folder: str) -> bool:
+    """Whether a folder of this name, in one that is read, is not read with it."""
+    return folder.startswith(".")
+
+
 def _below(path: str, problems: list[Problem], exclude: t.Sequence[str] | None) -> list[str]:
     """The files of the folder and of those below it, by their paths; adds what cannot be read, or is a link that is not
     followed, to ``problems``. ``exclude`` as of ``found_files``."""
@@ -187,7 +192,7 @@ def _below(path: str, problems: list[Problem], exclude: t.Sequence[str] | None) 
     for folder, folders, names in os.walk(path, onerror=unreadable):
         here = os.path.relpath(folder, path)
         here = "" if here == "." else f"{here}/"
-        folders[:] = [name for name in folders if not name.startswith(".") and not excluded.folder(here + name)]
+        folders[:] = [name for name in folders if not is_hidden(name) and not excluded.folder(here + name)]
         problems += [
             _linked(os.path.join(folder, name)) for name in folders if os.path.islink(os.path.join(folder, name))
         ]

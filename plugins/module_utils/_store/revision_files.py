@@ -9,7 +9,7 @@ import os
 import typing as t
 from pathlib import Path
 
-from .documents_in_files import MAX_BYTES, SUFFIXES
+from .documents_in_files import MAX_BYTES, SUFFIXES, is_hidden
 from .revision import asked_git, is_commit
 
 MOST_BYTES = 256_000_000
@@ -20,7 +20,7 @@ def files_of(
     path: str | Path, revision: str, environ: t.Mapping[str, str] | None = None
 ) -> list[tuple[str, str]] | None:
     """Path (relative to the folder) and text of the manifest files at or below ``path`` in the commit, in Git's order,
-    those in hidden folders too; links are none. Of a ``path`` that is a file its folder counts.
+    but for hidden folders, as of ``read_documents``; links are none. Of a ``path`` that is a file its folder counts.
 
     None where Git cannot tell (no checkout, or one without the commit or its files, or ``revision`` is no commit's
     whole name), and where they have more than ``MOST_BYTES``. Files that are no UTF-8, or larger than a manifest may
@@ -41,6 +41,8 @@ def files_of(
         about, _tab, name = row.partition(b"\t")
         mode, _kind, oid, size = about.decode().split()
         file = os.fsdecode(name)
+        if any(map(is_hidden, file.split("/")[:-1])):
+            continue
         if mode in _PLAIN and file.endswith(SUFFIXES) and size.isdecimal() and int(size) <= MAX_BYTES:
             blobs.append((file, oid))
             total += int(size)

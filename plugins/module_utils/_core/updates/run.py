@@ -10,10 +10,25 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ..values.update_states import NEW, NOT_STARTED, PENDING, TERMINAL
+from ..values.update_states import (
+    COMPLETED,
+    MEMBER_GONE,
+    MINOR_GAP,
+    NEW,
+    NOT_STARTED,
+    OUT_OF_SUPPORT,
+    PENDING,
+    SKIPPED,
+    SYSTEM,
+    TERMINAL,
+    UNREACHABLE,
+    USER,
+    VERSION_NOT_AVAILABLE,
+)
 from ..windows.spans import Spans
 
 UNREACHABLE_TIMEOUT = timedelta(minutes=30)
+_OFF_TARGET = (UNREACHABLE, MEMBER_GONE, VERSION_NOT_AVAILABLE, MINOR_GAP, OUT_OF_SUPPORT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +57,19 @@ class MemberRow:
     started: datetime | None = None
     completed: datetime | None = None
     pending_since: datetime | None = None
+
+    @property
+    def left_behind(self) -> bool:
+        """Whether the run itself skipped the member off its target: it did not answer, left, never has the version, or
+        is too far from it or out of support for a run that a profile made."""
+        return self.state == SKIPPED and self.skipped_by == SYSTEM and self.reason in _OFF_TARGET
+
+    @property
+    def recorded_there(self) -> bool:
+        """Whether the record says that the member is at the target: Completed, or Skipped by no user and not
+        ``left_behind``."""
+        skipped_there = self.state == SKIPPED and self.skipped_by != USER and not self.left_behind
+        return self.state == COMPLETED or skipped_there
 
 
 @dataclass(frozen=True, kw_only=True)

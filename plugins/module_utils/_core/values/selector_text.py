@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Label selectors read from one line of text, as ``kubectl -l`` takes them (``labels.Parse`` of
-k8s.io/apimachinery)."""
+"""Label selectors read from one line of text, as ``kubectl -l`` and API servers take them (``labels.Parse`` of
+k8s.io/apimachinery), and written so."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _TOKEN = re.compile(r"==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+")
 _SIGNS = frozenset(("=", "==", "!=", "!", "(", ")", ",", "<", ">"))
 _EQUAL = {"=": IN, "==": IN, "!=": NOT_IN}
 _SETS = {"in": IN, "notin": NOT_IN}
+_WORDS = {operator: word for word, operator in _SETS.items()}
 
 
 def parse_selector(text: str) -> LabelSelector:
@@ -44,6 +45,22 @@ def parse_selector(text: str) -> LabelSelector:
     if problems:
         raise ValueError("; ".join(message for _path, message in problems))
     return selector
+
+
+def selector_text(selector: LabelSelector) -> str:
+    """The text of a selector that can be used, such as ``tier=gold,region in (eu,us),!canary``: labels by their keys,
+    then expressions in their order. Empty for one that selects everything."""
+    labels = (f"{key}={value}" for key, value in sorted(selector.match_labels.items()))
+    return ",".join((*labels, *map(_requirement_text, selector.match_expressions)))
+
+
+def _requirement_text(one: LabelSelectorRequirement) -> str:
+    """One expression as text."""
+    if one.operator == EXISTS:
+        return one.key
+    if one.operator == DOES_NOT_EXIST:
+        return f"!{one.key}"
+    return f"{one.key} {_WORDS[one.operator]} ({','.join(one.values)})"
 
 
 @dataclass

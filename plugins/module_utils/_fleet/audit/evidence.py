@@ -13,6 +13,7 @@ import typing as t
 import uuid
 from dataclasses import dataclass, field, replace
 
+from ..._core.cluster.silence import SILENT
 from ..._core.errors import FleetError
 from ..._core.foreign import in_line
 from ..._core.objects.api_groups import FLEET_API
@@ -159,13 +160,15 @@ def _spec(session: Session, deed: Deed) -> dict[str, t.Any]:
 
 
 def _who(session: Session) -> str:
-    """Asked for once in a session, if there is an answer. A hub that does not say who we are, or refuses to, keeps no
-    entry from being written: UNKNOWN."""
+    """Asked for once in a session, unless a hub does not answer. One that does not say who we are, or refuses to, keeps
+    no entry from being written: UNKNOWN."""
     if "who" not in session.once:
         try:
             session.once["who"] = user(session)
-        except FleetError:
-            return UNKNOWN
+        except FleetError as error:
+            if error.code in SILENT:
+                return UNKNOWN
+            session.once["who"] = UNKNOWN
     return session.once["who"]
 
 

@@ -22,7 +22,7 @@ from .update_runs import revision_of
 KIND = "FleetMaintenance"
 
 
-def kept(
+def record_with_evidence(
     session: Session, wanted: t.Iterable[FleetMaintenance], write: bool, src: t.Sequence[str] | None = None
 ) -> bool:
     """Records, with ``write``, those that are new or other, with evidence of each; whether there are any. ``src`` is
@@ -34,11 +34,11 @@ def kept(
             continue
         changed = True
         if write:
-            told(session, maintenance_change(each.name, spec_of(stored, []), each.spec), src=src)
+            testify_change(session, maintenance_change(each.name, spec_of(stored, []), each.spec), src=src)
     return changed
 
 
-def told(
+def testify_change(
     session: Session, change: MaintenanceChange, members: t.Sequence[str] = (), src: t.Sequence[str] | None = None
 ) -> None:
     """Writes the entry of a change that was made; ``members`` are those whose openings it moves, if that is known;

@@ -28,7 +28,7 @@ from .evidence import Deed, Testimony, testify
 _TOLD = {RUN: RUN_STARTED, STOP: RUN_STOPPED}
 
 
-def commanded(run: ClusterStagedUpdateRun, new: bool, approved: str) -> Deed:
+def deed_of_command(run: ClusterStagedUpdateRun, new: bool, approved: str) -> Deed:
     """The deed of recording the run, for the caller to testify: RUN_DEFINED if it is ``new`` or told neither to run nor
     to stop, else RUN_STARTED or RUN_STOPPED."""
     return Deed(

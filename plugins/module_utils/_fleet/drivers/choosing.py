@@ -12,6 +12,7 @@ import typing as t
 from ..._core.errors import Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.values.listed import listed
+from ..._store.kinds import is_label, is_name
 from .clouds.ready import DEFINITIONS, settings_of
 from .option_values import MOST_SECONDS, WANTED_SECONDS
 
@@ -25,7 +26,6 @@ _NAMES: t.Mapping[str, t.Callable[[FleetMember], str]] = {
 }
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(_NAMES) + r")\}")
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^-")
-_OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _NAMED = 10
 Options = t.Mapping[str, t.Any]
 
@@ -54,13 +54,13 @@ def definition_problems(given: Options, where: str) -> t.Iterator[Problem]:
         return
     for each in own:
         yield Problem("bad-option", f"the definition {name} has a command for this", f"{where}.{each}")
-    yield from _unknown(name, given.get("settings"), f"{where}.settings")
+    yield from _settings_problems(name, given.get("settings"), f"{where}.settings")
     members = given.get("members") or {}
     if not isinstance(members, t.Mapping):
         yield Problem("bad-option", "settings by name of the member are wanted", f"{where}.members")
         return
     for member, settings in members.items():
-        yield from _unknown(name, settings, f"{where}.members.{member}")
+        yield from _settings_problems(name, settings, f"{where}.members.{member}")
 
 
 def missing_settings(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
@@ -83,13 +83,13 @@ def missing_settings(given: Options, members: t.Iterable[FleetMember], where: st
 
 
 def unfit_names(given: Options, members: t.Iterable[FleetMember], where: str) -> t.Iterator[Problem]:
-    """``bad-option`` for options ``namespace`` and ``name`` that, filled in for a member, are no name that an object
-    can have; one that is not given is fine."""
+    """``bad-option`` for options ``namespace`` and ``name`` that, filled in for a member, are no name that a namespace,
+    or an object, can have; one that is not given is fine."""
     for member in members:
-        for name in ("namespace", "name"):
+        for name, fits, what in (("namespace", is_label, "a namespace"), ("name", is_name, "an object")):
             found = filled_in(given.get(name) or "x", member)
-            if not _OBJECT_NAME.fullmatch(found):
-                words = f"{found!r:.80} is no name of an object"
+            if not fits(found):
+                words = f"{found!r:.80} is no name of {what}"
                 yield Problem("bad-option", words, f"{where}.{name}", f"of member {member.name}")
 
 
@@ -122,7 +122,7 @@ def _needed(definition: str, name: str) -> bool:
     return settings_of(definition)[name] != ""
 
 
-def _unknown(definition: str, settings: t.Any, where: str) -> t.Iterator[Problem]:
+def _settings_problems(definition: str, settings: t.Any, where: str) -> t.Iterator[Problem]:
     """``bad-option`` for settings that are no map, that the definition does not have, or whose value is none."""
     known = settings_of(definition)
     if settings is not None and not isinstance(settings, t.Mapping):

@@ -204,7 +204,7 @@ def nodes_of(client: KubeClient) -> tuple[NodeFacts, ...]:
     """A member's nodes in the order of their names, as they are now, without credentials of ours in their texts.
     FleetError of the request, ``too-large`` for more than ``MOST_NODES``."""
     found = read_each(client, "/api/v1/nodes", _node, "Node", MOST_NODES).items
-    told = "\n".join(text for node in found for text in _told(node))
+    told = "\n".join(text for node in found for text in _texts_of(node))
     if client.hide(told) != told:
         found = tuple(_without_secrets(client, node) for node in found)
     return tuple(sorted(found, key=lambda each: each.name))
@@ -216,7 +216,7 @@ def _node(node: t.Mapping[str, t.Any]) -> NodeFacts:
     return node_facts(node, parse_time(created) if created else None)
 
 
-def _told(node: NodeFacts) -> tuple[str, ...]:
+def _texts_of(node: NodeFacts) -> tuple[str, ...]:
     """All texts of it in which a credential could stand."""
     texts = (node.name, node.pool, node.version, node.image, node.mode, node.instance_type)
     return (*texts, *node.capacity, *node.allocatable)

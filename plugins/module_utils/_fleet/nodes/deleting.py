@@ -20,7 +20,7 @@ from ..conductor.interrupts import Interrupts
 from ..conductor.loop import PASSING
 from ..members.members import Clients
 from ..session import Session
-from .draining import NodeWork, present, retried_while_passing, uncordon
+from .draining import NodeWork, retried_while_passing, the_node, uncordon
 from .replacing import NodeReplacer, ReplacementWish
 from .workers import MemberHolds, NodeWorkers, WorkerHands
 
@@ -123,7 +123,7 @@ class _Deletion:
         """Whether the node is not known to be gone, as while its member does not answer, which is asked again. Any
         other error goes into ``failures``, and gives False."""
         try:
-            return present(self._clients.get(self._wish.member), self._wish.work(name)) is not None
+            return the_node(self._clients.get(self._wish.member), self._wish.work(name)) is not None
         except FleetError as error:
             if error.code in PASSING:
                 return True

@@ -80,7 +80,7 @@ class Hands(t.Protocol):
         """The present, aware."""
 
 
-def present(client: KubeClient, work: NodeWork) -> Document | None:
+def the_node(client: KubeClient, work: NodeWork) -> Document | None:
     """The Node itself; None if it is gone, or another one has its name. ApiError of the request."""
     try:
         found = an_object(client.get(work.path), f"GET {work.path}", client)
@@ -107,7 +107,7 @@ def drain(work: NodeWork, hands: Hands) -> Document | None:
 
 def _still_held(client: KubeClient, work: NodeWork) -> bool:
     """Whether the Node is there, cordoned and marked as ours; FleetError ``node-disrupted`` if it is there without."""
-    node = present(client, work)
+    node = the_node(client, work)
     if node is None:
         return False
     marked = (node["metadata"].get("annotations") or {}).get(DISRUPTED_BY) == work.operation
@@ -148,7 +148,7 @@ def _taken(client: KubeClient, work: NodeWork, spec: Document) -> Document | Non
     """Writes our mark and these fields of ``spec`` into the Node, unless they are there, with whether it was cordoned
     before; the Node as it is then, None if it is gone. FleetError as of ``cordon``, ``conflict`` after 20 tries."""
     for _try in range(_TRIES):
-        node = present(client, work)
+        node = the_node(client, work)
         if node is None:
             return None
         annotations = node["metadata"].get("annotations") or {}
@@ -162,7 +162,7 @@ def _taken(client: KubeClient, work: NodeWork, spec: Document) -> Document | Non
         if cordoned and DISRUPTED_BY not in annotations:
             marks[WAS_CORDONED] = "true"
         if _patched(client, node, marks, spec):
-            return present(client, work)
+            return the_node(client, work)
     raise ApiError("conflict", "the node is being written all the time", work.node, "try again")
 
 
@@ -170,7 +170,7 @@ def uncordon(client: KubeClient, work: NodeWork) -> None:
     """Lets the node go, if we hold it: pods may come again, unless it was cordoned before. Nothing is done if it is
     gone or not ours. ApiError of a request, ``conflict`` if others write it at every attempt."""
     for _try in range(_TRIES):
-        node = present(client, work)
+        node = the_node(client, work)
         annotations = (node or {}).get("metadata", {}).get("annotations") or {}
         if node is None or disruptor(annotations) != work.disruptor:
             return

@@ -282,7 +282,7 @@ class _Manual:
         writes: dict[str, Document] = {}
         open_questions: list[str] = []
         held: list[Problem] = []
-        for each, before in self._there(self._edits()):
+        for each, before in self._with_objects(self._edits()):
             after = merge_patched(before, each.patch)
             if after == before:
                 continue
@@ -311,7 +311,7 @@ class _Manual:
         lost = edited_since(pools.get(self._wish.pool, {})) if self._wish.state in (STOPPED, RELEASED) else None
         return () if lost is None else (f"budgets of {self._wish.pool} written since it was stopped go: {lost}",)
 
-    def _there(self, edits: t.Iterable[SourcePatch]) -> list[tuple[SourcePatch, Document]]:
+    def _with_objects(self, edits: t.Iterable[SourcePatch]) -> list[tuple[SourcePatch, Document]]:
         """Each with the object as it is; a patch makes none: FleetError ``no-such-pool``, ``no-such-object``."""
         pools = {each.name: dict(each.manifest) for each in self._member.pools}
         found = [(each, self._before(each, pools)) for each in edits]

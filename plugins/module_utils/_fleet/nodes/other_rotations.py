@@ -68,7 +68,7 @@ class OtherRotations:
             with contextlib.suppress(FleetError):
                 self._records.release(lease)
 
-    def nodes(self) -> tuple[OtherNode, ...]:
+    def in_flight(self) -> tuple[OtherNode, ...]:
         """The nodes that they have in flight. FleetError ``record-damaged``."""
         return in_flight_beside(self._records, self._name)
 

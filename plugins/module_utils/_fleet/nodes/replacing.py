@@ -38,8 +38,8 @@ from .draining import (
     delete_node,
     drain,
     mark,
-    present,
     retried_while_passing,
+    the_node,
 )
 
 LOCAL, KARPENTER, COMMAND = "local", "karpenter", "command"
@@ -119,7 +119,7 @@ class NodeReplacer:
         the NodeClaim is deleted: the node is emptied and goes later. FleetError for what does not pass by itself:
         ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``, ``unsafe-argument``, and refusals
         of the member."""
-        found = retried_while_passing(hands, lambda: present(hands.client(), work))
+        found = retried_while_passing(hands, lambda: the_node(hands.client(), work))
         if found is None:
             return
         driver = self._driver(found)
@@ -145,7 +145,7 @@ class NodeReplacer:
         """Makes the successor of a simulated node; nothing if it was made before, or the old one is gone. ApiError of
         the requests."""
         due = self.rotation.spec.due
-        node = present(client, work)
+        node = the_node(client, work)
         if node is None:
             return
         version = f"v{due.version_other_than.removeprefix('v')}" if due.version_other_than else ""
@@ -186,7 +186,7 @@ def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:
 def _delete_claim(client: KubeClient, work: NodeWork) -> None:
     """Deletes the NodeClaim of the node, which is the point of no return; nothing if the node is gone. FleetError
     ``no-node-claim`` if it has none, and of the requests."""
-    node = present(client, work)
+    node = the_node(client, work)
     if node is None:
         return
     claim = _owner(client, node) or _listed(client, work.node)

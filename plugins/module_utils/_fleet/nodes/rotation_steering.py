@@ -251,7 +251,7 @@ class RotationSteering:
         """Reads what other rotations have in flight. While their records are damaged, nothing begins; other FleetErrors
         are raised."""
         try:
-            self._beside, self._wait = self._others.nodes(), ""
+            self._beside, self._wait = self._others.in_flight(), ""
         except FleetError as error:
             if error.code != DAMAGED:
                 raise

@@ -38,7 +38,7 @@ from ..placements.placement import PlacementRequest, run
 from ..placements.recorded import all_placements, statuses_of
 from ..session import Session
 from .pools import pool_calendars
-from .runs import rotation_charts, run_charts, staged_charts
+from .runs import charts_of_all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +59,14 @@ class OverviewRequest:
 
 def gather(session: Session, asked: OverviewRequest) -> Overview:
     """The whole overview. FleetError with all that is wrong with files and options, ``record-damaged`` for a member or
-    a placement; what cannot be read of the records of a run, or decided of a placement, is told in its place."""
+    a placement; what cannot be read of the records of a run, or decided of a placement, is told in its place, and a
+    kind of runs that may not be listed in a note."""
     now = session.clock()
     members = recorded_members(session.records)
     ground = ground_of(session, Question(name="", src=asked.src, facts=asked.facts))
     statuses = statuses_of(all_placements(session.records))
     plans, told = _plans(session, asked, ground.index)
-    charts = (run_charts(session, asked.forecast), staged_charts(session.records), rotation_charts(session.records))
-    damaged = (problem for _found, problems in charts for problem in problems)
+    charts, damaged = charts_of_all(session, asked.forecast)
     pools, unread = pool_calendars(session.records, asked.pools, asked.resources, members, asked.facts, now)
     return Overview(
         title=asked.title,
@@ -75,7 +75,7 @@ def gather(session: Session, asked: OverviewRequest) -> Overview:
         place=session.records.place,
         clusters=tuple(_clusters(ground.index, members, asked.facts, now)),
         placements=tuple(_columns(ground, statuses, plans)),
-        runs=in_order(chart for found, _problems in charts for chart in found),
+        runs=in_order(charts),
         pools=pools,
         drift=_drift(ground, statuses, asked.look),
         supposed=_supposed(session, asked),

@@ -13,7 +13,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.overview.maintenance_changes import MaintenanceChange, maintenance_change
 from ..._core.overview.openings import ClusterOpenings, moves
 from ..._store.records import Record
-from ..audit.maintenance import spec_of, told
+from ..audit.maintenance import spec_of, testify_change
 from ..given import keep
 from ..session import Session
 from ..updates.sources import UpdateManifests
@@ -61,7 +61,7 @@ def record_maintenance(
     found = _seen(session, supposed, changes, problems) if due else MaintenanceReport(findings=tuple(problems))
     for change in changes if write else ():
         keep(records, (given.maintenance[change.name],), write=True)
-        told(session, change, found.moved, src)
+        testify_change(session, change, found.moved, src)
     return replace(found, same=tuple(sorted(given.maintenance.keys() - {each.name for each in due})))
 
 
@@ -74,7 +74,7 @@ def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) ->
     found = _seen(session, UpdateManifests(gone=frozenset(there)), changes, problems) if there else MaintenanceReport()
     for change in changes if write else ():
         session.records.delete(MAINTENANCE, change.name)
-        told(session, change, found.moved)
+        testify_change(session, change, found.moved)
     return replace(found, same=tuple(sorted(set(names) - set(there))))
 
 

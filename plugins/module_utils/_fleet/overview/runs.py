@@ -33,6 +33,26 @@ from ..updates.gate_objects import with_answers
 from ..updates.update_run import recorded_runs
 
 
+def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
+    """Update runs, staged update runs and rotations, ``forecasting`` as of ``run_charts``, and what is wrong with those
+    that are left out; where a kind cannot be listed, that too, and its runs are left out."""
+    charts: list[RunChart] = []
+    told: list[Problem] = []
+    for read in (
+        lambda: run_charts(session, forecasting),
+        lambda: staged_charts(session.records),
+        lambda: rotation_charts(session.records),
+    ):
+        try:
+            found, problems = read()
+        except FleetError as error:
+            told += error.problems
+        else:
+            charts += found
+            told += problems
+    return tuple(charts), tuple(told)
+
+
 def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
     """The newest update run first, with ``forecasting`` each that is not over with its forecast; what is wrong with
     those that are left out, or have none. Gates that were answered since their run was conducted say so."""
@@ -51,12 +71,17 @@ def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...
 
 
 def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest staged update run of placements first, and what is wrong with those that are left out."""
+    """The newest staged update run of placements first, and what is wrong with those that are left out, as all of a
+    kind are that cannot be listed."""
     told: list[Problem] = []
     found = []
     for kinds in RUN_KINDS:
-        documents = records.list(kinds.run)
-        approvers = _approvers(records, kinds) if documents else {}
+        try:
+            documents = records.list(kinds.run)
+            approvers = _approvers(records, kinds) if documents else {}
+        except FleetError as error:
+            told += error.problems
+            continue
         for document in documents:
             try:
                 run = recorded_run(RunKey.of(record_name(document)), document)

@@ -37,7 +37,7 @@ from ..._store.records import Record, Records
 from ..placements.recorded import all_bindings, binding_of, placement_of
 from ..recorded import decoded
 from ..session import Session
-from .runs import rotation_charts, run_charts, staged_charts
+from .runs import charts_of_all
 
 T = t.TypeVar("T")
 
@@ -90,7 +90,9 @@ def gather_today(
     found = _Gathered(session.clock())
     clusters = {each.name: each for each in found.each(cluster_records, lambda one: decoded(MemberCluster, one))}
     members = {each.name: each for each in found.each(member_records, lambda one: decoded(FleetMember, one))}
-    drift, charts = _placed(session.records, placement_records, found, look), _charts(session, found)
+    drift = _placed(session.records, placement_records, found, look)
+    charts, problems = charts_of_all(session, forecasting=False)
+    found.problems += problems
     runs = _in_flight(charts)
     rows = [
         member_today(
@@ -137,23 +139,6 @@ def _placed(
 def _binding(document: Record) -> tuple[str, ClusterResourceBinding]:
     """The name of the placement that it is of, and the binding. FleetError for a damaged one."""
     return str(PlacementKey.of_parent(document)), binding_of(document)
-
-
-def _charts(session: Session, found: _Gathered) -> list[RunChart]:
-    """Update runs, staged update runs and rotations, without forecasts; what cannot be read goes to ``problems``."""
-    charts: list[RunChart] = []
-    for read in (
-        lambda: run_charts(session, forecasting=False),
-        lambda: staged_charts(session.records),
-        lambda: rotation_charts(session.records),
-    ):
-        try:
-            some, problems = read()
-        except FleetError as error:
-            some, problems = (), error.problems
-        charts += some
-        found.problems += problems
-    return charts
 
 
 def _upgraded_since(charts: t.Iterable[RunChart], rows: t.Iterable[MemberToday]) -> t.Iterator[Problem]:

@@ -329,7 +329,7 @@ def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tall
     _mirror(work, current, tally)
     came = work.told()
     if came:
-        tally.problems.append(cut_short(current.name, came, outcomes))
+        tally.problems.append(cut_short(current, came, outcomes))
         tally.ended = INTERRUPTED
         return
     if ending.why != "settled" and steering.waits:

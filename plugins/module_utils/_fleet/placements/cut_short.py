@@ -34,13 +34,27 @@ def unrecorded(name: str, error: FleetError, outcomes: Outcomes) -> Problem:
     return Problem(error.code, f"{message} {_account(outcomes)}", name, hint)
 
 
-def cut_short(name: str, came: str, outcomes: Outcomes) -> Problem:
-    """The problem ``interrupted``, by what ``came``: what was written, and on which clusters work was broken off.
-    Clusters that were not begun are not named."""
-    left = sorted(cluster for cluster, each in outcomes.items() if each.error and each.error.code in STOPS)
-    rest = f"not done: {', '.join(left)}" if left else "all its clusters are done"
+def cut_short(plan: PlacementPlan, came: str, outcomes: Outcomes) -> Problem:
+    """The problem ``interrupted``, by what ``came``: what was written, and which clusters of the plan are not done.
+    Clusters that left the fleet have no part in it."""
+    rest = _not_done(plan, outcomes) or "all its clusters are done"
     message = f"{came}; on members this run has written {_account(outcomes)}; {rest}"
-    return Problem(INTERRUPTED, message, name, "run again: it goes on from here")
+    return Problem(INTERRUPTED, message, plan.name, "run again: it goes on from here")
+
+
+def _not_done(plan: PlacementPlan, outcomes: Outcomes) -> str:
+    """Clusters on which work was broken off, on which something failed, and which were not begun, each named once, in
+    words; empty if all are done."""
+    rest: dict[str, list[str]] = {"not done": [], "failed": [], "not begun": []}
+    for cluster in sorted(each.cluster for each in plan.clusters if each.cause != "left-the-fleet"):
+        found = outcomes.get(cluster)
+        if found is None:
+            rest["not begun"].append(cluster)
+        elif found.error:
+            rest["not done" if found.error.code in STOPS else "failed"].append(cluster)
+        elif not found.holds_all:
+            rest["failed" if found.done else "not begun"].append(cluster)
+    return "; ".join(f"{why}: {', '.join(names)}" for why, names in rest.items() if names)
 
 
 def _account(outcomes: Outcomes) -> str:

@@ -211,7 +211,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
     timeouts = Timeouts.connecting(asked.timeout)
     pods = asked.facts is None and needs_pods(each.placement.spec for each in placements)
     inside = any(each.placement.namespace for each in placements)
-    young = frozenset[str]() if inside else _recorded_are_used(members, asked, now, pods)
+    young = frozenset[str]() if inside else _members_not_read(members, asked, now, pods)
     with open_clients(session, fleet, timeout=timeouts, strict=asked.write, ready_first=young) as clients:
         facts = asked.facts
         if not members and not asked.absent and (facts is None or asked.write):
@@ -266,7 +266,7 @@ def _silent(facts: FactsSnapshot) -> frozenset[str]:
     return frozenset(name for name, why in facts.failed.items() if why.get("code") in SILENT)
 
 
-def _recorded_are_used(
+def _members_not_read(
     members: t.Mapping[str, Member], asked: PlacementRequest, now: datetime, pods: bool
 ) -> frozenset[str]:
     """Names of members that are not read now, since what is recorded of them is young enough."""

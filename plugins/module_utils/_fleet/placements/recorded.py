@@ -213,7 +213,7 @@ def gathered(
     latest = masters[-1] if masters else None
     contents = {each["metadata"]["name"]: _resources_in_snapshot(each, resources) for each in masters}
     known = RecordedState(
-        bindings=tuple(binding_of(_standing(bindings[each])) for each in sorted(bindings)),
+        bindings=tuple(binding_of(_as_if_not_deleted(bindings[each])) for each in sorted(bindings)),
         policy_snapshot=decoded(ClusterSchedulingPolicySnapshot, policies[-1]) if policies else None,
         resource_snapshot=latest["metadata"]["name"] if latest else "",
         resource_index=int(latest["metadata"]["labels"][RESOURCE_INDEX]) if latest else -1,
@@ -230,7 +230,7 @@ def gathered(
     )
 
 
-def _standing(document: Document) -> Document:
+def _as_if_not_deleted(document: Document) -> Document:
     """The binding's record as if it were not being deleted: one that somebody, or the end of its namespace, has deleted
     says what its cluster holds all the same."""
     metadata = {name: each for name, each in document["metadata"].items() if name != "deletionTimestamp"}

@@ -118,7 +118,7 @@ class Commands:
         try:
             self._awaited(child, given, reader)
         finally:
-            self._ended(child)
+            self._end(child)
         if reader is not None:
             reader.read()
         if output.stat().st_size > _MOST_PRINTED:
@@ -147,16 +147,16 @@ class Commands:
             threading.Thread(target=_hand_over, args=(child.stdin, given.encode()), daemon=True).start()
         while child.poll() is None:
             if time.monotonic() > end:
-                self._ended(child)
+                self._end(child)
                 text = f"the engine was not done after {self.seconds:.0f} s, and was asked to end"
                 raise FleetError("stack-timeout", text, f"stack {self.stack}", "give it more by timeout; run it again")
             if reader is not None:
                 reader.read()
                 if reader.keep and reader.story.deleted:
-                    self._ended(child)
+                    self._end(child)
             time.sleep(_PAUSE)
 
-    def _ended(self, child: subprocess.Popen[bytes]) -> None:
+    def _end(self, child: subprocess.Popen[bytes]) -> None:
         """Ends the engine and waits for it: asked once, it ends what it began; asked again, it breaks off and writes
         down what it knows; each time it has ``grace`` seconds, then it is killed."""
         for _asked in range(2):

@@ -16,7 +16,7 @@ import tempfile
 import typing as t
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from ..._core.errors import FleetError, Problem
 from ..._kube.files import is_impossible, read_file, write_file
@@ -48,7 +48,7 @@ class StackPlace:
     def folder(self) -> Path | None:
         """The folder of a state in files; None for another backend."""
         parts = urlsplit(self.backend)
-        return Path(parts.path).expanduser() if parts.scheme == "file" else None
+        return Path(_decoded(parts.path)).expanduser() if parts.scheme == "file" else None
 
 
 def place(options: Options) -> StackPlace:
@@ -80,7 +80,7 @@ def place(options: Options) -> StackPlace:
     if passphrase_file is not None and "passphrase_file" not in bad and not os.path.isfile(passphrase_file):
         hint = "make one that you alone can read; it encrypts the secrets in the state, which nobody reads without it"
         problems.append(Problem("no-passphrase", f"there is no file {passphrase}", "passphrase_file", hint))
-    backend, wrong = _whole_files(str(options["backend_url"]))
+    backend, wrong = _usable_backend(str(options["backend_url"]))
     if wrong:
         problems.append(Problem("bad-backend", wrong, "backend_url", "for example file:///srv/fleet-state"))
     if not _STACK.fullmatch(str(options["stack"] or "")):
@@ -107,7 +107,7 @@ def _absolute(text: str) -> tuple[Path, str]:
     return Path(found).absolute(), f"there is no home for {text:.200}" if found.startswith("~") else ""
 
 
-def _whole_files(backend: str) -> tuple[str, str]:
+def _usable_backend(backend: str) -> tuple[str, str]:
     """The URL, and what is wrong with it, empty if nothing is. That of a state in files gets an absolute path, since
     the engine runs elsewhere, and ``metadata=skip`` unless it says something of ``metadata``: the engine else writes a
     file of attributes beside each file, not in one step, and if killed then leaves a state that cannot be read."""
@@ -121,10 +121,20 @@ def _whole_files(backend: str) -> tuple[str, str]:
         return backend, f"{backend!r:.200} is no URL of a backend"
     if parts.scheme != "file":
         return backend, ""
-    home, wrong = _absolute(parts.netloc + parts.path)
+    home, wrong = _absolute(_decoded(parts.netloc + parts.path))
     asked = "" if "metadata" in parse_qs(parts.query) else "metadata=skip"
     query = "&".join(filter(None, (parts.query, asked)))
-    return f"file://{home}?{query}", wrong
+    return f"{files_url(home)}?{query}", wrong
+
+
+def files_url(folder: str | Path) -> str:
+    """The URL of a state in files in the folder, as the engine reads it."""
+    return f"file://{quote(os.fsencode(folder))}"
+
+
+def _decoded(path: str) -> str:
+    """The path of a URL as the name of a file, as the engine reads it: ``%20`` is a space."""
+    return unquote(path, errors="surrogateescape")
 
 
 def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str]) -> dict[str, str]:
@@ -183,10 +193,10 @@ def _project(where: StackPlace) -> tuple[bytes, str]:
 
 
 def as_json(value: t.Any, where: str) -> bytes:
-    """The value as JSON, NaN and infinity as Python writes them. FleetError ``bad-config`` at ``where`` for anything
-    else that JSON has no form for, such as a date; it tells nothing of the value."""
+    """The value as JSON. FleetError ``bad-config`` at ``where`` for anything that JSON has no form for, such as a date,
+    NaN and infinity; it tells nothing of the value."""
     try:
-        return json.dumps(value).encode()
+        return json.dumps(value, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
         words = "only texts, numbers, booleans, lists and mappings can be passed on"
         raise FleetError("bad-config", words, where, "write it in quotes") from None

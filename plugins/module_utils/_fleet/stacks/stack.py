@@ -18,7 +18,7 @@ from ..._core.values.listed import listed
 from ..._local.pulumi_engine import get_engine
 from .command import UNREADABLE, Commands, Say
 from .events import StackStep, Story
-from .place import StackPlace, as_json, environment, place, project_name, ready_folder, workspace
+from .place import StackPlace, as_json, environment, files_url, place, project_name, ready_folder, workspace
 
 Options = t.Mapping[str, t.Any]
 _MOST_NAMED = 20
@@ -171,7 +171,7 @@ def _elsewhere(where: StackPlace, commands: Commands) -> t.Iterator[Commands]:
     lacks = where.passphrase_file is None and where.backend.startswith(("http:", "https:"))
     own = {"PULUMI_CONFIG_PASSPHRASE": secrets.token_hex()} if lacks else {}
     with tempfile.TemporaryDirectory(prefix="gitops-fleet-state-") as folder:
-        backend = {"PULUMI_BACKEND_URL": f"file://{folder}?metadata=skip"}
+        backend = {"PULUMI_BACKEND_URL": f"{files_url(folder)}?metadata=skip"}
         yield replace(commands, environ={**own, **commands.environ, **backend})
 
 

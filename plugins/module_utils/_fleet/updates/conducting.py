@@ -22,7 +22,7 @@ from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import in_one_line, named_failures, refusal_of
 from ..._core.updates.releases import versions
 from ..._core.updates.releases.targets import target_of
-from ..._core.updates.run import MemberRow, RunState
+from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._core.updates.timing.obstacles import obstacle
 from ..._core.values.kube_version import KubeVersion
@@ -30,19 +30,14 @@ from ..._core.values.listed import listed
 from ..._core.values.update_states import (
     COMPLETED,
     FAILED,
-    MEMBER_GONE,
     NEW,
     PENDING,
     SKIPPED,
     STOPPED,
-    SYSTEM,
     TERMINAL,
-    UNREACHABLE,
-    USER,
-    VERSION_NOT_AVAILABLE,
 )
 from ..._kube.client import Timeouts
-from ..._kube.files import with_home
+from ..._kube.files import user_folder, with_home
 from ..._kube.parallel import in_parallel
 from ..._local.locks import make_folder
 from ..._store.records import Records
@@ -230,17 +225,11 @@ def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int, po
     if ending.why != "settled" or not ending.run.target:
         return {}
     rows = ending.state.members
-    asked = {row.name: drivers[row.name] for row in rows if _there(row) and row.name in drivers}
+    asked = {row.name: drivers[row.name] for row in rows if row.recorded_there and row.name in drivers}
     found = observed_versions(
         {name: each for name, each in asked.items() if name not in ending.witnessed}, threads, pools
     )
     return {name: version for name, version in found.items() if not _reached(version, ending.run.target)}
-
-
-def _there(row: MemberRow) -> bool:
-    """Whether the record says that the member is at the target: Completed, or Skipped by no user and not ``_lost``."""
-    left_out = row.skipped_by == USER or _lost(row.state, row.skipped_by, row.reason)
-    return row.state == COMPLETED or (row.state == SKIPPED and not left_out)
 
 
 def _reached(version: str, target: str) -> bool:
@@ -271,7 +260,7 @@ def verdict(ending: RunEnding) -> RunVerdict:
         message = f"recorded as if at {ending.run.target}: {named}"
         return RunVerdict(outcome=PARTIAL, code="not-at-target", message=message)
     if status.state in (COMPLETED, SKIPPED) and ending.why == "settled":
-        lost = [row for row in rows if row.state == FAILED or _lost(row.state, row.skipped_by, row.reason)]
+        lost = [row for row in rows if row.state == FAILED or row.left_behind]
         if lost:
             told = (f"{row.name} {row.state}: {in_one_line(row.message, row.name) or row.reason}" for row in lost[:10])
             named = "; ".join(told)
@@ -288,15 +277,10 @@ def verdict(ending: RunEnding) -> RunVerdict:
 
 def operations_folder(given: str, environ: t.Mapping[str, str]) -> Path:
     """The folder where operations are kept from run to run: the ``given`` one, made absolute, else
-    ``gitops-fleet/operations`` in the user's folder for state (``XDG_STATE_HOME``). Nothing is made."""
+    ``gitops-fleet/operations`` in the user's folder for state. Nothing is made."""
     if given:
         return Path(with_home(given, environ)).absolute()
-    return Path(environ.get("XDG_STATE_HOME") or with_home("~/.local/state", environ), "gitops-fleet", "operations")
-
-
-def _lost(state: str, skipped_by: str, reason: str) -> bool:
-    """Whether the run itself skipped a member off its target: it did not answer, left, or never has the version."""
-    return state == SKIPPED and skipped_by == SYSTEM and reason in (UNREACHABLE, MEMBER_GONE, VERSION_NOT_AVAILABLE)
+    return Path(user_folder("XDG_STATE_HOME", "~/.local/state", environ), "gitops-fleet", "operations")
 
 
 def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:

@@ -129,7 +129,9 @@ def complete(
             return replace(done, by=gate.status.approval.by if gate.status.approval else "")
         created = gate.metadata.creation_timestamp
         verified = who.since is not None and created is not None and created > who.since
-        if not write or _written(records, document, who.name, verified, found.status.digest, reason, session.clock()):
+        if not write or _write_approval(
+            records, document, who.name, verified, found.status.digest, reason, session.clock()
+        ):
             return replace(done, by=who.name, changed=True, verified=verified, own=own)
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
 
@@ -230,7 +232,7 @@ def _refuse_unopened(placed: PlacedGate, run: str) -> None:
         raise FleetError("gate-not-open", f"gate {placed.position} is not reached yet", run, hint)
 
 
-def _written(
+def _write_approval(
     records: Records, document: Record, who: str, verified: bool, digest: str, reason: str, now: datetime
 ) -> bool:
     """Writes the approval to the Gate; False if somebody else has written that since."""

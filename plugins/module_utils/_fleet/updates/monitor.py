@@ -136,7 +136,7 @@ class MemberMonitor:
         listed = self.records.list("FleetMember")
         here = {each["metadata"]["name"]: mark_of(each) for each in listed}
         if self._listed is None:
-            self._left = self._left_by_others(here)
+            self._left = self._marks_and_own_leases(here)
         plain = self.permits.views(listed, now) if self.permits else {name: MemberView(name=name) for name in here}
         for name in self.members:
             if name not in here:
@@ -210,7 +210,7 @@ class MemberMonitor:
                 unclaim(self.records, member, mark, left)
             del self._left[member]
 
-    def _left_by_others(self, marks: t.Mapping[str, str]) -> dict[str, tuple[str, Lease | None]]:
+    def _marks_and_own_leases(self, marks: t.Mapping[str, str]) -> dict[str, tuple[str, Lease | None]]:
         """By member of the run the mark that it bears, whose ever that is, and the lease on it that this run's
         ``holder`` has; members without both are left out."""
         leases = {each.name: each for each in self.records.leases() if each.holder == self.holder}

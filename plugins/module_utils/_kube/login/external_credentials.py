@@ -101,7 +101,7 @@ class ExecPlugin:
         cluster's entry, which the plugin is told only if it wants to be; ``folder`` is that of the kubeconfig. Nothing
         is run yet."""
         told = cluster if config.get("provideClusterInfo") else {}
-        return cls(json.dumps(_started(config, folder)), json.dumps(as_json(told)), folder, place)
+        return cls(json.dumps(_used_section(config, folder)), json.dumps(as_json(told)), folder, place)
 
     @property
     def command(self) -> str:
@@ -147,7 +147,7 @@ class ExecPlugin:
         if config.get("interactiveMode") == "Always":
             raise self.failed("wants a terminal (interactiveMode: Always), and there is none here")
         environ = dict(os.environ) | {row["name"]: row["value"] for row in config.get("env") or ()}
-        environ["KUBERNETES_EXEC_INFO"] = _told(config, json.loads(self.cluster))
+        environ["KUBERNETES_EXEC_INFO"] = _exec_info(config, json.loads(self.cluster))
         command = [self.command, *(config.get("args") or ())]
         try:
             with _AT_ONCE:
@@ -174,7 +174,7 @@ class ExecPlugin:
         )
 
 
-def _started(config: t.Mapping[str, t.Any], folder: Path) -> dict[str, t.Any]:
+def _used_section(config: t.Mapping[str, t.Any], folder: Path) -> dict[str, t.Any]:
     """What of the section counts, with its command. As in kubectl, a command with a slash in it is relative to the
     kubeconfig, any other is looked up in PATH."""
     command = str(config["command"])
@@ -182,7 +182,7 @@ def _started(config: t.Mapping[str, t.Any], folder: Path) -> dict[str, t.Any]:
     return {**used, "command": str(folder / command) if "/" in command else command}
 
 
-def _told(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
+def _exec_info(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
     """KUBERNETES_EXEC_INFO, as JSON, with the cluster unless that is empty. The cluster's extension for plugins is what
     they know as ``config``."""
     spec: dict[str, t.Any] = {"interactive": False}

@@ -72,3 +72,23 @@ def test_options_of_a_stack_are_texts(monkeypatch: pytest.MonkeyPatch, key: str,
     with pytest.raises(FleetError) as refused:
         inventory._hosts("my.fleet.yml")
     assert (refused.value.code, f"{key} is no text" in refused.value.message) == ("bad-option", True)
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("file://state", "file:///srv/100%25/state"),
+        ("file://../my%20state?metadata=", "file:///srv/100%25/../my%20state?metadata="),
+        ("file:///srv/state", "file:///srv/state"),
+        ("file://~/state", "file://~/state"),
+        ("s3://bucket", "s3://bucket"),
+    ],
+)
+def test_a_state_in_files_is_looked_for_beside_the_inventory(
+    monkeypatch: pytest.MonkeyPatch, given: str, used: str
+) -> None:
+    inventory, asked = fleet.InventoryModule(), []
+    monkeypatch.setattr(inventory, "get_option", lambda _option: {**STACK, "backend_url": given})
+    monkeypatch.setattr(fleet, "output", lambda options, *_more: asked.append(options["backend_url"]))
+    monkeypatch.setattr(fleet, "hosts_of_output", lambda *_given: ())
+    assert inventory._hosts("/srv/100%/my.fleet.yml") == () and asked == [used]

@@ -52,7 +52,7 @@ class Tool:
         FleetError ``tool-failed``, ``tool-missing``, ``tool-unreadable``."""
         done = self._run(argv, self.patience)
         if done.returncode != 0:
-            raise _failed(argv, done)
+            raise _failure_of(argv, done)
         try:
             return json.loads(done.stdout)
         except (ValueError, RecursionError):
@@ -65,7 +65,7 @@ class Tool:
         end = time.monotonic() + self.patience
         while (done := self._run(argv)).returncode != 0:
             if not self.refusals.later(done.stderr) or time.monotonic() + self.interval > end:
-                raise _failed(argv, done)
+                raise _failure_of(argv, done)
             self.pause()
 
     def until(self, look: t.Callable[[], t.Any], within: float = math.inf) -> t.Any:
@@ -132,7 +132,7 @@ def without(environ: t.Mapping[str, str], folder: Path) -> dict[str, str]:
     return {**rest, "PYTHONPATH": ":".join(kept)} if kept else rest
 
 
-def _failed(argv: tuple[str, ...], done: subprocess.CompletedProcess[str]) -> FleetError:
+def _failure_of(argv: tuple[str, ...], done: subprocess.CompletedProcess[str]) -> FleetError:
     """The error ``tool-failed``, to be raised, with the last 8 lines of its error output or else its output."""
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-_TAIL:]
     return FleetError("tool-failed", "\n".join([f"{_named(argv)} ended with {done.returncode}", *lines]))

@@ -233,18 +233,22 @@ class RoleJobDriver:
     def _pods(self, job: Document) -> list[Document]:
         """The pods of the Job, the newest last; none where they cannot be read."""
         query = {"labelSelector": f"batch.kubernetes.io/job-name={job['metadata']['name']}"}
-        found = self._told(self._path(_PODS), query, check_pod)
+        found = self._listed_or_none(self._path(_PODS), query, check_pod)
         return sorted(found, key=lambda each: str(each["metadata"].get("creationTimestamp")))
 
     def _warnings(self, job: Document) -> list[Document]:
         """Warnings about the Job, and about objects whose names begin with its name, the newest last, out of 500 in the
         namespace at most; none where they cannot be read."""
         name = job["metadata"]["name"]
-        found = self._told(self._path(_EVENTS), {"fieldSelector": "type=Warning", "limit": _MOST_EVENTS}, check_event)
+        found = self._listed_or_none(
+            self._path(_EVENTS), {"fieldSelector": "type=Warning", "limit": _MOST_EVENTS}, check_event
+        )
         ours = [each for each in found if str((each.get("involvedObject") or {}).get("name")).startswith(name)]
         return sorted(ours, key=lambda each: str(each.get("lastTimestamp") or each.get("eventTime") or ""))
 
-    def _told(self, path: str, query: t.Mapping[str, t.Any], check: t.Callable[[Document], None]) -> list[Document]:
+    def _listed_or_none(
+        self, path: str, query: t.Mapping[str, t.Any], check: t.Callable[[Document], None]
+    ) -> list[Document]:
         """The objects there; none where they cannot be read, or one is none of the kind. For words alone: an account
         that may not read this still conducts."""
         try:

@@ -77,7 +77,7 @@ def wanted_evictions(
         asked = [_by_option(placement, cluster, recorded.values(), now) for cluster in clusters]
     else:
         _refuse_unknown(evictions, damaged)
-        asked = [_written(each, recorded) for each in evictions]
+        asked = [_from_file(each, recorded) for each in evictions]
         names = {each.name for each in evictions}
         asked += [
             RequestedEviction(eviction=each, document=document, kept=True)
@@ -211,7 +211,7 @@ def _source_of(document: Document) -> str:
     return str((document["metadata"].get("annotations") or {}).get(SOURCE, ""))
 
 
-def _written(
+def _from_file(
     each: ClusterResourcePlacementEviction,
     recorded: t.Mapping[str, tuple[ClusterResourcePlacementEviction, Document]],
 ) -> RequestedEviction:

@@ -251,7 +251,7 @@ def _carried_out(
         placement.keeper.check_leases()
         record_eviction(work.session.records, asked, judged.eviction, placement.lease)
         work.session.records.delete(document["kind"], document["metadata"]["name"], lease=placement.lease)
-        _told_of(work, placement, cluster, verdict)
+        _record_evicted(work, placement, cluster, verdict)
     state = DONE if gone else UNDERWAY
     result = _result(asked, state, verdict)
     return replace(result, outcome=outcome, next_pick=_next_pick(work, placement, cluster) if gone else "")
@@ -317,7 +317,7 @@ def _after(
     return [left if each.name == judged.name else each for each in bindings]
 
 
-def _told_of(work: _Evicting, placement: _Placement, cluster: str, verdict: EvictionVerdict) -> None:
+def _record_evicted(work: _Evicting, placement: _Placement, cluster: str, verdict: EvictionVerdict) -> None:
     """Writes a line into the placement's journal, and its status, which does not speak of the cluster any more."""
     records, document = work.session.records, placement.recorded.document
     if document is None or placement.lease is None:

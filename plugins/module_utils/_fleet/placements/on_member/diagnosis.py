@@ -14,7 +14,10 @@ from ...._core.objects.identity import ObjectId
 from ...._core.plan.outcome import MemberOutcome
 from ...._core.resources.availability import NOT_YET
 from ...._core.resources.pod_trouble import WORKLOADS, pod_trouble
+from ...._core.schema.codec import decode
 from ...._core.values.parts import mapping
+from ...._core.values.selector import LabelSelector, check_selector
+from ...._core.values.selector_text import selector_text
 from ...._kube.client import KubeClient
 from ...._kube.lists import list_pages
 
@@ -41,11 +44,11 @@ def _trouble(client: KubeClient, each: ObjectId, manifest: t.Mapping[str, t.Any]
     """What ails the pods of the workload, in words without our credentials; empty if nothing does, or they cannot be
     read."""
     try:
-        labels = mapping(mapping(mapping(manifest, "spec"), "selector"), "matchLabels")
-        if not labels:
+        selector = decode(LabelSelector, mapping(mapping(manifest, "spec"), "selector"))
+        text = "" if check_selector(selector) else selector_text(selector)
+        if not text:
             return ""
-        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-        pods = next(list_pages(client, f"/api/v1/namespaces/{each.namespace}/pods", selector, limit=PODS), [])
+        pods = next(list_pages(client, f"/api/v1/namespaces/{each.namespace}/pods", text, limit=PODS), [])
     except (FleetError, ValueError):
         return ""
     # Hidden before any of it is cut: the beginning of a token would not be found.

@@ -206,7 +206,7 @@ def _rebuild(
             there = {one.id.key for one in each.inventory}
             lacking = [one for one in map(identify, contents[each.resource_snapshot]) if one.key not in there]
             records.create(_binding_record(bindings[cluster], cluster, each, left_out_mark(lacking)))
-    _whole(records, key)
+    _mark_whole(records, key)
 
 
 def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> str:
@@ -238,7 +238,7 @@ def _says(record: Record) -> str:
     return str(found or "")
 
 
-def _whole(records: _Lease, key: PlacementKey) -> None:
+def _mark_whole(records: _Lease, key: PlacementKey) -> None:
     """Takes off the placement's record that the others are not whole."""
     found = records.get(key.kinds.placement, str(key))
     if found is not None and is_recovering(found):

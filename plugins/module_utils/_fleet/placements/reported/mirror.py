@@ -53,7 +53,7 @@ def mirrored(
             if not isinstance(status, dict):
                 continue
             try:
-                if _written(hub, each, in_data(status, hide(row.cluster))):
+                if _write_status(hub, each, in_data(status, hide(row.cluster))):
                     written.append(each)
             except FleetError as error:
                 text = f"the status of {each} could not be mirrored from {row.cluster}: {error.message}"
@@ -61,7 +61,7 @@ def mirrored(
     return Mirrored(written=tuple(written), problems=tuple(problems))
 
 
-def _written(hub: KubeClient, each: ObjectId, status: dict[str, t.Any]) -> bool:
+def _write_status(hub: KubeClient, each: ObjectId, status: dict[str, t.Any]) -> bool:
     """Writes the status, and gives whether the object had another one. One that is gone meanwhile is passed over: the
     next plan tells of it. FleetError of the requests, ``conflict`` after three attempts."""
     resource = resource_for(hub, each.api_version, each.kind)

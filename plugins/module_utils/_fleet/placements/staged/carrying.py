@@ -10,7 +10,7 @@ from dataclasses import replace
 from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterStagedUpdateRun
 from ...audit.actor import user
 from ...audit.evidence import testify
-from ...audit.staged_runs import commanded
+from ...audit.staged_runs import deed_of_command
 from ...given import keep
 from ...members.members import members_to_write
 from ...session import Session
@@ -50,7 +50,7 @@ def staged_run(
     keep(session.records, given.strategies.values(), write=True)
     run = record_run(session.records, wanted, user(session) if wanted.is_new else "")
     if wanted.changed:
-        testify(session, commanded(run, wanted.is_new, wish.approved))
+        testify(session, deed_of_command(run, wanted.is_new, wish.approved))
     if state == CONDUCTED:
         report = carry_on(session, run, given, wish, members)
     else:

@@ -107,7 +107,7 @@ def hand_over(
         return HandOver(outcomes=outcomes, problems=(unrecorded(plan.name, error, outcomes),), ended=error.code)
     problems, came = failed.problems if failed else (), told() if outcomes is not looked else ""
     if came:
-        problems = (*problems, cut_short(plan.name, came, outcomes))
+        problems = (*problems, cut_short(plan, came, outcomes))
     return HandOver(outcomes=outcomes, status=status, problems=problems, ended=INTERRUPTED if came else "")
 
 

@@ -111,18 +111,15 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
     """
     key = RunKey.of(name)
     defined, stored = given.runs.get(name), records.get(key.kinds.run, name)
-    if stored is None:
-        if defined is None:
-            run_document(records, name)
-            raise AssertionError("one that is not there is refused")
+    if stored is None and defined is not None:
         fresh = replace(defined, metadata=replace(defined.metadata, generation=1))
-        return Commanded(run=_told(fresh, state), changed=True, is_new=True)
-    before = recorded_run(key, stored)
+        return Commanded(run=_with_state(fresh, state), changed=True, is_new=True)
+    before = recorded_run(key, stored or run_document(records, name))
     wanted = before if defined is None else replace(before, spec=_merged(before, defined))
     if is_over(before):
         state = ""
         wanted = replace(wanted, spec=replace(wanted.spec, state=before.spec.state))
-    wanted = _told(wanted, state)
+    wanted = _with_state(wanted, state)
     problems = check_update(before, wanted, key.title)
     if problems:
         raise FleetError.of(problems)
@@ -184,7 +181,7 @@ def _merged(before: ClusterStagedUpdateRun, defined: ClusterStagedUpdateRun) -> 
     return replace(defined.spec, state=state)
 
 
-def _told(run: ClusterStagedUpdateRun, state: str) -> ClusterStagedUpdateRun:
+def _with_state(run: ClusterStagedUpdateRun, state: str) -> ClusterStagedUpdateRun:
     """The run with this state; as it is for an empty one."""
     return replace(run, spec=replace(run.spec, state=state)) if state else run
 

@@ -61,7 +61,7 @@ def run_lines(
     lines += [
         f"stage {stage.stage_name} waits until {write_time(ends)}"
         for stage in run.status.stages_status
-        if ends is not None and _counts(stage)
+        if ends is not None and _wait_has_begun(stage)
     ]
     told = {name for names in flying.values() for name in names}
     for wait in waits:
@@ -70,7 +70,7 @@ def run_lines(
     return lines
 
 
-def _counts(stage: StageUpdatingStatus) -> bool:
+def _wait_has_begun(stage: StageUpdatingStatus) -> bool:
     """Whether a wait after the stage has begun and is not over."""
     found = (find_condition(task.conditions, "WaitTimeElapsed") for task in stage.after_stage_task_status)
     tasks = [task.type for task in stage.after_stage_task_status]

@@ -86,7 +86,7 @@ def catalogued(
     return Catalogued(catalogues=tuple(wanted.values()), changed=changed, notes=notes)
 
 
-def absent(records: Records, name: str, write: bool) -> bool:
+def delete_catalogue(records: Records, name: str, write: bool) -> bool:
     """Deletes the catalogue, with ``write``; whether it was there."""
     there = records.get(KIND, name) is not None
     if there and write:
@@ -94,7 +94,7 @@ def absent(records: Records, name: str, write: bool) -> bool:
     return there
 
 
-def told(records: Records, names: t.Sequence[str], now: datetime) -> list[dict[str, t.Any]]:
+def catalogue_rows(records: Records, names: t.Sequence[str], now: datetime) -> list[dict[str, t.Any]]:
     """Each catalogue of these names, or all, by name, for results: ``name``, ``provider``, ``source`` (where it is
     known from), ``supported`` (oldest and newest minor, empty if that is not known), and ``locations`` with what each
     offers now.
@@ -196,7 +196,7 @@ def _alone(name: str, found: t.Mapping[str, str]) -> Problem:
 
 
 def _as_data(catalogue: ReleaseCatalog, known: Releases, now: datetime) -> dict[str, t.Any]:
-    """One catalogue as of ``told``."""
+    """One catalogue as of ``catalogue_rows``."""
     provider = catalogue.spec.provider
     span = known.support(provider, now)
     supported = [f"{major}.{minor}" for major, minor in span] if span else []

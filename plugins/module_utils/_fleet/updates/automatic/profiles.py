@@ -124,7 +124,7 @@ def record_profiles(records: Records, given: UpdateManifests, write: bool) -> bo
     return keep(records, (*specs, *given.profiles.values()), write)
 
 
-def absent(records: Records, name: str, write: bool) -> bool:
+def delete_profile(records: Records, name: str, write: bool) -> bool:
     """Deletes the profile, with ``write``; its runs stay. Whether it was there."""
     there = records.get(KIND, name) is not None
     if there and write:
@@ -202,7 +202,7 @@ def _each(
         if turn and found.run is not None:
             found = _still_wanted(records, found, start)
         others = _under_way(runs, () if turn else done)
-        one = _with_words(records, given, found, fleet, known, others, now)
+        one = _with_steps_and_notes(records, given, found, fleet, known, others, now)
         if found.run is not None:
             one = _made(session, given, one, found.run, who, turn)
         if turn and not (one.made or one.started):
@@ -263,7 +263,7 @@ def _still_wanted(records: Records, found: Evaluation, start: bool) -> Evaluatio
     return replace(found, run=None, start=False, reasons=(*found.reasons, Reason(DISABLED, f"it was just {gone}")))
 
 
-def _with_words(
+def _with_steps_and_notes(
     records: Records,
     given: UpdateManifests,
     found: Evaluation,

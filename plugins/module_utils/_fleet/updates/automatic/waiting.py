@@ -43,9 +43,13 @@ def waiting(records: Records) -> WaitingWork:
         record_name(each)
         for kinds in RUN_KINDS
         for each in _listed(records, kinds.run, unread)
-        if _told_of(_staged_goes_on, each)
+        if _goes_on_or_unreadable(_staged_goes_on, each)
     ]
-    rotations = [record_name(each) for each in _listed(records, ROTATION, unread) if _told_of(_rotation_goes_on, each)]
+    rotations = [
+        record_name(each)
+        for each in _listed(records, ROTATION, unread)
+        if _goes_on_or_unreadable(_rotation_goes_on, each)
+    ]
     return WaitingWork(staged=tuple(sorted(staged)), rotations=tuple(sorted(rotations)), unread=tuple(unread))
 
 
@@ -60,7 +64,7 @@ def _listed(records: Records, kind: str, unread: list[str]) -> list[Record]:
         return []
 
 
-def _told_of(goes_on: t.Callable[[Record], bool], document: Record) -> bool:
+def _goes_on_or_unreadable(goes_on: t.Callable[[Record], bool], document: Record) -> bool:
     """Whether it goes on, or cannot be read."""
     try:
         return goes_on(document)

@@ -283,3 +283,14 @@ def test_behind_all_links_and_for_what_no_file_can_be_called_nothing(tmp_path: P
 )
 def test_the_home_is_the_one_that_is_named(path: str, environ: dict[str, str], found: str | None) -> None:
     assert files.with_home(path, environ) == (os.path.expanduser(path) if found is None else found)
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [({"XDG_STATE_HOME": "/srv/x"}, "/srv/x"), ({}, "/home/ada/.local/state"),
+     ({"XDG_STATE_HOME": ""}, "/home/ada/.local/state"), ({"XDG_STATE_HOME": "x"}, "/home/ada/.local/state"),
+     ({"XDG_STATE_HOME": "./x"}, "/home/ada/.local/state"), ({"XDG_STATE_HOME": "~/x"}, "/home/ada/.local/state")],
+)  # fmt: skip
+def test_a_folder_of_the_user_does_not_depend_on_where_we_are(named: dict[str, str], found: str) -> None:
+    """XDG Base Directory Specification: relative paths are invalid, and are to be ignored."""
+    assert files.user_folder("XDG_STATE_HOME", "~/.local/state", {"HOME": "/home/ada", **named}) == found

@@ -66,6 +66,15 @@ def test_an_exit_within_the_work_ends_us():
         in_parallel({"a": sys.exit, "b": lambda: 2})
 
 
+def test_who_ends_the_process_from_a_piece_of_work_waits_for_no_other() -> None:
+    go = threading.Event()
+    try:
+        with pytest.raises(SystemExit):
+            in_parallel({"a": go.wait, "b": sys.exit}, threads=2)
+    finally:
+        go.set()
+
+
 def test_an_interrupt_starts_nothing_new(monkeypatch):
     started, go = [], threading.Event()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._store import revision_files
+from ansible_collections.gitops.fleet.plugins.module_utils._store.documents_in_files import Document, read_documents
 from ansible_collections.gitops.fleet.plugins.module_utils._store.revision_files import files_of
 
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
@@ -48,6 +49,19 @@ def test_files_are_as_they_were_and_the_checkout_stays(checkout: Path) -> None:
     assert files_of(checkout / "a", first) == [("one.yaml", "1"), ("two.json", "")]
     assert files_of(checkout / "a" / "one.yaml", first) == [("one.yaml", "1")]
     assert (checkout / "a" / "one.yaml").read_text() == "3"
+
+
+def test_what_an_apply_reads_of_a_folder_is_read_again_and_nothing_else(checkout: Path) -> None:
+    for name in (".hidden/a.yaml", "below/.hidden/b.yaml", ".hidden/below/c.yaml", "below/.d.yaml", "e.yaml"):
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).write_text(f"name: {name}\n")
+    head = commit(checkout)
+    for folder in (checkout, checkout / ".hidden"):
+        applied = [each.value["name"] for each in read_documents([folder]) if isinstance(each, Document)]
+        again = [text for _file, text in files_of(folder, head) or ()]
+        assert sorted(again) == sorted(f"name: {name}\n" for name in applied) and len(applied) == 2
+    named = checkout / "below" / ".hidden" / "b.yaml"
+    assert files_of(named, head) == [("b.yaml", "name: below/.hidden/b.yaml\n")]
 
 
 def test_where_git_cannot_tell_the_answer_is_none(checkout: Path, tmp_path: Path) -> None:

@@ -6,8 +6,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import matches
-from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector_text import parse_selector
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import (
+    label_selector,
+    matches,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector_text import (
+    parse_selector,
+    selector_text,
+)
 
 GOLD = {"tier": "gold", "region": "eu", "in": "x"}
 
@@ -72,3 +78,17 @@ def test_what_is_no_selector(text, words):
     with pytest.raises(ValueError, match=".") as refused:
         parse_selector(text)
     assert words in str(refused.value)
+
+
+def test_a_selector_of_a_manifest_is_written_as_api_servers_take_it():
+    rules = [
+        {"key": "region", "operator": "In", "values": ["eu", "us"]},
+        {"key": "ring", "operator": "NotIn", "values": ["0"]},
+        {"key": "tier", "operator": "Exists"},
+        {"key": "canary", "operator": "DoesNotExist"},
+    ]
+    selector = label_selector({"matchLabels": {"b": "2", "a": ""}, "matchExpressions": rules})
+    written = selector_text(selector)
+    assert written == "a=,b=2,region in (eu,us),ring notin (0),tier,!canary"
+    assert selector_text(parse_selector(written)) == "a in (),b in (2),region in (eu,us),ring notin (0),tier,!canary"
+    assert selector_text(label_selector({})) == ""

@@ -198,3 +198,19 @@ def test_where_nothing_says_who_it_is_the_account_of_the_process_is_told(records
     session = Session(records=records, hub=None, holder="r", clock=lambda: NOW, environ={})
     evidence.testify(session, DEED)
     assert specs(session)[0]["by"]
+
+
+@pytest.mark.parametrize(("code", "times"), [("forbidden", 1), ("not-found", 1), ("bad-answer", 1), ("timeout", 3)])
+def test_a_hub_that_does_not_say_who_we_are_is_asked_once_and_one_that_was_silent_again(
+    session: Session, monkeypatch: pytest.MonkeyPatch, code: str, times: int
+) -> None:
+    asked = []
+
+    def refused(_session: Session) -> str:
+        asked.append(code)
+        raise FleetError(code, "no", "hub")
+
+    monkeypatch.setattr(evidence, "user", refused)
+    for _each in range(3):
+        evidence.testify(session, DEED)
+    assert [each["by"] for each in specs(session)] == ["unknown"] * 3 and len(asked) == times

@@ -14,7 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     FleetMaintenance,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.maintenance import kept
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.maintenance import record_with_evidence
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -39,9 +39,9 @@ def told(session: Session) -> list[tuple[str, str, str]]:
 
 
 def test_a_freeze_that_comes_or_moves_is_told_and_one_that_stays_is_not(session: Session) -> None:
-    assert kept(session, [frozen("2026-11-30")], write=True)
-    assert not kept(session, [frozen("2026-11-30")], write=True)
-    assert kept(session, [frozen("2026-12-20")], write=True)
+    assert record_with_evidence(session, [frozen("2026-11-30")], write=True)
+    assert not record_with_evidence(session, [frozen("2026-11-30")], write=True)
+    assert record_with_evidence(session, [frozen("2026-12-20")], write=True)
     assert told(session) == [
         ("MaintenanceRecorded", "nights", "freeze sales comes (days 2026-11-26 to 2026-11-30, clock UTC)"),
         (
@@ -53,12 +53,12 @@ def test_a_freeze_that_comes_or_moves_is_told_and_one_that_stays_is_not(session:
 
 
 def test_without_writing_nothing_is_recorded_or_told(session: Session) -> None:
-    assert kept(session, [frozen("2026-11-30")], write=False)
+    assert record_with_evidence(session, [frozen("2026-11-30")], write=False)
     assert not session.records.list("FleetMaintenance") and told(session) == []
 
 
 def test_one_that_cannot_be_read_is_replaced_and_told(session: Session) -> None:
     damaged = {"apiVersion": "gitops.fleet/v1alpha1", "kind": "FleetMaintenance", "spec": {"freezes": 5}}
     session.records.create({**damaged, "metadata": {"name": "nights"}})
-    assert kept(session, [frozen("2026-11-30")], write=True)
+    assert record_with_evidence(session, [frozen("2026-11-30")], write=True)
     assert [each[:2] for each in told(session)] == [("MaintenanceRecorded", "nights")]

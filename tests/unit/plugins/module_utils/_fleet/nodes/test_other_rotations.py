@@ -47,7 +47,7 @@ def test_only_what_others_have_in_flight_is_told(records: SqliteRecords) -> None
     rotation(records, "green", *rows)
     rotation(records, "blue", row("m/own", "Draining"))
     records.create({"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "new"}, "spec": {}})
-    found = OtherRotations(records, "blue", "me").nodes()
+    found = OtherRotations(records, "blue", "me").in_flight()
     assert found == tuple(OtherNode(f"m/{phase}", "m/blue", "green") for phase in ("Surging", "Draining", "Returning"))
 
 
@@ -61,7 +61,7 @@ def test_what_is_in_hand_is_in_flight_or_still_to_be_let_go(records: SqliteRecor
 def test_a_record_that_cannot_be_read_is_no_empty_one(records: SqliteRecords, damaged: t.Any) -> None:
     rotation(records, "green", *damaged)
     with pytest.raises(FleetError) as error:
-        OtherRotations(records, "blue", "me").nodes()
+        OtherRotations(records, "blue", "me").in_flight()
     assert error.value.code == "record-damaged" and "NodeRotation/green" in error.value.where
 
 

@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_gro
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftLook, DriftRow
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import UPDATE_RUN, Bar, RunChart
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview import today as today_module
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview import runs as runs_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.today import Today, gather_today
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import all_placements
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
@@ -119,7 +119,7 @@ def test_who_was_upgraded_after_it_was_read_is_told(records: SqliteRecords, monk
         over=True,
         bars=(upgraded("a", 11), upgraded("b", 10)),
     )
-    monkeypatch.setattr(today_module, "run_charts", lambda *_given, **_more: ((chart,), ()))
+    monkeypatch.setattr(runs_module, "run_charts", lambda *_given, **_more: ((chart,), ()))
     (note,) = gathered(records).notes
     assert note.code == "upgraded-since" and note.message.startswith("a: upgraded since it was read")
 

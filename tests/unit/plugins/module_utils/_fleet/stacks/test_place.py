@@ -48,6 +48,7 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path):
         ({"backend_url": "file://~\0/state"}, "bad-backend"),
         ({"backend_url": "file://~\ud800/state"}, "bad-backend"),
         ({"backend_url": "file:///srv/state?a=\0"}, "bad-backend"),
+        ({"backend_url": "file:///srv/%00"}, "bad-backend"),
         ({"backend_url": "s3://bu\0cket"}, "bad-backend"),
         ({"backend_url": "s3://bucket/\ud800"}, "bad-backend"),
         ({"backend_url": "file://~nosuchuser/state"}, "bad-backend"),
@@ -85,6 +86,31 @@ def test_a_relative_state_is_where_the_play_runs_and_not_in_a_folder_that_goes(o
     assert (found.backend, found.folder) == (f"file://{tmp_path}/state?metadata=skip", tmp_path / "state")
 
 
+@pytest.mark.parametrize(
+    ("path", "folder", "used"),
+    [
+        ("/srv/my%20state", "/srv/my state", "/srv/my%20state"),
+        ("/srv/my state", "/srv/my state", "/srv/my%20state"),
+        ("/srv/a%3Fb%23c%25d", "/srv/a?b#c%d", "/srv/a%3Fb%23c%25d"),
+        ("/srv/100%", "/srv/100%", "/srv/100%25"),
+        ("/srv/zürich", "/srv/zürich", "/srv/z%C3%BCrich"),
+        ("/srv/%ff", "/srv/\udcff", "/srv/%FF"),
+    ],
+)
+def test_the_path_of_the_url_is_decoded_as_the_engine_does(options, path, folder, used):
+    """gocloud.dev/blob/fileblob opens the folder that the parsed URL's path names."""
+    found = place({**options, "backend_url": f"file://{path}"})
+    assert (found.folder, found.backend) == (Path(folder), f"file://{used}?metadata=skip")
+
+
+def test_a_relative_state_is_found_whatever_the_folder_above_it_is_called(options, tmp_path, monkeypatch):
+    odd = tmp_path / "100%25 a?b#c"
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    found = place({**options, "backend_url": "file://my%20state"})
+    assert found.folder == odd / "my state" and found.backend.endswith("/100%2525%20a%3Fb%23c/my%20state?metadata=skip")
+
+
 def test_nothing_of_the_callers_pulumi_is_used_but_its_login(options):
     shell = {"PULUMI_BACKEND_URL": "s3://theirs", "PULUMI_HOME": "/theirs", "PULUMI_ACCESS_TOKEN": "t", "LANG": "C"}
     found = environment(place(options), Engine(Path("/engine"), "3.259.0"), shell)
@@ -115,7 +141,15 @@ def test_settings_that_the_project_keeps_in_a_folder_of_their_own_are_honoured(o
     assert found.value.code == "bad-config"
 
 
-@pytest.mark.parametrize(("own", "over"), [("[1]", {}), ("{}", {"day": date(2026, 1, 1)})])
+@pytest.mark.parametrize(
+    ("own", "over"),
+    [
+        ("[1]", {}),
+        ("{}", {"day": date(2026, 1, 1)}),
+        ("{}", {"share": float("nan")}),
+        ("{}", {"most": [float("-inf")]}),
+    ],
+)
 def test_settings_that_the_engine_cannot_be_given_are_refused(options, tmp_path, own, over):
     (tmp_path / "Pulumi.dev.yaml").write_text(f"config: {own}\n")
     with pytest.raises(FleetError) as found, workspace(place(options), over):

@@ -23,8 +23,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
     update_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
-    absent,
     asked_runs,
+    delete_run,
     restarted,
     started,
     stopped,
@@ -66,12 +66,12 @@ def test_a_run_takes_the_rotations_of_its_pools_with_it_and_no_others(records: R
     if not readable:
         records.replace({**stored, "status": {**stored["status"], "stages": "none"}})
         with pytest.raises(FleetError):
-            absent(session(records), "whole", force=False, write=True)
-    assert absent(session(records), "whole", force=True, write=False)
+            delete_run(session(records), "whole", force=False, write=True)
+    assert delete_run(session(records), "whole", force=True, write=False)
     assert records.names("NodeRotation") == {own, *others}
-    assert absent(session(records), "whole", force=True, write=True)
+    assert delete_run(session(records), "whole", force=True, write=True)
     assert records.names("NodeRotation") == others and not records.names("UpdateRun")
-    assert not absent(session(records), "whole", force=True, write=True)
+    assert not delete_run(session(records), "whole", force=True, write=True)
 
 
 def session(records: Records) -> Session:
@@ -83,10 +83,10 @@ def test_a_run_that_is_conducted_is_not_deleted_under_its_conductor(records: Rec
     define_run(records, "one", update_manifests([], [control_planes("one")], strict=False), write=True)
     lease = records.acquire("run/one", "its conductor", 60)
     with pytest.raises(FleetError) as held:
-        absent(session(records), "one", force=False, write=True)
+        delete_run(session(records), "one", force=False, write=True)
     assert held.value.code == "lease-held" and records.names("UpdateRun") == {"one"}
     records.release(lease)
-    assert absent(session(records), "one", force=False, write=True) and not records.names("UpdateRun")
+    assert delete_run(session(records), "one", force=False, write=True) and not records.names("UpdateRun")
     assert all(each.name != "run/one" for each in records.leases())
 
 
@@ -164,7 +164,7 @@ def test_a_restart_is_of_a_run_that_was_started_alone(records: Records) -> None:
 def test_a_run_that_was_made_again_before_the_lease_was_taken_is_another(records: Records) -> None:
     """What was prepared for the first is not carried out on the second."""
     meant = define_run(records, "cp", given(control_planes("cp")), write=True).run.metadata.uid
-    absent(session(records), "cp", force=False, write=True)
+    delete_run(session(records), "cp", force=False, write=True)
     define_run(records, "cp", given(control_planes("cp")), write=True)
     lease = records.acquire("run/cp", "me", 60)
     with pytest.raises(FleetError) as refused:
@@ -189,7 +189,7 @@ def test_a_retry_of_an_earlier_run_of_the_name_is_no_retry_of_this_one(tmp_path:
 
     left_behind()
     assert retried(records, "r", write=True).changed and not retried(records, "r", write=True).changed
-    assert absent(session(records), "r", force=False, write=True)
+    assert delete_run(session(records), "r", force=False, write=True)
     at += timedelta(minutes=1)
     left_behind()
     with pytest.raises(FleetError) as taken:

@@ -15,9 +15,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.automatic.catalogue import (
     CatalogSources,
-    absent,
+    catalogue_rows,
     catalogued,
-    told,
+    delete_catalogue,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
     UpdateManifests,
@@ -47,7 +47,7 @@ def make(records: Records, write: bool = True, **asked: t.Any) -> bool:
 
 
 def newest(records: Records) -> dict[str, str]:
-    (catalogue,) = told(records, ["own"], NOW)
+    (catalogue,) = catalogue_rows(records, ["own"], NOW)
     found: dict[str, str] = catalogue["locations"][0]["newest"]
     return found
 
@@ -62,10 +62,10 @@ def test_from_everything_at_once(records: Records, tmp_path: Path) -> None:
     assert make(records, **given) and not make(records, **given)
     assert newest(records) == {"1.33": "1.33.2", "1.34": "1.34.8", "1.35": "1.35.4"}
     assert make(records, versions=("1.36.1",), supported_minors=2)
-    (catalogue,) = told(records, [], NOW)
+    (catalogue,) = catalogue_rows(records, [], NOW)
     assert catalogue["supported"] == {"oldest": "1.35", "newest": "1.36"} and catalogue["provider"] == "own"
     assert make(records, versions=("1.36.1",), exact=True) and newest(records) == {"1.36": "1.36.1"}
-    assert absent(records, "own", write=True) and not absent(records, "own", write=True)
+    assert delete_catalogue(records, "own", write=True) and not delete_catalogue(records, "own", write=True)
 
 
 def test_a_version_that_one_member_claims_is_not_offered_to_all(records: Records) -> None:
@@ -111,7 +111,7 @@ def test_a_place_has_one_catalogue(records: Records) -> None:
         make(records, name="second", versions=("1.36.3",))
     assert error.value.code == "duplicate-location"
     with pytest.raises(FleetError) as missing:
-        told(records, ["third"], NOW)
+        catalogue_rows(records, ["third"], NOW)
     assert missing.value.code == "no-such-catalogue" and "own" in str(missing.value)
 
 
@@ -123,5 +123,5 @@ def test_manifests_are_recorded_as_they_are(records: Records) -> None:
     assert catalogued(records, given, CatalogSources(), NOW, write=True).changed
     more = CatalogSources(location="west", versions=("1.35.4",))
     assert [each.name for each in catalogued(records, given, more, NOW, write=True).catalogues] == ["m"]
-    (found,) = told(records, [], NOW)
+    (found,) = catalogue_rows(records, [], NOW)
     assert found["locations"][0]["newest"] == {"1.35": "1.35.4", "1.36": "1.36.3"}
