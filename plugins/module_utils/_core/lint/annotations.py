@@ -99,7 +99,11 @@ def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintPr
                 if len(kept) < len(gates):
                     where = f"{path}[{index}].env[{place}].value"
                     yield LintProblem(
-                        code="feature-gate-gone", level=WARNING, message=text, path=where, mended={where: ",".join(kept)}
+                        code="feature-gate-gone",
+                        level=WARNING,
+                        message=text,
+                        path=where,
+                        mended={where: ",".join(kept)},
                     )
 
 

@@ -85,11 +85,12 @@ def _facts(
 
 
 def _judge(rules: tuple[BudgetRule, ...], active: Active, reason: str) -> tuple[bool, list[int]]:
-    """Whether nothing is permitted in pools of any size, and the places of the budgets that take part: those that
-    cannot be evaluated, or without such those that are active and cover the reason."""
+    """Whether nothing is permitted in pools of any size, and the places of the budgets that take part: the first that
+    cannot be evaluated, which closes the pool whatever its amount, or without such those that are active and cover the
+    reason."""
     rows = list(enumerate(zip(rules, active, strict=True)))
     broken = [place for place, (rule, on) in rows if rule.error(on)]
-    taking_part = broken or [place for place, (rule, on) in rows if on and rule.budget.covers(reason)]
+    taking_part = broken[:1] or [place for place, (rule, on) in rows if on and rule.budget.covers(reason)]
     return bool(broken) or any(is_zero(rules[place].amount) for place in taking_part), taking_part
 
 

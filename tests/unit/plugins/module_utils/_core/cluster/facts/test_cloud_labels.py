@@ -75,7 +75,15 @@ def azure(group: str) -> str:
             },
         ),
     ],
-    ids=["aws", "aws with labels", "aws, Local Zone", "aws, Wavelength", "google", "azure", "azure, its own group and no zone"],
+    ids=[
+        "aws",
+        "aws with labels",
+        "aws, Local Zone",
+        "aws, Wavelength",
+        "google",
+        "azure",
+        "azure, its own group and no zone",
+    ],
 )
 def test_what_a_cloud_tells_d4_38(given: dict[str, t.Any], labels: dict[str, str]) -> None:
     assert cloud_labels([given, {"metadata": {"name": "x"}, "spec": {}}]) == labels
