@@ -41,7 +41,7 @@ class ReasonFacts:
         return self.unlimited == ((self.start, self.end),)
 
     @property
-    def open(self) -> Spans:
+    def open_spans(self) -> Spans:
         """The spans that are not ``closed``, in which some pool may lose nodes, in order and apart."""
         marks = [self.start, *(instant for span in self.closed for instant in span), self.end]
         return tuple((begin, end) for begin, end in zip(marks[::2], marks[1::2], strict=True) if begin < end)

@@ -51,7 +51,7 @@ class SchedulingRun:
         length_then: dict[str, int] = {}
         while queue and length_then.get(queue[0].key) != len(queue):
             one = queue.popleft()
-            if self._relaxing(one):
+            if self._place_relaxing(one):
                 self.failed.pop(one.key, None)
                 continue
             self.failed[one.key] = one
@@ -61,7 +61,7 @@ class SchedulingRun:
             queue.append(one)
             length_then[one.key] = len(queue)
 
-    def _relaxing(self, one: PodDemands) -> bool:
+    def _place_relaxing(self, one: PodDemands) -> bool:
         """Places the pod, giving up one wish after the other until it has a place; False if it has none in the end."""
         asked: PodDemands | None = one
         while asked is not None:
