@@ -50,8 +50,8 @@ options:
   catalogue:
     description:
       - JSON file with the instance types that nodes can be made of, as C(instanceTypes), a list of C(name), C(labels),
-        C(allocatable) and C(offerings), each of these with C(zone), C(capacityType), C(price) of an hour and
-        C(available).
+        C(allocatable), C(capacity) and C(offerings), each of these with C(zone), C(capacityType), C(price) of an hour
+        and C(available). Limits of NodePools count C(capacity), or where it is not told C(allocatable).
       - No API server tells them. Without the file the types are those of the nodes that are there, with the least that
         any node of the type has. Which nodes are empty, and whose pods fit on others, is decided without it. Replacing
         a node by a type that no node has yet, or by a spot node, needs it. Such answers say C(needs_catalogue).

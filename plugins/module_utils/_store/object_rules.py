@@ -103,7 +103,7 @@ def stamp(now: datetime) -> str:
     return write_time(now, SECONDS)
 
 
-def written(record: Record) -> str:
+def json_text(record: Record) -> str:
     """The record as JSON text in one line. FleetError ``invalid`` for NaN, infinite numbers and halves of surrogate
     pairs; TypeError for a value of a type that JSON does not have, such as a date."""
     try:
@@ -118,9 +118,9 @@ def written(record: Record) -> str:
 
 def _copy(record: Record) -> Record:
     """A copy of its own, under the API version that is stored and with metadata. FleetError as of ``stored_version``
-    and ``written``."""
+    and ``json_text``."""
     version = stored_version(record)
-    fresh: Record = json.loads(written(record))
+    fresh: Record = json.loads(json_text(record))
     return fresh | {"apiVersion": version, "metadata": fresh.get("metadata") or {}}
 
 

@@ -242,7 +242,7 @@ def _put(connection: sqlite3.Connection, record: Record) -> None:
     _remove(connection, kind, name)
     version = int(record["metadata"]["resourceVersion"])
     connection.execute("UPDATE meta SET value = max(value, ?) WHERE name = 'revision'", (version,))
-    connection.execute("INSERT INTO records VALUES (?, ?, ?)", (kind, name, object_rules.written(record)))
+    connection.execute("INSERT INTO records VALUES (?, ?, ?)", (kind, name, object_rules.json_text(record)))
     labels = record["metadata"].get("labels") or {}
     connection.executemany("INSERT INTO labels VALUES (?, ?, ?, ?)", [(kind, name, *label) for label in labels.items()])
 

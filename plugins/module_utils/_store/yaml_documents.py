@@ -187,10 +187,10 @@ class _Builder:
                 done.lines[key] = lines[key]
                 if key in texts:
                     done.texts[key] = texts[key]
-        self._place(done.value, done.lines, done.texts)
+        self._note_lines(done.value, done.lines, done.texts)
         self._add(done.value, done.line, done.anchor)
 
-    def _place(self, value: t.Any, lines: dict[str | int, int], texts: dict[str | int, str] | None) -> None:
+    def _note_lines(self, value: t.Any, lines: dict[str | int, int], texts: dict[str | int, str] | None) -> None:
         """Notes the lines and texts of a mapping or list, in place of those of one that was merged, is gone, and had
         its ``id``."""
         self._lines[id(value)] = lines
@@ -252,7 +252,7 @@ class _Builder:
             copied = {key: self._copy(item) for key, item in value.items()}
         else:
             copied = [self._copy(item) for item in value]
-        self._place(copied, self._lines[id(value)], self._texts.get(id(value)))
+        self._note_lines(copied, self._lines[id(value)], self._texts.get(id(value)))
         return copied
 
     def _add(self, value: t.Any, line: int, anchor: str | None) -> None:

@@ -111,7 +111,7 @@ class ClusterState:
         return kind.price(node.labels.get(ZONE, ""), node.labels.get(CAPACITY_TYPE, "")) if kind else None
 
     @cached_property
-    def _strange(self) -> frozenset[tuple[str, str]]:
+    def _foreign_classes(self) -> frozenset[tuple[str, str]]:
         """Group and kind of the node classes that only pools of other providers name."""
         refs = [(each.managed, each.pool.template.node_class) for each in self.pools.values()]
         return frozenset(ref for managed, ref in refs if not managed) - {ref for managed, ref in refs if managed}
@@ -127,7 +127,7 @@ class ClusterState:
     def foreign(self, node: StateNode) -> bool:
         """Whether the class of its NodeClaim is another provider's, as far as pools tell; False without a NodeClaim."""
         ref = node.claim.spec.node_class_ref if node.claim is not None else None
-        return ref is not None and (ref.group, ref.kind) in self._strange
+        return ref is not None and (ref.group, ref.kind) in self._foreign_classes
 
 
 def assemble(

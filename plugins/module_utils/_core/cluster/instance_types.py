@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One instance type, read from an entry of a list: what pods may ask for, and its offerings by zone and capacity type
-with the price of an hour (Karpenter, ``cloudprovider``).
+"""One instance type, read from an entry of a list: what pods may ask for, what limits of pools count, and its offerings
+by zone and capacity type with the price of an hour (Karpenter, ``cloudprovider``).
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ class Offering:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceType:
-    """``allocatable`` is in 10^-9 of each resource's unit; ``labels`` are those of its nodes, beside the well-known."""
+    """``allocatable`` and ``capacity``, all that the machine has, are in 10^-9 of each resource's unit; what
+    ``capacity`` does not tell is as in ``allocatable``. ``labels`` are those of its nodes, beside the well-known."""
 
     name: str
     labels: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)
     allocatable: t.Mapping[str, int] = field(default_factory=lambda: EMPTY, hash=False)
+    capacity: t.Mapping[str, int] = field(default_factory=lambda: EMPTY, hash=False)
     offerings: tuple[Offering, ...] = ()
 
     def price(self, zone: str, capacity_type: str) -> float | None:
@@ -55,16 +57,19 @@ class _InstanceTypeManifest:
     name: str = prop("Name of the type.")
     labels: t.Mapping[str, str] = prop("Labels of its nodes.", default=EMPTY)
     allocatable: t.Mapping[str, str] = prop("What pods may ask for.", default=EMPTY, quantity=True)
+    capacity: t.Mapping[str, str] = prop("All that the machine has.", default=EMPTY, quantity=True)
     offerings: tuple[Offering, ...] = prop("Where and how it can be had.", default=())
 
 
 def read_instance_type(document: t.Any) -> InstanceType:
-    """An entry of a catalogue: ``name``, ``labels``, ``allocatable`` and ``offerings``. FleetError ``undecodable`` for
-    another structure, ``invalid-quantity`` for an amount that is none; prices are not judged."""
+    """An entry of a catalogue: ``name``, ``labels``, ``allocatable``, ``capacity`` and ``offerings``. FleetError
+    ``undecodable`` for another structure, ``invalid-quantity`` for an amount that is none; prices are not judged."""
     manifest = read_as(_InstanceTypeManifest, document, "instance type")
+    what = f"instance type {manifest.name}"
     return InstanceType(
         name=manifest.name,
         labels=manifest.labels,
-        allocatable=amounts(manifest.allocatable, f"instance type {manifest.name}"),
+        allocatable=amounts(manifest.allocatable, what),
+        capacity=amounts(manifest.capacity, what),
         offerings=manifest.offerings,
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from ..cluster.cluster_state import ClusterState, class_reference
 from ..errors import FleetError
-from ..objects.karpenter.node_class import AKS_NODE_CLASS
+from ..objects.karpenter.node_class import AKS_GROUP, AKS_NODE_CLASS
 from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.node_pool import NodePool
 from ..values.quantity import NANO, read_quantity
@@ -71,11 +71,17 @@ def effect_of(change: NodeSource, state: ClusterState, network: Network, allow_m
 
 def most_nodes_of_class(name: str, state: ClusterState) -> int:
     """How many nodes an AKSNodeClass may come to have: those that there are, all of which an edit of the subnet
-    replaces, and as many more as ``limits.nodes`` of the pools that name it admits (by name alone, whatever the kind);
-    a pool without that limit, or with one that cannot be read, adds none."""
-    limits = {each.name: _limit(each.pool) for each in state.pools.values() if class_reference(each.pool).name == name}
+    replaces, and as many more as ``limits.nodes`` of the pools that name it admits; a pool without that limit, or with
+    one that cannot be read, adds none. A reference without a kind or group means this one."""
+    limits = {each.name: _limit(each.pool) for each in state.pools.values() if _is_of_class(each.pool, name)}
     more = (limit - len(nodes_made_from(NODE_POOL, pool, state)) for pool, limit in limits.items())
     return len(nodes_made_from(AKS_NODE_CLASS, name, state)) + sum(max(each, 0) for each in more)
+
+
+def _is_of_class(pool: NodePool, name: str) -> bool:
+    """Whether the pool makes its nodes of the AKSNodeClass of that name; a reference without a kind or group may."""
+    found = class_reference(pool)
+    return found.name == name and found.kind in ("", AKS_NODE_CLASS) and found.group in ("", AKS_GROUP)
 
 
 def _of_deletion(change: NodeSource, state: ClusterState) -> SourceEffect:

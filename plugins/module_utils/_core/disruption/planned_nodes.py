@@ -34,7 +34,7 @@ def plan_changes(
 ) -> NodesPlan:
     """What all changes of one member, which ``where`` names, do to its nodes. ``allow_move`` lets a move between good
     subnets through. A subnet needs room for what the pools may become by these very changes. Nodes of which nobody can
-    tell are left out. FleetError as of ``effect_of_edit``."""
+    tell are only named in ``notes``. FleetError as of ``effect_of_edit``."""
     changes = tuple(changes)
     state = replace(state, pools=_pools(changes, state))
     nodes: dict[str, str] = {}
@@ -45,6 +45,9 @@ def plan_changes(
         nodes |= found.drifted
         if found.drifted:
             notes.append(f"{where}: {_told(each)} {_counted(len(found.drifted))}: {', '.join(found.drifted)}")
+        for why, names in _by_cause(found.unsure).items():
+            told = f"this change of {each.kind} {each.name} may replace {_counted(len(names))}: {', '.join(names)}"
+            notes.append(f"{where}: {told} ({why})")
         place = f"{where}: {each.kind}/{each.name}"
         problems += [_refused(one, place) for one in found.findings if one.level == ERROR]
         notes += [f"{place} {one.path}: {one.message}" for one in found.findings if one.level != ERROR]
@@ -67,6 +70,14 @@ def _told(change: NodeSource) -> str:
     replaces``."""
     about = f"{change.kind} {change.name}"
     return f"deleting {about} ends" if change.after is None else f"this change of {about} replaces"
+
+
+def _by_cause(unsure: t.Mapping[str, str]) -> dict[str, list[str]]:
+    """Names of nodes by why nobody can tell of them, in their order."""
+    found: dict[str, list[str]] = {}
+    for name, why in unsure.items():
+        found.setdefault(why, []).append(name)
+    return found
 
 
 def _counted(count: int) -> str:

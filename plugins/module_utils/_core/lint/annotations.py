@@ -92,18 +92,19 @@ def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintPr
             variables = value_at(container, "env")
             for place, variable in enumerate(variables if isinstance(variables, list) else ()):
                 value = value_at(variable, "value")
-                if value_at(variable, "name") == "FEATURE_GATES" and "Drift=" in _gates(value):
+                if value_at(variable, "name") != "FEATURE_GATES" or not isinstance(value, str):
+                    continue
+                gates = value.split(",")
+                kept = [each for each in gates if not each.strip().startswith("Drift=")]
+                if len(kept) < len(gates):
                     where = f"{path}[{index}].env[{place}].value"
-                    kept = ",".join(each for each in str(value).split(",") if not each.strip().startswith("Drift="))
                     yield LintProblem(
-                        code="feature-gate-gone", level=WARNING, message=text, path=where, mended={where: kept}
+                        code="feature-gate-gone",
+                        level=WARNING,
+                        message=text,
+                        path=where,
+                        mended={where: ",".join(kept)},
                     )
-
-
-def _gates(value: t.Any) -> str:
-    """The gates of a list with commas, without spaces around each, one space between them; empty for what is no
-    text."""
-    return " ".join(each.strip() for each in value.split(",")) if isinstance(value, str) else ""
 
 
 def _mapping(document: t.Any, path: str) -> Mapping[str, t.Any]:

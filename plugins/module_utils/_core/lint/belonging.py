@@ -21,7 +21,7 @@ _OUR_API = re.compile(rf"apiVersion[\"']?\s*:\s*[\"']?{_GROUPS}", re.ASCII)
 # Lines that are nothing but a directive of Helm or Jinja.
 _DIRECTIVE = re.compile(r"(?m)^[ \t]*(?:\{\{|\{%)")
 _WORDS = (
-    *("apiVersion", "kind", "disruption", "budgets", "stages", "nodes", "properties", "Microsoft."),
+    *("apiVersion", "kind", "disruption", "budgets", "stages", "nodes", "duration", "properties", "Microsoft."),
     *("maintenanceWindow", "timeInWeek"),
 )
 _STAGE = frozenset(each.json for each in fields_of(UpdateStage))

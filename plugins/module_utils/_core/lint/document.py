@@ -36,7 +36,7 @@ from ..objects.service_json import ServiceResource, resources
 from ..objects.updates.strategy_json import judge_strategy
 from ..schema.checking import Written, as_read, did_you_mean
 from ..schema.finding import Finding
-from ..schema.rules import items_at
+from ..schema.rules import indexes_at
 from ..values.field_path import field, set_at, value_at
 from .annotations import judge_any
 from .kinds import UNCHECKED
@@ -229,7 +229,7 @@ def _inside(document: t.Any) -> str:
 def _single_budgets(examined: Examined, start: datetime) -> t.Iterator[Lint]:
     """Where one budget is wrong, the errors of each of the others, judged alone: nothing else is true of the list."""
     rows = field(examined.stored, BUDGETS)
-    wrong = items_at((each.path for each in examined.problems), BUDGETS)
+    wrong = indexes_at((each.path for each in examined.problems), BUDGETS)
     for index, row in enumerate(rows if isinstance(rows, list) else ()):
         here = f"{BUDGETS}[{index}]"
         if str(index) not in wrong:

@@ -15,7 +15,7 @@ from ..objects.placements.rules import WITH_SELECTORS
 from ..objects.scopes import BUILT_IN
 from ..objects.selectable import is_reserved_namespace
 from ..schema.codec import decode
-from ..schema.rules import items_at
+from ..schema.rules import indexes_at
 from ..values.field_path import field, value_at
 from .remark import LintProblem
 
@@ -27,7 +27,7 @@ UNDECIDED = "number-of-clusters-missing"
 def spread_in_words(document: Mapping[str, t.Any], wrong: t.Collection[str]) -> t.Iterator[LintProblem]:
     """A note for each spread constraint of the placement that is well-formed, in KubeFleet's way of counting; ``wrong``
     are the paths that have problems, which are passed over."""
-    rows, bad = value_at(document, CONSTRAINTS), items_at(wrong, CONSTRAINTS)
+    rows, bad = value_at(document, CONSTRAINTS), indexes_at(wrong, CONSTRAINTS)
     for index, row in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if isinstance(row, Mapping) and str(index) not in bad:
             text = in_words(decode(TopologySpreadConstraint, row))

@@ -147,7 +147,7 @@ def pool_calendar(
     )
 
 
-def frozen(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFreeze]]) -> PoolCalendar:
+def with_freezes(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFreeze]]) -> PoolCalendar:
     """The calendar with those freezes of its clusters that meet its time, by start; ``freezes`` are those of each
     cluster by name. One that several clusters share, with the same words and span, is there once, with them all. Of a
     pool that is on no cluster those of all clusters."""

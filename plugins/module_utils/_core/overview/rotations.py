@@ -72,7 +72,8 @@ def _node(node: NodeProgress) -> Bar:
     status = _status(
         node.phase, [node.begun_at] if node.begun_at else [], [node.since] if node.ended and node.since else []
     )
-    return Bar(what=NODE, name=node.name, depth=2, status=status, why=_why(node))
+    blocked = node.phase == WAITING and node.blocked_since is not None
+    return Bar(what=NODE, name=node.name, depth=2, status=status, why=_why(node), blocked=blocked)
 
 
 def _why(node: NodeProgress) -> str:

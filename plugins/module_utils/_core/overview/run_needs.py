@@ -1,15 +1,15 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What runs need that are not over: somebody who looks at a failure, approves, or carries on what is approved, or time,
-until a window opens or a pause ends."""
+"""What runs need that are not over: somebody who looks at a failure or at blocked nodes, approves, or carries on what
+is approved, or time, until a window opens, a pause ends or nodes may go."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
 
-from ..disruption.rotation.state import IN_FLIGHT
+from ..disruption.rotation.state import IN_FLIGHT, WAITING
 from ..rollout.staged.standing import STUCK
 from ..values.update_states import (
     FAILED,
@@ -23,13 +23,14 @@ from ..values.update_states import (
 from .runs import GATE, MEMBER, NODE, ROTATION, WAIT, Bar, RunChart
 
 # What a person has to look at stands first.
-HAS_FAILED, IS_STUCK, FOR_APPROVAL, IS_APPROVED, FOR_WINDOW, FOR_BUDGET, PAUSES = NEEDS = (
+HAS_FAILED, IS_STUCK, FOR_APPROVAL, IS_APPROVED, IS_BLOCKED, FOR_WINDOW, FOR_NODES, PAUSES = NEEDS = (
     "failed",
     "stuck",
     "approval",
     "approved",
+    "blocked",
     "window",
-    "budget",
+    "nodes",
     "pause",
 )
 _BY_STATE = {FAILED: HAS_FAILED, STUCK: IS_STUCK}
@@ -59,7 +60,8 @@ def run_needs(charts: t.Iterable[RunChart]) -> tuple[RunNeed, ...]:
 def _need(chart: RunChart) -> str:
     """Which of NEEDS the run has, empty for none. In this order: it has failed or is stuck; none if it has not begun,
     stops or is stopped; a gate waits for approval; none if something is under way; a gate is approved, a member waits
-    for its window, a gate or a wait for time; ``budget`` for a rotation that waits, whatever for."""
+    for its window, a gate or a wait for time. Of a rotation that waits ``blocked`` if each node that waits is
+    blocked by itself, else ``nodes``: what holds them back (a window, a budget, a member not read) is not recorded."""
     if chart.state in _BY_STATE:
         return _BY_STATE[chart.state]
     if chart.state in _AT_REST:
@@ -75,7 +77,13 @@ def _need(chart: RunChart) -> str:
         return FOR_WINDOW
     if open_gates or any(each.what == WAIT and each.status.state in (PENDING, RUNNING) for each in chart.bars):
         return PAUSES
-    return FOR_BUDGET if chart.kind == ROTATION and chart.state == "Waiting" else ""
+    return _of_rotation(chart) if chart.kind == ROTATION and chart.state == "Waiting" else ""
+
+
+def _of_rotation(chart: RunChart) -> str:
+    """``blocked`` if nodes wait, and all that do are blocked by themselves; else ``nodes``."""
+    waiting = [each.blocked for each in chart.bars if each.what == NODE and each.status.state == WAITING]
+    return IS_BLOCKED if waiting and all(waiting) else FOR_NODES
 
 
 def _is_under_way(line: Bar) -> bool:

@@ -37,7 +37,8 @@ BESIDE = timedelta(hours=12)
 class Bar:
     """One line of the chart. ``expected`` is None where nothing is forecast; ``windows`` None for a member that may
     begin at any time. ``due`` is when a gate or a wait ends by itself. ``approved``: of an open gate, that it is
-    approved, which whoever carries the run on takes up."""
+    approved, which whoever carries the run on takes up. ``blocked``: of a node that waits, that something of its own
+    (its pods, their PodDisruptionBudgets, an annotation) holds it back while its window is open."""
 
     what: str
     name: str
@@ -46,12 +47,13 @@ class Bar:
     why: str = ""
     due: datetime | None = None
     approved: bool = False
+    blocked: bool = False
     expected: NodeForecast | None = None
     windows: Spans | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The bar as reports have it, without ``approved``: instants in RFC 3339 to whole seconds, None where there is
-        none; ``latestEnd`` is the 90th percentile of the end; ``windows`` are pairs of start and end."""
+        """The bar as reports have it, without ``approved`` and ``blocked``: instants in RFC 3339 to whole seconds, None
+        where there is none; ``latestEnd`` is the 90th percentile of the end; ``windows`` are pairs of start and end."""
         expected = self.expected
         return {
             "what": self.what,

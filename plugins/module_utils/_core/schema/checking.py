@@ -282,7 +282,7 @@ def _check_text(check: Check, value: t.Any, path: str, prop: Prop) -> t.Any:
         hint = english(value, enum) or did_you_mean(value, enum)
         meant = next((each for each in enum if each.lower() == value.strip().lower()), None)
         check.problem("not-one-of", path, f"{value!r:.60} is not one of {known}", hint, meant)
-    elif not _fits(value, prop):
+    elif not _length_fits(value, prop):
         low, high = prop.min_length or 0, prop.max_length
         allowed = f"at least {low} are wanted" if high is None else f"{low} to {high} are allowed"
         hint = f"write {prop.form}" if prop.form else ""
@@ -299,7 +299,7 @@ def _in_hours(value: str, prop: Prop) -> str | None:
     return hours if hours and prop.code == "invalid-duration" and _has_form(hours, prop) else None
 
 
-def _fits(value: str, prop: Prop) -> bool:
+def _length_fits(value: str, prop: Prop) -> bool:
     """Whether the number of characters is within the limits of ``prop``."""
     return (prop.min_length or 0) <= len(value) and (prop.max_length is None or len(value) <= prop.max_length)
 

@@ -109,7 +109,7 @@ def _completed(shape: Shape, value: t.Any) -> t.Any:
 def _decoder(cls: type) -> Convert:
     """A function that makes objects of the class as of ``decode``."""
     steps = tuple((field.json, field.attr, _reader(field.shape)) for field in fields_of(cls))
-    missing = {field.attr: _zero(field) for field in fields_of(cls) if field.required}
+    missing = {field.attr: _empty_value(field) for field in fields_of(cls) if field.required}
 
     def build(document: t.Any) -> t.Any:
         """The object of the class; ValueError if the document is no mapping or a part of it cannot be read."""
@@ -201,7 +201,7 @@ def _as_is(value: t.Any) -> t.Any:
 _LEAF_READERS: dict[str, Convert] = {TEXT: _text, QUANTITY: _text, INTEGER: _integer, BOOLEAN: _boolean, TIME: _time}
 
 
-def _zero(field: Field) -> t.Any:
+def _empty_value(field: Field) -> t.Any:
     """What a required field holds that is missing all the same: an empty value of its shape, or None where there is
     none."""
     if field.shape.form == OBJECT:

@@ -65,7 +65,7 @@ def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
     return apart
 
 
-def items_at(paths: t.Iterable[str], path: str) -> frozenset[str]:
+def indexes_at(paths: t.Iterable[str], path: str) -> frozenset[str]:
     """Indexes, as text, of the items of the list at ``path`` that one of ``paths`` leads to or into."""
     start = f"{path}["
     return frozenset(each[len(start) :].partition("]")[0] for each in paths if each.startswith(start))

@@ -103,7 +103,7 @@ def judged_approval(
     who gave it and when are judged by the ``court``. One that was ``used`` before does not expire any more. Where the
     Gate does not say who gave it, that is ``unverified``; when, ``now``."""
     digest, approval = recorded_digest(court.run), gate.status.approval
-    other = mistaken(gate, place, court.run)
+    other = why_another_gate(gate, place, court.run)
     if other:
         return RefusedApproval(other)
     if approval and approval.digest and approval.digest != digest:
@@ -123,7 +123,7 @@ def judged_approval(
     return Approval(gate=gate.name, by=by or UNVERIFIED, at=at or now, verified=verified)
 
 
-def mistaken(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> str:
+def why_another_gate(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> str:
     """Why the Gate is not that of this place in this run, as the rest of a sentence; empty if it is. It must name the
     place and bear the run's recorded digest."""
     if gate.spec.target.update_run_properties != place:
@@ -137,7 +137,7 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
     that nobody completed must be due, by a clock that may be five minutes ahead."""
     if gate is None:
         return "there is no Gate of it"
-    other = mistaken(gate, place, court.run)
+    other = why_another_gate(gate, place, court.run)
     if other:
         return other
     if not row.by:

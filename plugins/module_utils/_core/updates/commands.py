@@ -40,7 +40,7 @@ from .run import (
 from .skipping import SkipTarget, carried_on_first, skip
 from .status import derive, stage_look
 
-__all__ = ["SkipTarget", "record", "referenced", "skip", "start", "stop"]
+__all__ = ["SkipTarget", "attempt_ended", "referenced", "skip", "start", "stop"]
 
 STARTABLE = (NOT_STARTED, STOPPED, FAILED)
 STOPPABLE = (RUNNING, PENDING)
@@ -85,7 +85,7 @@ def stop(run: RunState, now: datetime) -> RunState:
     )
 
 
-def record(
+def attempt_ended(
     run: RunState,
     operation: str,
     result: str,

@@ -118,7 +118,7 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
         return stage
     wait = stage.wait
     if last and wait and wait.state == NOT_STARTED:
-        stage = replace(stage, wait=close_wait(wait, LAST_STAGE, desk.now))
+        stage = replace(stage, wait=skipped_wait(wait, LAST_STAGE, desk.now))
     if desk.run.stop_requested:
         return stage
     gates = _opened(stage.after_gates, (stage.name, "", AFTER), desk)
@@ -146,11 +146,13 @@ def with_skipped_gates(stage: StageRow, desk: GateContext) -> StageRow:
     stage = _both(stage, lambda gates: _skipped(gates, desk.now))
     wait, why = stage.wait, REQUESTED_BY_USER if stage.user_skipped else ""
     return (
-        replace(stage, wait=close_wait(wait, why, desk.now)) if wait and wait.state in (NOT_STARTED, RUNNING) else stage
+        replace(stage, wait=skipped_wait(wait, why, desk.now))
+        if wait and wait.state in (NOT_STARTED, RUNNING)
+        else stage
     )
 
 
-def close_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
+def skipped_wait(wait: WaitRow, reason: str, now: datetime) -> WaitRow:
     """The wait after a stage, Skipped at ``now`` for ``reason``."""
     return replace(wait, state=SKIPPED, reason=reason, completed=now)
 

@@ -112,7 +112,7 @@ def findings(
     )
 
 
-def left(member: str) -> PreflightFinding:
+def left_the_fleet(member: str) -> PreflightFinding:
     """What is told of a member of the run that is in the fleet no more."""
     words = "it has left the fleet, and will be left out: the run ends as partial"
     return PreflightFinding(member=member, code=MEMBER_GONE, message=words, blocks=False)

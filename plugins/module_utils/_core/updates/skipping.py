@@ -29,7 +29,7 @@ from ..values.update_states import (
     USER,
 )
 from .facts import DONE, with_breaches
-from .gates import GateContext, close_wait, with_skipped_gates
+from .gates import GateContext, skipped_wait, with_skipped_gates
 from .run import (
     GroupRow,
     MemberRow,
@@ -115,7 +115,7 @@ def _stage(stage: StageRow, wanted: Wanted, words: str, now: datetime) -> StageR
     groups = tuple(_group(group, STAGE if whole else "", wanted, words, now) for group in stage.groups)
     wait = stage.wait
     if wait and (AFTER_STAGE_WAIT, stage.name) in wanted:
-        wait = close_wait(wait, REQUESTED_BY_USER, now)
+        wait = skipped_wait(wait, REQUESTED_BY_USER, now)
     return replace(stage, groups=groups, wait=wait, user_skipped=stage.user_skipped or whole)
 
 

@@ -59,7 +59,7 @@ def step(value: t.Any, path: str) -> tuple[str | int, str] | None:
     end = _longest(value, path, 1, [each.start() for each in _CLOSING.finditer(path)])
     if end is not None:
         return path[1:end], _rest(path, end + 1)
-    key, rest = _new(path)
+    key, rest = _first_step(path)
     return (key, rest) if key in value else None
 
 
@@ -96,7 +96,7 @@ def set_at(document: t.Any, path: str, value: t.Any) -> None:
     list that is not there or null.
     """
     while True:
-        key, path = step(document, path) or _new(path)
+        key, path = step(document, path) or _first_step(path)
         there = document.get(key) if isinstance(document, dict) else _item(document, key)
         if not path:
             break
@@ -111,7 +111,7 @@ def set_at(document: t.Any, path: str, value: t.Any) -> None:
         document[key] = value
 
 
-def _new(path: str) -> tuple[str, str]:
+def _first_step(path: str) -> tuple[str, str]:
     """The first key of a way that is not there yet, without brackets and quotes, and the rest; all of a path that
     begins with neither a name nor a bracket is one key."""
     found = _BRACKET.match(path) or _NAME.match(path)

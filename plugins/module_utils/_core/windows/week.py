@@ -37,7 +37,9 @@ def weekly_spans(budgets: t.Iterable[Budget]) -> Spans | None:
         if this is None or not isinstance(this.schedule, CronSchedule) or not _weekly(this.schedule):
             return None
         found += this.spans(MONDAY, MONDAY + timedelta(weeks=1))
-    return _round([((begin - MONDAY) // MINUTE, (end - MONDAY) // MINUTE) for begin, end in merged(sorted(found))])
+    return _joined_over_week_end(
+        [((begin - MONDAY) // MINUTE, (end - MONDAY) // MINUTE) for begin, end in merged(sorted(found))]
+    )
 
 
 def rest_of(week: Spans) -> Spans:
@@ -86,7 +88,7 @@ def _weekly(schedule: CronSchedule) -> bool:
     return schedule.months == ALL_MONTHS and every_day
 
 
-def _round(spans: list[tuple[int, int]]) -> Spans:
+def _joined_over_week_end(spans: list[tuple[int, int]]) -> Spans:
     """The spans, of which one that runs over the end of the week, and was cut there, is in one piece, and last."""
     if len(spans) > 1 and spans[0][0] == 0 and spans[-1][1] == WEEK:
         return (*spans[1:-1], (spans[-1][0], WEEK + spans[0][1]))

@@ -17,9 +17,9 @@ from ..._core.cluster.facts.member import (
     NODES,
     PODS,
     MemberReading,
-    pools,
-    reported,
-    unread,
+    after_failed_read,
+    after_read,
+    fleet_member_status,
 )
 from ..._core.cluster.facts.node import NodeFacts, node_facts
 from ..._core.cluster.facts.prices import NO_PRICES, PriceList
@@ -94,7 +94,9 @@ def read_fleet(
         cluster = members[name].cluster
         if isinstance(answer, FleetError):
             failed[name] = answer
-            clusters.append(replace(cluster, status=unread(cluster.status, now, answer.code, answer.message)))
+            clusters.append(
+                replace(cluster, status=after_failed_read(cluster.status, now, answer.code, answer.message))
+            )
             continue
         clusters.append(replace(cluster, status=answer.status))
         told[name] = answer
@@ -167,9 +169,9 @@ def _reader(
             raise FleetError.of([missing[NODES]])  # nothing is known of it yet, so this is no part
         return _MemberAnswer(
             reading=reading,
-            status=reported(reading, member.cluster.status),
+            status=after_read(reading, member.cluster.status),
             pools=replace(
-                pools(reading, member.fleet.status.node_pools),
+                fleet_member_status(reading, member.fleet.status.node_pools),
                 maintenance=member.fleet.status.maintenance if MAINTENANCE in missing else own,
             ),
         )

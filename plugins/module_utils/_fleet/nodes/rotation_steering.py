@@ -20,7 +20,7 @@ from ..._core.disruption.rotation import decide as machine
 from ..._core.disruption.rotation.input import OtherNode, RotationInput, cluster_in_name, scopes_left
 from ..._core.disruption.rotation.progress import ADD_NODE, RELEASE, RotationAct
 from ..._core.disruption.rotation.state import RETURNING, RotationState, limit_end, limit_passed
-from ..._core.disruption.rotation.wake import shut
+from ..._core.disruption.rotation.wake import all_waiting_shut_in
 from ..._core.errors import FleetError
 from ..._core.machine import Blocker, Decision, HeldBack
 from ..._core.values.clock_skew import is_over
@@ -115,7 +115,7 @@ class RotationSteering:
         """As ``_core.disruption.rotation.decide``; keeps who waits for what."""
         found = machine.decide(state, seen, now)
         self._waits = found.waits
-        self._shut = lambda: shut(found.state, seen, scopes_left(found.state, seen, now))
+        self._shut = lambda: all_waiting_shut_in(found.state, seen, scopes_left(found.state, seen, now))
         return found
 
     def acts_in_flight(self, state: RotationState) -> tuple[RotationAct, ...]:

@@ -14,7 +14,7 @@ from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.karpenter.node_pool import KIND
 from ..._core.objects.updates.update_run import NODE_IMAGE_ONLY
-from ..._core.overview.calendar import PoolCalendar, frozen, pool_calendar
+from ..._core.overview.calendar import PoolCalendar, pool_calendar, with_freezes
 from ..._core.updates.timing.maintenance import NamedFreeze
 from ..._core.values.listed import listed
 from ..._store.manifests import Manifest, read_manifests
@@ -48,7 +48,7 @@ def pool_calendars(
         if not known:
             found.append(pool_calendar(each.document, each.where, start, None))
     freezes, problems = _freezes(records, now) if found else ({}, ())
-    return tuple(frozen(each, freezes) for each in found), (*_without(src), *problems)
+    return tuple(with_freezes(each, freezes) for each in found), (*_without(src), *problems)
 
 
 def _pools(manifests: t.Iterable[Manifest]) -> list[Manifest]:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from ..._core.errors import FleetError
 from ..._core.objects.updates.gate import Gate
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.updates.approvals import Terms, mistaken, named_makers
+from ..._core.updates.approvals import Terms, named_makers, why_another_gate
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.run import RunState
 from ..._core.values.approved_digest import refuse_another
@@ -188,7 +188,7 @@ def _opened(records: Records, run: UpdateRun, placed: PlacedGate) -> tuple[Gate,
     if document is None:
         raise FleetError("gate-not-open", f"gate {placed.position} is not known yet", run.name, hint)
     gate = recorded(Gate, document)
-    other = mistaken(gate, gate_target(run.name, placed), run)
+    other = why_another_gate(gate, gate_target(run.name, placed), run)
     if other:
         raise FleetError("gate-unproven", f"gate {placed.position}: {other}", f"{KIND}/{gate.name}", hint)
     return gate, document

@@ -22,9 +22,9 @@ from ..._core.updates.approvals import (
     as_answered,
     as_shown,
     judged_approval,
-    mistaken,
     refusal_words,
     unproven,
+    why_another_gate,
 )
 from ..._core.updates.gates import placed_gates
 from ..._core.updates.integrity import recorded_digest
@@ -162,7 +162,7 @@ class GateKeeper:
             return f"its Gate cannot be read: {error.message}"
         place = gate_target(run.name, placed)
         if gate.status.state != COMPLETED:
-            return mistaken(gate, place, run) or (gate, None)
+            return why_another_gate(gate, place, run) or (gate, None)
         given = judged_approval(gate, place, self._court(run), now)
         if isinstance(given, Approval):
             return gate, given

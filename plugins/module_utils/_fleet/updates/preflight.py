@@ -28,7 +28,7 @@ from ..._core.updates.preflight import (
     ProtectedNode,
     deprecated_apis,
     findings,
-    left,
+    left_the_fleet,
 )
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.releases.targets import target_of
@@ -89,7 +89,7 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
         held = partial(_protected, now=now) if _held_by_pods(run) else None
         work = {name: partial(_look, clients, each, wish, place, held) for name, each in members.items()}
         looks = in_parallel(work, threads=wish.threads)
-    found = [left(name) for name in sorted(names - there)]
+    found = [left_the_fleet(name) for name in sorted(names - there)]
     present: dict[str, FleetMember] = {}
     for name, look in looks.items():
         seen = MemberLook(name=name, unreachable=str(look)) if isinstance(look, FleetError) else look

@@ -14,7 +14,7 @@ from ..._core.machine import Decision
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates import decide as machine
 from ..._core.updates.approvals import Terms
-from ..._core.updates.commands import held_up, record, referenced
+from ..._core.updates.commands import attempt_ended, held_up, referenced
 from ..._core.updates.dispatch import operations_of
 from ..._core.updates.run import (
     Begin,
@@ -342,7 +342,7 @@ def change_of(event: Begun | Ended, now: datetime) -> RunChange:
     """What an event does to the run; nothing if its operation is not in flight any more."""
     if isinstance(event, Begun):
         return lambda run: referenced(run, event.operation, event.reference, event.version_before)
-    return lambda run: record(
+    return lambda run: attempt_ended(
         run,
         event.operation,
         event.result,

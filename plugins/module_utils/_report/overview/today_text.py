@@ -16,10 +16,11 @@ from ..._core.overview.clusters import READY
 from ..._core.overview.drift import DriftKnown
 from ..._core.overview.run_needs import (
     FOR_APPROVAL,
-    FOR_BUDGET,
+    FOR_NODES,
     FOR_WINDOW,
     HAS_FAILED,
     IS_APPROVED,
+    IS_BLOCKED,
     IS_STUCK,
     NEEDS,
     PAUSES,
@@ -51,8 +52,9 @@ NEEDED = {
     IS_STUCK: ("is stuck", "are stuck"),
     FOR_APPROVAL: ("waits for an approval", "wait for an approval"),
     IS_APPROVED: ("is approved and to be carried on", "are approved and to be carried on"),
+    IS_BLOCKED: ("has only nodes left that are blocked", "have only nodes left that are blocked"),
     FOR_WINDOW: ("waits for a window", "wait for a window"),
-    FOR_BUDGET: ("waits for budgets or windows", "wait for budgets or windows"),
+    FOR_NODES: ("waits until nodes may go", "wait until nodes may go"),
     PAUSES: ("pauses", "pause"),
 }
 _DETAIL = "    "

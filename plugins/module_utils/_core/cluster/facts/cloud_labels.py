@@ -22,7 +22,8 @@ REGION, ZONE = "topology.kubernetes.io/region", "topology.kubernetes.io/zone"
 AZURE_LOCATION, AZURE_GROUP = "fleet.azure.com/location", "fleet.azure.com/resource-group"
 KEYS = (PROVIDER, ACCOUNT, REGION, ZONE, AZURE_LOCATION, AZURE_GROUP, SUBSCRIPTION)
 
-_AWS = re.compile(r"aws:///(?P<zone>(?P<region>[a-z]{2,}(-[a-z]+)+-[0-9]+)[a-z])/.+")
+# Zones of the region us-west-2: us-west-2a, the Local Zone us-west-2-lax-1a, of Wavelength us-west-2-wl1-den-wlz-1.
+_AWS = re.compile(r"aws:///(?P<zone>(?P<region>[a-z]{2,}(-[a-z]+)+-[0-9]+)([a-z]|(-[a-z0-9]+)+-[0-9]+[a-z]?))/.+")
 _GOOGLE = re.compile(r"gce://(?P<account>[^/]+)/(?P<zone>(?P<region>[a-z]+-[a-z]+[0-9]+)-[a-z])/[^/]+")
 _AZURE = re.compile(
     r"azure:///subscriptions/(?P<account>[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/resourcegroups/(?P<group>[^/]+)/.+",

@@ -93,7 +93,7 @@ def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
 def read_holdings(document: Row) -> Holdings:
     """What the fleet holds by a facts snapshot, bindings by name and contents by index; ValueError where it is not of
     the form that ``write_holdings`` gives it, or has more or longer entries than are taken."""
-    placements = _within(document.get("held"), "held", MOST_PLACEMENTS)
+    placements = _map_of_at_most(document.get("held"), "held", MOST_PLACEMENTS)
     credentials = (_map(each, "credentials") for each in _list(document.get("credentials") or [], "credentials"))
     return Holdings(
         placements={_key(name): _read_placement(name, row) for name, row in placements.items()},
@@ -315,7 +315,7 @@ def _map(value: t.Any, what: str) -> Row:
     return value
 
 
-def _within(value: t.Any, what: str, most: int) -> Row:
+def _map_of_at_most(value: t.Any, what: str, most: int) -> Row:
     """The value itself; ValueError, which names ``what``, if it is no mapping or has more than ``most`` entries."""
     if len(_map(value, what)) > most:
         raise ValueError(f"{what:.80}: more than {most} entries")

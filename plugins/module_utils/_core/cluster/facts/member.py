@@ -61,7 +61,7 @@ class MemberReading:
     certificates: CertificateEnds | None = None
 
 
-def reported(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
+def after_read(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
     """The member's status after a read. What could not be read stays as it was, with the time of its last read, and so
     do costs where no prices are given; with prices they are left out unless every node has one. Available amounts are
     left out unless pods were read; of more than 200 namespaces the first by name are kept. Health follows
@@ -95,7 +95,7 @@ def _namespaces(previous: MemberClusterStatus, reading: MemberReading) -> dict[s
     return {"namespaces": dict.fromkeys(names, ""), "conditions": (*others, condition)}
 
 
-def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str) -> MemberClusterStatus:
+def after_failed_read(previous: MemberClusterStatus, at: datetime, code: str, message: str) -> MemberClusterStatus:
     """The member's status after a read at ``at`` that failed with an error of that ``code`` and ``message``: everything
     known stays, the time of its last answer too, health becomes False. One that has never been read stays as it is."""
     last = next((each.last_received_heartbeat for each in previous.agent_status if each.type == AGENT), None)
@@ -104,7 +104,7 @@ def unread(previous: MemberClusterStatus, at: datetime, code: str, message: str)
     return replace(previous, agent_status=_agent(previous, at, ("False", health_reason(code), message), heartbeat=last))
 
 
-def pools(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
+def fleet_member_status(reading: MemberReading, before: t.Sequence[NodePoolStatus] = ()) -> FleetMemberStatus:
     """The FleetMember's status after a read: its version, the instant, its certificates, and node pools as of
     ``pools_of``, or those that were there ``before`` if nodes could not be read."""
     return FleetMemberStatus(

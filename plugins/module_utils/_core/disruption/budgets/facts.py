@@ -41,7 +41,7 @@ class ReasonFacts:
         return self.unlimited == ((self.start, self.end),)
 
     @property
-    def open(self) -> Spans:
+    def open_spans(self) -> Spans:
         """The spans that are not ``closed``, in which some pool may lose nodes, in order and apart."""
         marks = [self.start, *(instant for span in self.closed for instant in span), self.end]
         return tuple((begin, end) for begin, end in zip(marks[::2], marks[1::2], strict=True) if begin < end)
@@ -85,11 +85,12 @@ def _facts(
 
 
 def _judge(rules: tuple[BudgetRule, ...], active: Active, reason: str) -> tuple[bool, list[int]]:
-    """Whether nothing is permitted in pools of any size, and the places of the budgets that take part: those that
-    cannot be evaluated, or without such those that are active and cover the reason."""
+    """Whether nothing is permitted in pools of any size, and the places of the budgets that take part: the first that
+    cannot be evaluated, which closes the pool whatever its amount, or without such those that are active and cover the
+    reason."""
     rows = list(enumerate(zip(rules, active, strict=True)))
     broken = [place for place, (rule, on) in rows if rule.error(on)]
-    taking_part = broken or [place for place, (rule, on) in rows if on and rule.budget.covers(reason)]
+    taking_part = broken[:1] or [place for place, (rule, on) in rows if on and rule.budget.covers(reason)]
     return bool(broken) or any(is_zero(rules[place].amount) for place in taking_part), taking_part
 
 

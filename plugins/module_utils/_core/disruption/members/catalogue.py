@@ -25,8 +25,8 @@ from ..scheduling.requirement import WELL_KNOWN
 
 FORM = (
     'such as {"instanceTypes": [{"name": "m.large", "labels": {"kubernetes.io/arch": "amd64"}, "allocatable": '
-    '{"cpu": "2", "memory": "8Gi", "pods": "110"}, "offerings": [{"zone": "a", "capacityType": "spot", '
-    '"price": 0.04}]}]}'
+    '{"cpu": "1900m", "memory": "7Gi", "pods": "110"}, "capacity": {"cpu": "2", "memory": "8Gi", "pods": "110"}, '
+    '"offerings": [{"zone": "a", "capacityType": "spot", "price": 0.04}]}]}'
 )
 # Of one node, or of what made it; the others that providers set describe the type.
 _OF_A_NODE = (INSTANCE_TYPE, CAPACITY_TYPE, ZONE)
@@ -107,8 +107,6 @@ def observed_types(state: ClusterState) -> tuple[InstanceType, ...]:
 def _observed(name: str, nodes: list[StateNode], of_pools: set[str]) -> InstanceType:
     """The type that these nodes, one at least, are of, as of ``observed_types``, FleetError included; ``of_pools`` are
     the labels to leave out."""
-    told = [each.allocatable for each in nodes]
-    common = set.intersection(*(set(each) for each in told))
     described = set.intersection(*(set(each.labels.items()) for each in nodes))
     claims = [each.claim.metadata.labels for each in nodes if each.claim is not None]
     places = {
@@ -118,9 +116,16 @@ def _observed(name: str, nodes: list[StateNode], of_pools: set[str]) -> Instance
     return InstanceType(
         name=name,
         labels={key: value for key, value in sorted(described) if _of_the_type(key) and key not in of_pools},
-        allocatable={key: min(each[key] for each in told) for key in sorted(common)},
+        allocatable=_least([each.allocatable for each in nodes]),
+        capacity=_least([each.capacity for each in nodes]),
         offerings=tuple(Offering(zone=zone, capacity_type=kind) for zone, kind in sorted(places)),
     )
+
+
+def _least(told: t.Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The least of each amount that all of them have, one at least."""
+    common = set.intersection(*map(set, told))
+    return {key: min(each[key] for each in told) for key in sorted(common)}
 
 
 def _of_the_type(key: str) -> bool:

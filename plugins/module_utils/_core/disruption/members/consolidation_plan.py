@@ -118,7 +118,7 @@ def looked_again(
 ) -> MemberPlan:
     """The same plan, each of whose commands is held against the member as it is at a later instant; where that could
     not be read, with ``unknown`` instead. FleetError as of ``Simulator.simulate`` and ``Catalogue.put_into``."""
-    unknown = _unknown(member)
+    unknown = _why_unknown(member)
     if unknown:
         return replace(plan, unknown=unknown)
     state = catalogue.put_into(member.state)
@@ -129,7 +129,7 @@ def _plan(
     member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings, names: t.Collection[str]
 ) -> MemberPlan:
     """The plan of one member, as of ``consolidation_plans``; nothing but ``unknown`` where something was not read."""
-    unknown = _unknown(member)
+    unknown = _why_unknown(member)
     if unknown:
         return MemberPlan(member=member.name, given=catalogue.given, unknown=unknown)
     look = MethodInput(catalogue.put_into(member.state), now, settings)
@@ -147,7 +147,7 @@ def _overlooked(node: StateNode) -> NodePlan:
     return NodePlan(node=node.name, pool=node.pool, decision=KEEP, code="overlooked", text=text)
 
 
-def _unknown(member: MemberNodes) -> str:
+def _why_unknown(member: MemberNodes) -> str:
     """Why there can be no plan, in words: the first of the kinds, pods or DaemonSets that were not read, for a plan
     without it would be of another cluster. Empty if all were."""
     for kind in NEEDED:

@@ -34,7 +34,7 @@ def next_instant(
     return min((each for each in times if each is not None and each > now), default=None)
 
 
-def shut(state: RotationState, sight: RotationInput, scopes: t.Sequence[ScopeLeft]) -> bool:
+def all_waiting_shut_in(state: RotationState, sight: RotationInput, scopes: t.Sequence[ScopeLeft]) -> bool:
     """Whether every node that waits is behind a budget or a window that is closed, of which it is known when it opens:
     whatever becomes of pods and PodDisruptionBudgets, none can begin before. True if none waits; else False if one was
     not seen, or ``wait`` is said."""
@@ -42,12 +42,12 @@ def shut(state: RotationState, sight: RotationInput, scopes: t.Sequence[ScopeLef
     waiting = [each for each in state.nodes if each.phase == WAITING]
     if any(each.name not in there or sight.wait for each in waiting):
         return False
-    pools = {each.pool for each in waiting if not _window_opens(sight, there[each.name].cluster)}
+    pools = {each.pool for each in waiting if not _shut_with_end(sight, there[each.name].cluster)}
     closed = [each.scope for each in scopes if each.closed and each.opens] if pools else []
     return pools <= {pool for each in closed for pool in each.pools or ()} or any(each.pools is None for each in closed)
 
 
-def _window_opens(sight: RotationInput, cluster: str) -> bool:
+def _shut_with_end(sight: RotationInput, cluster: str) -> bool:
     """Whether the cluster's window is closed, and it is known until when."""
     window = sight.windows.get(cluster)
     return window is not None and not window.open and window.until is not None

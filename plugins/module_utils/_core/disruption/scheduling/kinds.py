@@ -55,15 +55,16 @@ class _Within:
 
 class CatalogueType:
     """An instance type with what its nodes can be: ``offers`` are all, ``open`` those that can be had now;
-    ``requirements``, by label, the values that its labels, zones and capacity types can have. ``allocatable`` is in
-    10^-9 of each resource's unit."""
+    ``requirements``, by label, the values that its labels, zones and capacity types can have. ``allocatable``, and
+    ``capacity``, which limits of pools count, are in 10^-9 of each resource's unit."""
 
-    __slots__ = ("_known", "allocatable", "name", "offers", "open", "requirements", "type")
+    __slots__ = ("_known", "allocatable", "capacity", "name", "offers", "open", "requirements", "type")
 
     def __init__(self, of: InstanceType) -> None:
         """The type with its offers; its zone is open if it has offers and none of them names one, and a price that is
         no number from 0 on is not known."""
         self.type, self.name, self.allocatable = of, of.name, of.allocatable
+        self.capacity = {**of.allocatable, **of.capacity}
         self.offers = tuple(Offer(one.zone, one.capacity_type, one.cost, one.available) for one in of.offerings)
         self.open = tuple(each for each in self.offers if each.available)
         self._known: dict[t.Any, _Within] = {}

@@ -13,7 +13,7 @@ import typing as t
 from ...objects.clusters.tolerations import first_untolerated
 from .kinds import CatalogueType, Kinds, matching, min_values
 from .requirement import LabelRequirement, Requirements, compatible, has_min_values, intersected
-from .rooms import Ports, taken
+from .rooms import Ports, port_clash
 from .templates import Template
 from .topology import PodTopology
 from .wishes import HOSTNAME, PodDemands
@@ -95,7 +95,7 @@ class NewClaim:
         able = {id(each) for each in self.kinds}
         kept: list[CatalogueType] = []
         for group in self.template.groups:
-            if asked.ports and (taken(asked, group.ports) or taken(asked, self.ports)):
+            if asked.ports and (port_clash(asked, group.ports) or port_clash(asked, self.ports)):
                 continue
             total = dict(group.overhead)
             for name, amount in requests.items():

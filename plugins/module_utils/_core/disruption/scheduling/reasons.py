@@ -9,7 +9,7 @@ from collections import Counter
 
 from ...objects.clusters.tolerations import first_untolerated
 from .requirement import compatible
-from .rooms import Room, taken
+from .rooms import Room, port_clash
 from .solve import SchedulingRun
 from .wishes import PodDemands
 
@@ -19,7 +19,7 @@ def why_unplaced(one: PodDemands, work: SchedulingRun) -> str:
     nodes are as the run has left them."""
     if one.pod.unjudged:
         return f"pod {one.key} fits nowhere: its {one.pod.unjudged} cannot be judged here"
-    rooms = work.rooms.open
+    rooms = work.rooms.not_left_out
     causes = Counter(_cause(one, room, work) for room in rooms)
     told = ", ".join(f"{count} {text}" for text, count in sorted(causes.items(), key=lambda row: (-row[1], row[0])))
     return f"pod {one.key} fits none of {len(rooms)} nodes{f' ({told})' if told else ''} and no new one"
@@ -38,7 +38,7 @@ def _cause(one: PodDemands, room: Room, work: SchedulingRun) -> str:
         return f"too little {short}"
     if not compatible(room.requirements, one.requirements):
         return "node selector or affinity"
-    if one.ports and taken(one, room.ports):
+    if one.ports and port_clash(one, room.ports):
         return "host port"
     if one.volumes and not compatible(room.requirements, one.volumes):
         return "zone of its volumes"

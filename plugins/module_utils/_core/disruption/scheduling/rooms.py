@@ -93,7 +93,7 @@ class Rooms:
         self._out.clear()
 
     @property
-    def open(self) -> list[Room]:
+    def not_left_out(self) -> list[Room]:
         """The nodes that are not left out, in the order of the search."""
         out = {each.name for each in self._out}
         return [each for each in self.all if each.name not in out]
@@ -110,7 +110,7 @@ class Rooms:
         place = self._tree.first(0, asked.amounts)
         while place >= 0:
             room = self.all[place]
-            if not (moves_only_to_settled and room.waits) and self._static(asked, room, fits):
+            if not (moves_only_to_settled and room.waits) and self._tolerated_and_selected(asked, room, fits):
                 found = self._takes(asked, room, topology)
                 if found is not None:
                     self._put(asked, room, found, topology)
@@ -118,7 +118,7 @@ class Rooms:
             place = self._tree.first(place + 1, asked.amounts)
         return None
 
-    def _static(self, asked: PodDemands, room: Room, fits: dict[int, bool]) -> bool:
+    def _tolerated_and_selected(self, asked: PodDemands, room: Room, fits: dict[int, bool]) -> bool:
         """Whether the pod tolerates the node's taints, and the node's labels are such as it asks for; kept in ``fits``,
         by place, for all pods that ask the same, of a node that nothing has changed yet."""
         changed = room.place in self._before
@@ -137,7 +137,7 @@ class Rooms:
         free = room.free
         if any(amount > free.get(name, 0) for name, amount in asked.requests.items()):
             return None
-        if asked.ports and taken(asked, room.ports):
+        if asked.ports and port_clash(asked, room.ports):
             return None
         volumes = asked.volumes
         node = intersected(room.requirements, asked.requirements)
@@ -166,7 +166,7 @@ class Rooms:
         topology.record(asked, room.taints, requirements)
 
 
-def taken(asked: PodDemands, ports: Ports) -> bool:
+def port_clash(asked: PodDemands, ports: Ports) -> bool:
     """Whether another pod, of those whose ``ports`` are given by key, has one of the host ports that the pod asks
     for."""
     return any(

@@ -51,7 +51,7 @@ class SchedulingRun:
         length_then: dict[str, int] = {}
         while queue and length_then.get(queue[0].key) != len(queue):
             one = queue.popleft()
-            if self._relaxing(one):
+            if self._place_relaxing(one):
                 self.failed.pop(one.key, None)
                 continue
             self.failed[one.key] = one
@@ -61,7 +61,7 @@ class SchedulingRun:
             queue.append(one)
             length_then[one.key] = len(queue)
 
-    def _relaxing(self, one: PodDemands) -> bool:
+    def _place_relaxing(self, one: PodDemands) -> bool:
         """Places the pod, giving up one wish after the other until it has a place; False if it has none in the end."""
         asked: PodDemands | None = one
         while asked is not None:
@@ -91,8 +91,8 @@ class SchedulingRun:
 
     def _make(self, asked: PodDemands, template: Template) -> bool:
         """Puts the pod on a new node of the template, within what its pool's limits leave, and adds that to ``claims``;
-        the most that its types have allocatable of each resource is taken from the limits, no node is counted. False if
-        it cannot be."""
+        the most that its types have of each resource (``capacity``) is taken from the limits, no node is counted. False
+        if it cannot be."""
         name = template.pool.name
         left, kinds = self.limits.get(name), template.kinds
         if left is not None:
@@ -108,7 +108,7 @@ class SchedulingRun:
         self.claims.append(claim)
         if left is not None:
             for resource in left:
-                left[resource] -= max((each.allocatable.get(resource, 0) for each in claim.kinds), default=0)
+                left[resource] -= max((each.capacity.get(resource, 0) for each in claim.kinds), default=0)
         return True
 
     @property
@@ -118,9 +118,9 @@ class SchedulingRun:
 
 
 def _within(kinds: Kinds, left: t.Mapping[str, int]) -> Kinds:
-    """The types that, by what pods may take of them (``allocatable``), do not go beyond what the pool's limits leave;
-    the same tuple if all are."""
-    kept = tuple(each for each in kinds if all(each.allocatable.get(name, 0) <= much for name, much in left.items()))
+    """The types that, by all that their machines have (``capacity``), do not go beyond what the pool's limits leave;
+    the same tuple if none does."""
+    kept = tuple(each for each in kinds if all(each.capacity.get(name, 0) <= much for name, much in left.items()))
     return kinds if len(kept) == len(kinds) else kept
 
 

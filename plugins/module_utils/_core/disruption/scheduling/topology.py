@@ -84,7 +84,7 @@ class Landscape:
                 _domain(each, group.key) if group.filter.matches(each.taints, each.requirements) else None
                 for each in self.places
             ]
-            rows = [row for pod, rows in self._alike if group.lists(pod) for row in rows]
+            rows = [row for pod, rows in self._alike if group.counts_running(pod) for row in rows]
             inside = {key: domain for key, place in rows if (domain := domains[place]) is not None}
             found = self.counted[group.identity] = Counter(inside.values()), inside
         return found
@@ -141,7 +141,7 @@ class PodTopology:
         for group in self._asked_for(wishes):
             known = self.groups.get(group.identity)
             if known is None:
-                known = self.groups[group.identity] = self._counted(group, wishes)
+                known = self.groups[group.identity] = self._filled(group, wishes)
             known.owners.add(asked.key)
 
     def demands(self, asked: PodDemands, taints: Taints, node: Requirements) -> Requirements | None:
@@ -204,7 +204,7 @@ class PodTopology:
         for term in _terms(wishes.anti_affinity, wishes.preferred_anti_affinity, respect):
             yield TopologyGroup.of_term(ANTI_AFFINITY, term, wishes.pod)
 
-    def _counted(self, group: TopologyGroup, wishes: Wishes) -> TopologyGroup:
+    def _filled(self, group: TopologyGroup, wishes: Wishes) -> TopologyGroup:
         """The same group, now with its domains and with the pods in them, those that are to be placed left out."""
         group.first = self._land.settings.first
         self._know(group, wishes)

@@ -164,7 +164,7 @@ class TopologyGroup:
             return False
         return self._matcher is not None and self._matcher(pod.labels)
 
-    def lists(self, pod: Pod) -> bool:
+    def counts_running(self, pod: Pod) -> bool:
         """As ``selects``, where pods that run are counted: there a constraint without a selector counts all of its
         namespaces."""
         if self.selector is None:

@@ -16,6 +16,7 @@ from ...schema.meta import EMPTY, ObjectMeta
 from ...schema.prop import prop
 
 AKS_NODE_CLASS, EC2_NODE_CLASS = "AKSNodeClass", "EC2NodeClass"
+AKS_GROUP = "karpenter.azure.com"
 
 
 @dataclass(frozen=True, kw_only=True)

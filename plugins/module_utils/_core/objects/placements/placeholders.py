@@ -11,7 +11,7 @@ import typing as t
 from dataclasses import replace
 
 from ...schema.finding import Finding
-from ...schema.rules import Found, items_at
+from ...schema.rules import Found, indexes_at
 from .cluster_resource_placement import ClusterResourcePlacement
 
 HOLES = frozenset(("placeholder", "placeholder-text"))
@@ -28,7 +28,7 @@ def blocks(problem: Found) -> bool:
 def without_holes(placement: ClusterResourcePlacement, holes: t.Sequence[Found]) -> ClusterResourcePlacement:
     """The placement without the resource selectors that have a hole, so that none of them selects more than is written;
     other holes stay."""
-    found = items_at((each.path for each in holes), "spec.resourceSelectors")
+    found = indexes_at((each.path for each in holes), "spec.resourceSelectors")
     kept = tuple(one for index, one in enumerate(placement.spec.resource_selectors) if str(index) not in found)
     return replace(placement, spec=replace(placement.spec, resource_selectors=kept))
 

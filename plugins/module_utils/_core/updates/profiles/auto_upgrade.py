@@ -116,7 +116,7 @@ def evaluate(
     return _evaluated(profile, known, members, runs, now, start=True)
 
 
-def generate(
+def run_for_review(
     profile: AutoUpgradeProfile,
     known: Releases,
     members: t.Sequence[Cluster],
@@ -140,7 +140,7 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
     return f"{profile.name[:room].rstrip('-')}-{word}-{digest}"
 
 
-def triggered(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
+def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
     """The status to record after an evaluation was carried out: failed for a reason that is a failure, or else
     succeeded if there is a run. Without either only the message is new, and what was triggered last stays."""
     told = listed([_told(each) for each in found.reasons], _TOLD, "; ")

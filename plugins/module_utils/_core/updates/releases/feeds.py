@@ -77,7 +77,7 @@ def with_versions(
     return tuple(new if each.name == name else each for each in before)
 
 
-def told_alone(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
+def not_believed(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
     """Those of the members with a version ``reported`` that are not believed, the highest first: each is more than one
     minor above the next one below it, and above what is ``told`` elsewhere. Where nothing is told, the lowest is
     believed. ValueError for what is no version."""

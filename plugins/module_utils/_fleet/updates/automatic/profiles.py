@@ -23,8 +23,8 @@ from ...._core.updates.profiles.auto_upgrade import (
     Reason,
     evaluate,
     failure,
-    generate,
-    triggered,
+    run_for_review,
+    status_after,
 )
 from ...._core.updates.profiles.levelling import ProposedRun, levelling
 from ...._core.updates.releases.node_images import Cluster, cluster_of
@@ -239,9 +239,9 @@ def _found(
     now: datetime,
     start: bool,
 ) -> Evaluation:
-    """The evaluation of a profile, by ``evaluate`` with ``start``, else by ``generate``; of members alone that its
-    sequence takes: others would be behind for ever, run after run. What is wrong with its sequence is its reasons, and
-    keeps no other profile from its evaluation."""
+    """The evaluation of a profile, by ``evaluate`` with ``start``, else by ``run_for_review``; of members alone that
+    its sequence takes: others would be behind for ever, run after run. What is wrong with its sequence is its reasons,
+    and keeps no other profile from its evaluation."""
     try:
         strategy = run_strategy(records, profile.spec.strategy_name, f"{KIND}/{profile.name}", given)
         stages = resolve(strategy, taking, _PROBE).stages
@@ -249,7 +249,7 @@ def _found(
         return Evaluation(profile=profile.name, reasons=_reasons(error))
     names = [row.name for stage in stages for group in stage.groups for row in group.members]
     clusters = [fleet[name] for name in names if name in fleet]
-    decide = evaluate if start else generate
+    decide = evaluate if start else run_for_review
     return decide(profile, known, clusters, runs, now)
 
 
@@ -368,6 +368,6 @@ def _remember(records: Records, profile: AutoUpgradeProfile, found: Evaluation, 
     if stored is None:
         return
     before = recorded(AutoUpgradeProfile, stored).status
-    status = triggered(replace(profile, status=before), found, now)
+    status = status_after(replace(profile, status=before), found, now)
     if replace(status, last_triggered_at=before.last_triggered_at) != before:
         replaced(records, {**stored, "status": encode(status)})

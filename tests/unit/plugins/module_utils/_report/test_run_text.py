@@ -9,7 +9,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import record
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import attempt_ended
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import UpgradeStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval
@@ -98,13 +98,15 @@ def test_what_check_mode_would_begin_does_not_run() -> None:
 
 def test_the_images_that_a_member_got_are_told_d3_32() -> None:
     play = played("s{g:a}").start()
-    done = record(play.run, play.member("a").operation, COMPLETED, play.now, node_images=("Linux-2", "Windows-7"))
+    done = attempt_ended(
+        play.run, play.member("a").operation, COMPLETED, play.now, node_images=("Linux-2", "Windows-7")
+    )
     assert any("Linux-2, Windows-7" in line for line in lines(Play(done)))
 
 
 def test_a_version_that_stays_is_not_told_where_nodes_got_images() -> None:
     done = Play(laid("s{g:a}")).start()
-    ended = record(
+    ended = attempt_ended(
         done.run, done.member("a").operation, COMPLETED, done.now, version_after="v1.36.3", node_images=("Linux-2",)
     )
     begun = changed(ended, "s")

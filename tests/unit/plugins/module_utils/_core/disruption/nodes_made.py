@@ -75,7 +75,9 @@ def a_claim(node: Node | str, **more: t.Any) -> NodeClaim:
             deletion_timestamp=more.pop("deleting", None),
         ),
         spec=NodeClaimSpec(
-            node_class_ref=NodeClassReference(kind="AKSNodeClass", name=more.pop("node_class", "default")),
+            node_class_ref=NodeClassReference(
+                kind=more.pop("class_kind", "AKSNodeClass"), name=more.pop("node_class", "default")
+            ),
             expire_after=more.pop("expire_after", "Never"),
             termination_grace_period=more.pop("grace", ""),
         ),

@@ -41,8 +41,8 @@ def a_class(subnet: str) -> dict[str, t.Any]:
     return {"kind": "AKSNodeClass", "metadata": {"name": "default"}, "spec": {"vnetSubnetID": f"{VNET}{subnet}"}}
 
 
-def limited(nodes: object, node_class: str = "default") -> NodePool:
-    reference = {"group": "karpenter.azure.com", "kind": "AKSNodeClass", "name": node_class}
+def limited(nodes: object, node_class: str = "default", **other: str) -> NodePool:
+    reference = {"group": "karpenter.azure.com", "kind": "AKSNodeClass", "name": node_class} | other
     spec = {"limits": {"nodes": nodes}, "template": {"spec": {"nodeClassRef": reference}}}
     return decode_node_pool({"metadata": {"name": "p"}, "spec": spec})
 
@@ -62,6 +62,9 @@ MOVE = NodeSource("AKSNodeClass", "default", a_class("gone"), a_class("new"))
         (limited("1"), 2),
         (limited("many"), 2),
         (limited("50", "other"), 2),
+        (limited("50", kind="EC2NodeClass"), 2),
+        (limited("50", group="karpenter.k8s.aws"), 2),
+        (limited("50", group="", kind=""), 50),
     ],
 )
 def test_a_class_may_come_to_have_what_the_limits_of_its_pools_admit_and_never_less_than_it_has(

@@ -51,6 +51,18 @@ def test_a_change_of_a_class_names_the_nodes_made_from_it_d0_47_d0_48():
     assert "confirm that nodes of this subnet reach" in found.notes[1]
 
 
+def test_nodes_that_may_be_replaced_are_told_where_only_the_provider_knows():
+    """They are no ``nodes`` of the plan, which are replaced for certain."""
+    old, new = ({"metadata": {"name": "ec2"}, "spec": {"amiSelectorTerms": [{"id": each}]}} for each in ("a", "b"))
+    nodes = [a_node("a"), a_node("b")]
+    claims = [a_claim(each, node_class="ec2", class_kind="EC2NodeClass") for each in nodes]
+    change = NodeSource("EC2NodeClass", "ec2", old, new)
+    found = plan_changes([change], a_state(nodes, claims=claims), NETWORK, "east")
+    assert found.nodes == {} and found.problems == ()
+    (note,) = found.notes
+    assert note.startswith("east: this change of EC2NodeClass ec2 may replace 2 nodes: a, b (spec.amiSelectorTerms")
+
+
 def test_an_overlap_is_refused_with_both_ranges_also_of_a_class_that_is_new_d0_47():
     """Of a new class nothing is moved, so that is not said."""
     for change in (moved("gone", "new"), NodeSource("AKSNodeClass", "default", None, a_class("new"))):

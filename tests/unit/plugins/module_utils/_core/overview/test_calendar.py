@@ -10,9 +10,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.calendar import (
     ASSUMED_NODES,
     YEAR,
-    frozen,
     pool_calendar,
     sentence,
+    with_freezes,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.maintenance import NamedFreeze
 
@@ -59,12 +59,12 @@ def test_freezes_of_its_clusters_stand_beside_the_budgets():
     here = NamedFreeze("freeze sales of FleetMaintenance x", days)
     past = NamedFreeze("freeze past", (START - timedelta(days=9), START))
     freezes = {"c-1": (past, here), "c-2": (here,), "c-3": (NamedFreeze("freeze other", days),)}
-    found = frozen(pool_calendar(pool({"nodes": "10%"}), "p.yml:1", START, 20, ["c-1", "c-2"]), freezes)
+    found = with_freezes(pool_calendar(pool({"nodes": "10%"}), "p.yml:1", START, 20, ["c-1", "c-2"]), freezes)
     assert found.as_dict()["freezes"] == [
         {"what": "freeze sales of FleetMaintenance x", "start": "2026-03-12T09:00:00Z",
          "end": "2026-03-14T09:00:00Z", "clusters": ["c-1", "c-2"]}
     ]  # fmt: skip
-    nowhere = frozen(pool_calendar(pool({"nodes": "10%"}), "p.yml:1", START, None), freezes)
+    nowhere = with_freezes(pool_calendar(pool({"nodes": "10%"}), "p.yml:1", START, None), freezes)
     assert [each.clusters for each in nowhere.freezes] == [("c-3",), ("c-1", "c-2")]
 
 

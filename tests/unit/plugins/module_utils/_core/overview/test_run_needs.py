@@ -34,6 +34,7 @@ def chart(state: str, *bars: Bar, kind: str = UPDATE_RUN, name: str = "r", over:
 
 CLOSED = "WindowClosed: the maintenance window opens at 2026-03-05T21:00:00Z"
 APPROVED = replace(line("gate", "Pending", "approved by anna; taken up when the run is carried on"), approved=True)
+HELD = replace(line("node", "Waiting", "blocked since 2026-03-02T08:00:00Z"), blocked=True)
 GATE, DUE = line("gate", "Pending", "approve g"), line("gate", "Pending", due=NOW)
 BUSY, SHUT, PAUSE = line("member", "Running"), line("member", "Pending", CLOSED), line("wait", "Pending")
 
@@ -52,7 +53,11 @@ BUSY, SHUT, PAUSE = line("member", "Running"), line("member", "Pending", CLOSED)
         (chart("Running", SHUT, BUSY), []),
         (chart("Running", PAUSE), ["pause"]),
         (chart("Pending", DUE), ["pause"]),
-        (chart("Waiting", line("node", "Waiting"), kind=ROTATION), ["budget"]),
+        (chart("Waiting", line("node", "Waiting"), kind=ROTATION), ["nodes"]),
+        (chart("Waiting", line("node", "Rotated"), HELD, kind=ROTATION), ["blocked"]),
+        (chart("Waiting", line("node", "Waiting"), HELD, kind=ROTATION), ["nodes"]),
+        (chart("Running", line("node", "Draining"), HELD, kind=ROTATION), []),
+        (chart("Waiting", line("wait", "Pending"), HELD, kind=ROTATION), ["pause"]),
         (chart("Running", line("wait", "Pending"), line("node", "Waiting"), kind=ROTATION), ["pause"]),
         (chart("Running", line("node", "Draining"), line("wait", "Pending"), kind=ROTATION), []),
         (chart("Stopped", GATE), []),

@@ -12,7 +12,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.rules im
     Found,
     apart_from,
     beyond,
-    items_at,
+    indexes_at,
 )
 
 PARTS = (".a", ".b", ".a-b", ".ab", "[0]", "[1]", "[10]", "[a.b]", "[a]b]", ".", "[")
@@ -54,4 +54,4 @@ def test_it_is_the_same_for_any_paths() -> None:
 
 def test_items_are_named_by_their_index() -> None:
     paths = ("spec.rows[0]", "spec.rows[12].a[3]", "spec.rows", "spec.rowsx[1]", "rows[2]")
-    assert items_at(paths, "spec.rows") == {"0", "12"}
+    assert indexes_at(paths, "spec.rows") == {"0", "12"}

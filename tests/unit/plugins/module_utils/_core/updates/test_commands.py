@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.commands import (
+    attempt_ended,
     held_up,
-    record,
     referenced,
     skip,
     start,
@@ -114,7 +114,9 @@ def test_stop_with_a_breached_group_and_one_to_go_on():  # V1, V9
 
 def test_record_takes_result_message_and_versions():
     run = played("s{g:a,b}").start().run
-    done = record(run, "r-0f8fad5b.a.1", COMPLETED, T0, "two pools left out", "", "1.35.4", "1.36.3", ("Linux-2",))
+    done = attempt_ended(
+        run, "r-0f8fad5b.a.1", COMPLETED, T0, "two pools left out", "", "1.35.4", "1.36.3", ("Linux-2",)
+    )
     row = Play(done).member("a")
     assert row.node_images == ("Linux-2",)
     assert (row.state, row.message, row.version_before, row.version_after) == (
@@ -130,30 +132,32 @@ def test_record_takes_result_message_and_versions():
     [(COMPLETED, "", ""), (FAILED, states.UPGRADE_FAILED, ""), (SKIPPED, states.ALREADY_AT_TARGET, states.SYSTEM)],
 )
 def test_record_has_a_reason_for_each_result(result, reason, by):
-    row = Play(record(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0)).member("a")
+    row = Play(attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0)).member("a")
     assert (row.state, row.reason, row.skipped_by, row.completed) == (result, reason, by, T0)
-    assert Play(record(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0, reason="Own")).member("a").reason == "Own"
+    assert (
+        Play(attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", result, T0, reason="Own")).member("a").reason == "Own"
+    )
 
 
 @pytest.mark.parametrize("operation", ["r-0f8fad5b.a.1", "r-0f8fad5b.b.1", "r-0f8fad5b.a.3", "other.a.2", ""])
 def test_record_of_anything_but_the_attempt_in_flight_changes_nothing(operation):
     run = played("s{g:a,b}").start().fails("a").start().run
-    assert record(run, operation, COMPLETED, T0) is run
+    assert attempt_ended(run, operation, COMPLETED, T0) is run
     assert referenced(run, operation, "x") is run
 
 
 def test_record_twice_changes_nothing():
-    once = record(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
-    assert record(once, "r-0f8fad5b.a.1", COMPLETED, T0) is once
+    once = attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
+    assert attempt_ended(once, "r-0f8fad5b.a.1", COMPLETED, T0) is once
 
 
 def test_record_of_an_unknown_result_is_an_error_of_the_program():
     with pytest.raises(ValueError, match="no end of an attempt"):
-        record(IN[RUNNING]().run, "r-0f8fad5b.a.1", PENDING, T0)
+        attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", PENDING, T0)
 
 
 def test_a_recorded_failure_is_latched_at_once():
-    run = record(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
+    run = attempt_ended(IN[RUNNING]().run, "r-0f8fad5b.a.1", FAILED, T0)
     assert (run.stages[0].breached, run.stages[0].groups[0].breached) == (True, True)
 
 

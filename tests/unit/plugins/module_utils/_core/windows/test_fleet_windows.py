@@ -81,6 +81,12 @@ def test_all_problems_of_a_window_come_at_once() -> None:
     assert [each.code for each in refused.value.problems] == codes
 
 
+@pytest.mark.parametrize("nth", [[True], [1.0], [0], ["1"], 1])
+def test_the_nth_is_a_whole_number_and_nothing_that_equals_one(nth: object) -> None:
+    with pytest.raises(FleetError, match="not-one-of"):
+        window("0 3 * * 2", "1h", nth=nth)
+
+
 @pytest.mark.parametrize("schedule", ["@every 1h", "0 0 30 2 *", "", 5])
 def test_what_has_no_clock_time_or_never_comes_is_refused(schedule: object) -> None:
     with pytest.raises(FleetError, match="invalid-schedule"):

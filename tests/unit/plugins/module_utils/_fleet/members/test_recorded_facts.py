@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.member import (
     MemberReading,
-    reported,
-    unread,
+    after_failed_read,
+    after_read,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
@@ -44,7 +44,7 @@ def read(minutes_ago: float, pods: bool = False, ready: bool = True) -> MemberCl
     requests = {"cpu": parse_quantity("1")} if pods else None
     at = NOW - timedelta(minutes=minutes_ago)
     reading = MemberReading(at=at, ready=ready, version="v1.36.0", server="https://x", nodes=(NODE,), requests=requests)
-    return reported(reading, MemberClusterStatus())
+    return after_read(reading, MemberClusterStatus())
 
 
 def member(name: str, status: MemberClusterStatus) -> Member:
@@ -64,7 +64,7 @@ def member(name: str, status: MemberClusterStatus) -> Member:
         (read(1), True, False),
         (read(1, pods=True), True, True),
         (read(1, ready=False), False, False),
-        (unread(read(2), NOW, "unreachable", "nothing listens"), False, False),
+        (after_failed_read(read(2), NOW, "unreachable", "nothing listens"), False, False),
         (MemberClusterStatus(), False, False),
     ],
     ids=[

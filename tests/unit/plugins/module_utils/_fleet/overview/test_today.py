@@ -125,10 +125,12 @@ def test_who_was_upgraded_after_it_was_read_is_told(records: SqliteRecords, monk
 
 
 def test_what_runs_need_is_told_by_their_records(records: SqliteRecords) -> None:
-    records.create({"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "r"}, "spec": {},
-                    "status": {"phase": "Waiting", "state": {"nodes": [{"name": "a/n1"}]}}})  # fmt: skip
-    (need,) = gathered(records).fleet.runs
-    assert (need.kind, need.name, need.needs) == ("rotation", "r", "budget")
+    held = {"name": "a/n1", "blockedSince": "2026-08-17T11:00:00Z"}
+    for name, node in (("r", {"name": "a/n1"}), ("s", held)):
+        records.create({"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": name}, "spec": {},
+                        "status": {"phase": "Waiting", "state": {"nodes": [node]}}})  # fmt: skip
+    needs = {(need.kind, need.name, need.needs) for need in gathered(records).fleet.runs}
+    assert needs == {("rotation", "r", "nodes"), ("rotation", "s", "blocked")}
 
 
 def test_what_is_damaged_is_told_and_hides_nothing(records: SqliteRecords) -> None:

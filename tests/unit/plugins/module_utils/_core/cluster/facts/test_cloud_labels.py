@@ -37,6 +37,14 @@ def azure(group: str) -> str:
             {"gitops.fleet/provider": "aws", REGION: "us-gov-east-1", ZONE: "us-gov-east-1a"},
         ),
         (
+            node("aws:///us-west-2-lax-1a/i-0123456789abcdef0"),
+            {"gitops.fleet/provider": "aws", REGION: "us-west-2", ZONE: "us-west-2-lax-1a"},
+        ),
+        (
+            node("aws:///us-east-1-wl1-bos-wlz-1/i-0123456789abcdef0"),
+            {"gitops.fleet/provider": "aws", REGION: "us-east-1", ZONE: "us-east-1-wl1-bos-wlz-1"},
+        ),
+        (
             node("gce://my-project/europe-west3-c/gke-a-1"),
             {
                 "gitops.fleet/provider": "gce",
@@ -67,7 +75,15 @@ def azure(group: str) -> str:
             },
         ),
     ],
-    ids=["aws", "aws with labels", "google", "azure", "azure, its own group and no zone"],
+    ids=[
+        "aws",
+        "aws with labels",
+        "aws, Local Zone",
+        "aws, Wavelength",
+        "google",
+        "azure",
+        "azure, its own group and no zone",
+    ],
 )
 def test_what_a_cloud_tells_d4_38(given: dict[str, t.Any], labels: dict[str, str]) -> None:
     assert cloud_labels([given, {"metadata": {"name": "x"}, "spec": {}}]) == labels
@@ -76,6 +92,8 @@ def test_what_a_cloud_tells_d4_38(given: dict[str, t.Any], labels: dict[str, str
 def test_only_what_all_nodes_agree_on_is_told() -> None:
     nodes = [node(f"aws:///eu-central-1{zone}/i-0") for zone in "ab"]
     assert cloud_labels(nodes) == {"gitops.fleet/provider": "aws", REGION: "eu-central-1"}
+    nodes = [node(f"aws:///us-west-2{zone}/i-0") for zone in ("a", "-lax-1a")]
+    assert cloud_labels(nodes) == {"gitops.fleet/provider": "aws", REGION: "us-west-2"}
     assert cloud_labels([*nodes, node("gce://p/europe-west3-c/n")]) == {}
 
 

@@ -11,10 +11,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.m
     NODES,
     PODS,
     MemberReading,
+    after_failed_read,
+    after_read,
+    fleet_member_status,
     next_condition,
-    pools,
-    reported,
-    unread,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
@@ -48,7 +48,7 @@ def conditions(status: MemberClusterStatus) -> dict[str, tuple[str, str]]:
 
 
 def test_the_three_families_of_facts() -> None:  # D1-01, D1-11
-    found = reported(
+    found = after_read(
         reading(
             node("a"),
             node("b", cpu="3500m"),
@@ -87,13 +87,13 @@ def three(**more: object) -> MemberReading:
 
 def test_every_node_counts_ready_or_not() -> None:  # D4-43
     nodes = [node(f"n{number}") for number in range(4)]
-    found = reported(reading(*nodes, replace(node("n4"), ready=False)), MemberClusterStatus())
+    found = after_read(reading(*nodes, replace(node("n4"), ready=False)), MemberClusterStatus())
     assert found.properties["kubernetes-fleet.io/node-count"].value == "5"
 
 
 def test_cpu_and_memory_are_summed_over_nodes() -> None:  # D4-44, D4-45, D4-46, D4-47, D4-48, D4-49
     requests = {"cpu": parse_quantity("1200m"), "memory": parse_quantity("3Gi")}
-    usage = reported(three(requests=requests), MemberClusterStatus()).resource_usage
+    usage = after_read(three(requests=requests), MemberClusterStatus()).resource_usage
     assert usage is not None
     assert usage.capacity == {"cpu": "12500m", "memory": "25Gi"}
     assert usage.allocatable == {"cpu": "12200m", "memory": "23Gi"}
@@ -105,7 +105,7 @@ def test_nodes_that_are_alike_count_as_often_as_they_are_there() -> None:
     nodes = [
         node(f"n{number}", cpu, memory) for number, (cpu, memory) in enumerate(3 * [("300m", "3Gi"), ("2", "1e9")])
     ]
-    usage = reported(reading(*nodes, node("last", "1", "512Mi")), MemberClusterStatus()).resource_usage
+    usage = after_read(reading(*nodes, node("last", "1", "512Mi")), MemberClusterStatus()).resource_usage
     assert usage is not None
     assert usage.capacity == {"cpu": "7900m", "memory": "13200547328"}
 
@@ -115,75 +115,75 @@ def test_prices_become_the_cost_of_a_core_and_of_a_gib_an_hour() -> None:  # D4-
         replace(node("a", "4", "4Gi"), instance_type="small"),
         replace(node("b", "8", "12Gi"), instance_type="big"),
     )
-    found = reported(reading(*nodes, prices={"small": 0.32, "big": 0.64}), MemberClusterStatus()).properties
+    found = after_read(reading(*nodes, prices={"small": 0.32, "big": 0.64}), MemberClusterStatus()).properties
     assert found["kubernetes.azure.com/per-cpu-core-cost"].value == "0.080"  # 0.96 dollars for 12 cores
     assert found["kubernetes.azure.com/per-gb-memory-cost"].value == "0.060"  # and for 16 GiB
 
 
 def test_more_requested_than_there_is_leaves_nothing_and_pods_that_were_not_read_leave_it_open() -> None:
-    over = reported(reading(node(), requests={"cpu": parse_quantity("9")}), MemberClusterStatus()).resource_usage
+    over = after_read(reading(node(), requests={"cpu": parse_quantity("9")}), MemberClusterStatus()).resource_usage
     assert over is not None and over.available["cpu"] == "0" and over.available["memory"] == "8Gi"
-    open_ = reported(reading(node()), MemberClusterStatus()).resource_usage
+    open_ = after_read(reading(node()), MemberClusterStatus()).resource_usage
     assert open_ is not None and open_.available == {}
 
 
 def test_a_node_without_a_price_leaves_the_cost_open() -> None:
-    found = reported(reading(node(), node(instance_type="big"), prices={"": 1.0}), MemberClusterStatus())
+    found = after_read(reading(node(), node(instance_type="big"), prices={"": 1.0}), MemberClusterStatus())
     assert not [name for name in found.properties if "cost" in name]
     assert not [
-        name for name in reported(reading(prices={"": 1.0}), MemberClusterStatus()).properties if "cost" in name
+        name for name in after_read(reading(prices={"": 1.0}), MemberClusterStatus()).properties if "cost" in name
     ]
 
 
 def test_a_cost_that_is_not_known_any_more_goes_and_properties_of_others_stay() -> None:
     foreign = MemberClusterStatus(properties={"example.com/tier": PropertyValue(value="gold")})
-    priced = reported(reading(node(), prices={"": 1.0}), foreign)
+    priced = after_read(reading(node(), prices={"": 1.0}), foreign)
     assert COST in priced.properties
     dearer = node(instance_type="not in the list")
     for again in (reading(dearer, at=LATER, prices={"": 1.0}), reading(at=LATER)):
-        found = reported(again, priced).properties
+        found = after_read(again, priced).properties
         assert found["example.com/tier"].value == "gold" and COST not in found
 
 
 def test_a_read_without_prices_leaves_costs_as_they_were_made() -> None:
     """Reads before an apply are given no price list: the cheapest clusters stay known by what was read before."""
-    priced = reported(reading(node(), prices={"": 1.0}), MemberClusterStatus())
-    again = reported(reading(node(), node(), at=LATER), priced)
+    priced = after_read(reading(node(), prices={"": 1.0}), MemberClusterStatus())
+    again = after_read(reading(node(), node(), at=LATER), priced)
     assert again.properties[COST] == priced.properties[COST]
     assert again.properties["kubernetes-fleet.io/node-count"] == PropertyValue(value="2", observation_time=LATER)
 
 
 def test_a_read_is_a_heartbeat_and_transition_times_change_only_with_the_status() -> None:  # D4-90
     other = AgentStatus(type="ServiceExportImportAgent")
-    first = reported(reading(node()), MemberClusterStatus(agent_status=(other,)))
+    first = after_read(reading(node()), MemberClusterStatus(agent_status=(other,)))
     assert conditions(first) == {"Joined": ("True", "Joined"), "Healthy": ("True", "Ready")}
-    again = reported(reading(node(), at=LATER), first)
+    again = after_read(reading(node(), at=LATER), first)
     agent = again.agent_status[0]
     assert agent.last_received_heartbeat == LATER and other in again.agent_status
     assert {each.last_transition_time for each in agent.conditions} == {AT}
-    sick = reported(reading(node(), at=LATER, ready=False), first).agent_status[0]
+    sick = after_read(reading(node(), at=LATER, ready=False), first).agent_status[0]
     health = find_condition(sick.conditions, "Healthy")
     assert health is not None and (health.status, health.last_transition_time) == ("False", LATER)
 
 
 def test_a_failed_read_empties_nothing() -> None:
-    before = reported(reading(node()), MemberClusterStatus())
-    after = unread(before, LATER, "connection-refused", "nobody answers")
+    before = after_read(reading(node()), MemberClusterStatus())
+    after = after_failed_read(before, LATER, "connection-refused", "nobody answers")
     assert after.properties == before.properties and after.resource_usage == before.resource_usage
     assert conditions(after)["Healthy"] == ("False", "ConnectionRefused")
     assert conditions(after)["Joined"][0] == "True"
     assert after.agent_status[0].last_received_heartbeat == AT
-    again = unread(after, LATER + timedelta(minutes=1), "timeout", "no answer")
+    again = after_failed_read(after, LATER + timedelta(minutes=1), "timeout", "no answer")
     health = find_condition(again.agent_status[0].conditions, "Healthy")
     assert health is not None and (health.last_transition_time, health.message) == (LATER, "no answer")
 
 
 def test_a_member_that_was_never_read_stays_so() -> None:
-    assert unread(MemberClusterStatus(), AT, "timeout", "no answer") == MemberClusterStatus()
+    assert after_failed_read(MemberClusterStatus(), AT, "timeout", "no answer") == MemberClusterStatus()
 
 
 def test_pools_have_their_oldest_version_and_an_image_if_they_share_one() -> None:
-    found = pools(
+    found = fleet_member_status(
         reading(
             node("a", pool="p", version="v1.34.2", image="x"),
             node("b", pool="p", version="v1.33.10", image="x"),
@@ -200,9 +200,11 @@ def test_pools_have_their_oldest_version_and_an_image_if_they_share_one() -> Non
 
 
 def test_a_node_without_a_readable_version_does_not_hide_its_pool() -> None:
-    (pool,) = pools(reading(node("a", version="unknown"), node("b", version="v1.34.2"), node("c"))).node_pools
+    (pool,) = fleet_member_status(
+        reading(node("a", version="unknown"), node("b", version="v1.34.2"), node("c"))
+    ).node_pools
     assert (pool.count, pool.version) == (3, "v1.34.2")
-    assert pools(reading(node("a", version="unknown"))).node_pools[0].version == ""
+    assert fleet_member_status(reading(node("a", version="unknown"))).node_pools[0].version == ""
 
 
 @pytest.mark.parametrize(("status", "since"), [("True", AT), ("False", LATER), ("Unknown", LATER)])
@@ -220,37 +222,40 @@ FORBIDDEN = Problem("forbidden", "nodes is forbidden")
 
 def test_a_part_that_could_not_be_read_stays_with_the_time_of_its_last_read() -> None:
     """F1-F3: never zero."""
-    before = reported(reading(node(), requests={"cpu": parse_quantity("1")}, prices={"": 0.3}), MemberClusterStatus())
+    before = after_read(reading(node(), requests={"cpu": parse_quantity("1")}, prices={"": 0.3}), MemberClusterStatus())
     partly = replace(reading(at=LATER), nodes=None, version="v1.35.0", missing={NODES: FORBIDDEN})
-    after = reported(partly, before)
+    after = after_read(partly, before)
     assert after.resource_usage == before.resource_usage
     for name in ("kubernetes-fleet.io/node-count", "kubernetes.azure.com/per-cpu-core-cost"):
         assert after.properties[name] == before.properties[name]
     assert after.properties["k8s.io/k8s-version"] == PropertyValue(value="v1.35.0", observation_time=LATER)
     assert conditions(after)["Healthy"] == ("True", "Ready")
-    older = pools(reading(node(pool="big"))).node_pools
-    assert pools(partly, older).node_pools == older and pools(partly, older).version == "v1.35.0"
+    older = fleet_member_status(reading(node(pool="big"))).node_pools
+    assert (
+        fleet_member_status(partly, older).node_pools == older
+        and fleet_member_status(partly, older).version == "v1.35.0"
+    )
 
 
 def test_pods_that_could_not_be_read_leave_the_usage_as_it_was() -> None:
-    before = reported(reading(node(), requests={}), MemberClusterStatus())
-    after = reported(reading(node(), node(), at=LATER, missing={PODS: FORBIDDEN}), before)
+    before = after_read(reading(node(), requests={}), MemberClusterStatus())
+    after = after_read(reading(node(), node(), at=LATER, missing={PODS: FORBIDDEN}), before)
     assert after.resource_usage == before.resource_usage
     assert after.properties["kubernetes-fleet.io/node-count"].value == "2"
 
 
 def test_namespaces_are_known_where_they_were_read_and_stay_where_they_were_not() -> None:
-    known = reported(reading(node(), namespaces=("web", "shop")), MemberClusterStatus())
+    known = after_read(reading(node(), namespaces=("web", "shop")), MemberClusterStatus())
     assert known.namespaces == {"shop": "", "web": ""}
     assert [(each.type, each.status) for each in known.conditions] == [("NamespaceCollectionSucceeded", "True")]
-    later = reported(reading(node()), known)
+    later = after_read(reading(node()), known)
     assert (later.namespaces, later.conditions) == (known.namespaces, known.conditions)
-    assert reported(reading(node()), MemberClusterStatus()).namespaces is None
+    assert after_read(reading(node()), MemberClusterStatus()).namespaces is None
 
 
 def test_of_very_many_namespaces_as_many_are_kept_as_say_that_there_are_more() -> None:
     names = tuple(f"n{number}" for number in range(500))
-    known = reported(reading(node(), namespaces=names), MemberClusterStatus())
+    known = after_read(reading(node(), namespaces=names), MemberClusterStatus())
     (found,) = known.conditions
     assert known.namespaces is not None and len(known.namespaces) == 200
     assert found.reason == "NamespaceCollectionDegraded"
@@ -260,12 +265,12 @@ def test_of_very_many_namespaces_as_many_are_kept_as_say_that_there_are_more() -
 
 def test_namespaces_that_could_not_be_read_leave_the_usage_alone() -> None:
     why = {"namespaces": Problem("forbidden", "no", "a")}
-    known = reported(reading(node(), missing=why), MemberClusterStatus())
+    known = after_read(reading(node(), missing=why), MemberClusterStatus())
     assert known.resource_usage is not None and known.namespaces is None
 
 
 def test_until_when_certificates_are_valid_goes_with_the_pools() -> None:
     ends = CertificateEnds(server=LATER)
-    assert pools(reading(certificates=ends)).certificates == ends
-    assert pools(replace(reading(certificates=ends), nodes=None)).certificates == ends
-    assert pools(reading()).certificates is None
+    assert fleet_member_status(reading(certificates=ends)).certificates == ends
+    assert fleet_member_status(replace(reading(certificates=ends), nodes=None)).certificates == ends
+    assert fleet_member_status(reading()).certificates is None

@@ -151,9 +151,22 @@ def test_only_reasons_that_the_policy_allows_want_a_budget() -> None:
     assert [each.code for each in lint_budgets(both, START)] == ["reason-without-budget"]
 
 
+@pytest.mark.parametrize("amounts", [("5", "10%"), ("10%", "5"), ("10", "5")])
+def test_of_two_budgets_that_cannot_be_read_one_is_needless_whatever_their_amounts(amounts: tuple[str, str]) -> None:
+    unread = tuple(Budget(each, "0 0 * * 7", "1h") for each in amounts)
+    (one, *_others) = facts(unread, START, START + timedelta(days=1))
+    assert one.never_permits and one.deciding == {0}
+
+
 def test_a_span_without_time_has_no_facts() -> None:
     for one in facts(BUSINESS, START, START):
-        assert (one.closed, one.unlimited, one.open, one.never_permits, one.never_limits) == ((), (), (), False, False)
+        assert (one.closed, one.unlimited, one.open_spans, one.never_permits, one.never_limits) == (
+            (),
+            (),
+            (),
+            False,
+            False,
+        )
 
 
 def test_a_base_is_offered_only_where_it_lowers_no_window() -> None:

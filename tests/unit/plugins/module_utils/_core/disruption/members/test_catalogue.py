@@ -30,6 +30,11 @@ def test_a_list_is_read_with_or_without_its_head() -> None:
         assert found.price("a", "spot") == 0.04 and found.allocatable["cpu"] == 2 * 10**9
 
 
+def test_a_type_may_tell_what_its_machine_has_beside_what_pods_may_ask_for() -> None:
+    (found,) = read_catalogue([{**TYPE, "capacity": {"cpu": "2500m"}}], "types.json")
+    assert (found.allocatable["cpu"], found.capacity) == (2 * 10**9, {"cpu": 2_500_000_000})
+
+
 def test_all_that_is_wrong_with_a_list_is_told_at_once() -> None:
     bad = [
         TYPE,
@@ -63,7 +68,7 @@ def test_nodes_tell_the_least_that_any_of_a_type_has_and_the_labels_in_which_the
         a_node("b", cpu=3.9, zone="b", capacity_type="spot", labels={**arch, "kubernetes.io/os": "windows"}),
     ]
     (found,) = observed_types(a_state(nodes))
-    assert found.name == "m" and found.allocatable == amounts(3.9)
+    assert found.name == "m" and found.allocatable == found.capacity == amounts(3.9)
     assert found.labels == {"kubernetes.io/arch": "amd64", "karpenter.k8s.aws/instance-family": "m7"}
     assert {(each.zone, each.capacity_type, each.cost) for each in found.offerings} == {
         ("a", "on-demand", None), ("b", "spot", None),

@@ -133,6 +133,13 @@ def test_limits_of_a_pool_leave_out_what_is_too_much(limits: dict[str, str], exp
     assert made_by(pools_of(a_pool("p", weight=9, limits=limits), a_pool("z"), types=DEAR)) == expected
 
 
+@pytest.mark.parametrize(("cpu", "expected"), [("3", "z"), ("4", "z"), ("5", "p")])
+def test_limits_of_a_pool_count_all_that_a_machine_has(cpu: str, expected: str) -> None:
+    """Beside what pods may ask for, of which each type here has 4."""
+    larger = tuple(dataclasses.replace(each, capacity=amounts(5)) for each in DEAR)
+    assert made_by(pools_of(a_pool("p", weight=9, limits={"cpu": cpu}), a_pool("z"), types=larger)) == expected
+
+
 def test_min_values_of_a_pool_want_so_many_types() -> None:
     rows = [{"key": "node.kubernetes.io/instance-type", "operator": "Exists", "minValues": 2}]
     first = a_pool("p", weight=9, requirements=rows)

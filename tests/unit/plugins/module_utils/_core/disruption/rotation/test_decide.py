@@ -33,7 +33,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rota
     RotationSettings,
     RotationState,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.wake import shut
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.wake import all_waiting_shut_in
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import Budget
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
@@ -462,7 +462,7 @@ def test_nothing_but_time_helps_where_a_budget_or_a_window_is_closed_over_every_
 
     def is_shut(seen: RotationInput) -> bool:
         state = everything(seen, ALL_AT_ONCE).state
-        return shut(state, seen, scopes_left(state, seen, NOW))
+        return all_waiting_shut_in(state, seen, scopes_left(state, seen, NOW))
 
     assert is_shut(sight)
     held = {**pods, "q-0": [dataclasses.replace(pods["p-0"][0], node="q-0")]}
@@ -535,7 +535,7 @@ def test_a_step_over_many_members_looks_at_each_pool_for_its_own_budgets_only(mo
     sight = RotationInput(nodes=nodes, scopes=(*scopes, scope(Budget("9"))))
     found = everything(sight, ALL_AT_ONCE)
     assert len(drained(found)) == 9 * int(most) and len(found.waits) == len(nodes) - 9 * int(most)
-    assert shut(found.state, sight, scopes_left(found.state, sight, NOW)) == (most == "0")
+    assert all_waiting_shut_in(found.state, sight, scopes_left(found.state, sight, NOW)) == (most == "0")
     assert CountedPools.looks <= 9 * len(nodes)
 
 

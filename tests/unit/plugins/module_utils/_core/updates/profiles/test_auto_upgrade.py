@@ -22,8 +22,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profile
     Evaluation,
     Reason,
     evaluate,
-    generate,
-    triggered,
+    run_for_review,
+    status_after,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profiles.channels import goal
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.profiles.levelling import levelling
@@ -242,11 +242,11 @@ def test_d3_87_d3_88_strategy_and_selection_go_into_the_run() -> None:
 
 
 def test_25_generate_twice_gives_the_same_run() -> None:
-    first = generate(profile(), RELEASED, [M], [], NOW)
+    first = run_for_review(profile(), RELEASED, [M], [], NOW)
     assert first.run and not first.start
     kept = laid_out(first.run, "m")
     assert kept.status.status.state == states.NOT_STARTED
-    again = generate(profile(), RELEASED, [M], [kept], NOW)
+    again = run_for_review(profile(), RELEASED, [M], [kept], NOW)
     assert again.run is None and again.existing == first.run.name
     # Evaluation leaves it to those who review it.
     found = made(profile(), RELEASED, kept)
@@ -269,7 +269,7 @@ def test_a_run_whose_maker_did_not_live_to_start_it_is_started() -> None:
     for left in (first, laid_out(first, "m")):
         again = made(profile(), RELEASED, left)
         assert again.run == first and again.start and again.behind == ("m",)
-        assert generate(profile(), RELEASED, [M], [left], NOW).run is None
+        assert run_for_review(profile(), RELEASED, [M], [left], NOW).run is None
         assert made(profile(disabled=True), RELEASED, left).run is None
 
 
@@ -470,20 +470,20 @@ def test_d3_05_generated_runs_obey_windows_like_any_other() -> None:
 def test_what_is_recorded_of_an_evaluation() -> None:
     given = profile()
     found = made(given)
-    status = triggered(given, found, NOW)
+    status = status_after(given, found, NOW)
     assert found.run
     assert (status.last_triggered_at, status.last_trigger_status) == (NOW, "Succeeded")
     assert status.last_trigger_upgrade_versions == ("1.29.9",)
     assert status.last_trigger_message == f"run {found.run.name}"
-    quiet = triggered(replace(given, status=status), made(given, members=[cluster("1.29.9")]), NOW)
+    quiet = status_after(replace(given, status=status), made(given, members=[cluster("1.29.9")]), NOW)
     assert quiet.last_triggered_at == NOW and "behind" in quiet.last_trigger_message
     many = replace(made(given, members=[cluster("1.29.9")]), reasons=(Reason("UpToDate", "x" * 5000, "m"),) * 3000)
-    assert len(triggered(given, many, NOW).last_trigger_message) < 5000
-    assert triggered(given, many, NOW).last_trigger_message.endswith("and 2990 more")
-    refused = triggered(given, replace(found, reasons=(Reason("member-busy", "r-0.m.1 is in flight"),)), NOW)
+    assert len(status_after(given, many, NOW).last_trigger_message) < 5000
+    assert status_after(given, many, NOW).last_trigger_message.endswith("and 2990 more")
+    refused = status_after(given, replace(found, reasons=(Reason("member-busy", "r-0.m.1 is in flight"),)), NOW)
     assert refused.last_trigger_status == "Failed"
     assert refused.last_trigger_error and refused.last_trigger_error.code == "member-busy"
-    failed = triggered(given, made(given, Releases()), NOW)
+    failed = status_after(given, made(given, Releases()), NOW)
     assert failed.last_trigger_status == "Failed"
     assert failed.last_trigger_error and failed.last_trigger_error.code == "NoSuchRelease"
 

@@ -106,7 +106,7 @@ class Month:
                 state = decided.state
                 for each in decided.acts:
                     assert isinstance(each, Begin)
-                    state = commands.record(state, each.operation, COMPLETED, self.now)
+                    state = commands.attempt_ended(state, each.operation, COMPLETED, self.now)
                     versions[each.member] = f"v{run.target}"
                     stored = self.records.get("FleetMember", each.member)
                     assert stored
