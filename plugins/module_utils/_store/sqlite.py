@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records in one SQLite file: objects by labels, leases, journal and secrets, each write with the check of its lease in
-one transaction."""
+"""Records in one SQLite file: objects looked up by labels, who holds a lease or held it last, journal and secrets,
+each write with the check of its lease in one transaction."""
 
 from __future__ import annotations
 
