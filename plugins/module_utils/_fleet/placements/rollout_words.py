@@ -32,7 +32,9 @@ class Waiting:
     resume_at: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it, without ``resume_at``. Clusters that wait for the same are one row."""
+        """As results have it, without ``resume_at``: ``why``, ``lines`` and ``waits``, a row for all clusters that wait
+        for the same, with ``reason``, ``wants``, ``clusters`` by name, ``for`` (the blockers), and ``message``, empty
+        where there are blockers."""
         groups: dict[tuple[t.Any, ...], list[str]] = {}
         for each in self.rows:
             what = (each.reason, each.wants, each.blockers, "" if each.blockers else each.message)

@@ -91,9 +91,9 @@ def read_overlay(document: t.Any, fleet: t.Collection[str], where: str = "") -> 
 
 def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetime) -> tuple[MemberCluster, ...]:
     """The clusters as the overlay supposes them, in their order without those that are gone, new ones last: these were
-    heard of at ``now``, the instant of the facts, and have the labels, taints and facts of the cluster that they are
-    ``like``, which may be one that is gone, but not the mark of an evacuation. Changes of clusters that are not there
-    do nothing."""
+    heard of at ``now``, the instant of the facts, and have the labels, taints and facts of the cluster, as it was
+    given, that they are ``like``, which may be one that is gone, but not the mark of an evacuation. Changes of clusters
+    that are not there do nothing."""
     known = {each.metadata.name: each for each in clusters}
     kept = [_changed(each, overlay.change.get(name)) for name, each in known.items() if name not in overlay.gone]
     return (*kept, *(_joined(each, known, now) for each in overlay.new))

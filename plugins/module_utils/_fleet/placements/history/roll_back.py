@@ -135,8 +135,9 @@ def content_of(
     asked: RollBack,
     present: t.Mapping[ObjectKey, t.Sequence[Manifest]] | None = None,
 ) -> tuple[Rendered, ...]:
-    """The objects of a snapshot as they are sent, in its order. What Secrets hold is looked for in ``present``
-    (manifests by key) and then in the revision that it came from. FleetError ``no-key``, or ``secret-gone``,
+    """The objects of a snapshot that is whole (``require_whole``), as they are sent, in its order. What Secrets hold is
+    looked for in ``present`` (cleaned manifests by key, as of ``add_by_key``) and then in the revision that it came
+    from; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``,
     ``revision-gone`` and ``no-checkout`` for every one that is not found."""
     again = _secrets(session, name, kept, asked, present or {})
     out = []
