@@ -58,7 +58,7 @@ class Subject:
         return "-".join((*re.findall(r"[a-z0-9]+", self.name.lower()[-40:]), digest[:6]))
 
     def as_dict(self) -> dict[str, str]:
-        """As a binding names it under ``subjects``."""
+        """As a binding names it under ``subjects``: a ServiceAccount with ``namespace``, others with ``apiGroup``."""
         if self.kind == "ServiceAccount":
             return {"kind": self.kind, "name": self.name, "namespace": self.namespace}
         return {"kind": self.kind, "name": self.name, "apiGroup": _GROUP}
@@ -135,7 +135,8 @@ class Grant:
     names: tuple[str, ...] = ()
 
     def as_rule(self) -> Manifest:
-        """The grant as a rule of a role (``apiGroups``, ``resources``, ``verbs``, ``resourceNames``)."""
+        """The grant as a rule of a role (``apiGroups``, ``resources``, ``verbs``, and ``resourceNames`` if it has
+        any)."""
         rule: Manifest = {"apiGroups": [self.group], "resources": list(self.resources), "verbs": list(self.verbs)}
         return rule | ({"resourceNames": list(self.names)} if self.names else {})
 

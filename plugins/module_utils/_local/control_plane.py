@@ -158,8 +158,8 @@ def begin(
     names take connections, the API server is ready, and the controller manager has made a first account; by ``end``
     (monotonic).
 
-    FleetError ``cannot-start``, ``unwritable-folder``, and those of ``client``, of ``wait``, and of
-    ``crds.apply_definitions`` for Karpenter.
+    ``names`` are among ``wanted``, and have their ``binaries``. FleetError ``cannot-start``, ``unwritable-folder``, and
+    those of ``client``, of ``wait``, and of ``crds.apply_definitions`` for Karpenter.
     """
     make_folder(folder / "logs", 0o700)
     # One group after the other: an API server whose first try at etcd fails waits a second before the next.

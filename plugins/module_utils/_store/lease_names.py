@@ -13,8 +13,9 @@ _INSIDE = "-in"
 
 
 def to_object_name(name: str) -> str:
-    """The name of the Lease object. The part before the slash has no dot, and no namespace has one, so no two meet; one
-    of more than 253 characters is cut, and ends in a hash of the whole."""
+    """The name of the Lease object of a lease, such as ``kind/name`` or ``kind/namespace/name``. The part before the
+    slash has no dot, and no namespace has one, so no two meet; one of more than 253 characters is cut, and ends in a
+    hash of the whole."""
     kind, _slash, rest = name.partition("/")
     namespace, slash, own = rest.partition("/")
     plain = f"{kind}{_INSIDE}.{namespace}.{own}" if slash else name.replace("/", ".")

@@ -50,7 +50,7 @@ def created(record: Record, uid: str, version: str, now: datetime) -> Record:
 def replaced(stored: Record, record: Record, version: str, place: str) -> Record:
     """``stored`` after an update by ``record``, as an API server does it, with the resourceVersion ``version``; with
     its old one if nothing changed. ``generation`` rises if anything but metadata and status did. ``place`` is for
-    messages; neither record is changed.
+    messages; neither record is changed. That ``record`` is of the same kind and name is not checked.
 
     FleetError ``conflict`` if ``record`` is not from this version, or has another uid; ``invalid`` without a
     resourceVersion, for a value that cannot be kept, or for a finalizer that is added while the record is being

@@ -66,7 +66,7 @@ class Percentiles:
     p90: datetime | None = None
 
     def as_dict(self) -> dict[str, str | None]:
-        """Both instants in RFC 3339, or None."""
+        """``p50`` and ``p90`` in RFC 3339, None for never within the horizon."""
         return {name: write_time(at) if at else None for name, at in (("p50", self.p50), ("p90", self.p90))}
 
 
@@ -78,7 +78,7 @@ class Expected:
     end: datetime | None = None
 
     def as_dict(self) -> dict[str, str | None]:
-        """Both instants in RFC 3339, or None."""
+        """``start`` and ``end`` in RFC 3339, None for never within the horizon."""
         return {name: write_time(at) if at else None for name, at in (("start", self.start), ("end", self.end))}
 
 
@@ -98,7 +98,8 @@ class NodeForecast:
     blocker: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The forecast as results have it; instants in RFC 3339, or None."""
+        """As results have it: the fields; ``start`` and ``end`` with ``p50`` and ``p90``, ``expected`` with ``start``
+        and ``end``, in RFC 3339, or None."""
         return {
             "name": self.name,
             "state": self.state,
@@ -138,7 +139,7 @@ class Forecast:
 
     def as_dict(self) -> dict[str, t.Any]:
         """Everything as results have it: ``next_change`` (``at``, ``by``), ``run``, ``stages``, ``members`` and
-        ``waits``; instants in RFC 3339, or None."""
+        ``waits`` (``stage``, ``message``, ``start``, ``end``); instants in RFC 3339, or None."""
         return {
             "next_change": {"at": write_time(self.changes_at) if self.changes_at else None, "by": self.changes_by},
             "run": self.run.as_dict(),

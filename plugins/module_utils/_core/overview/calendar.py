@@ -87,7 +87,7 @@ class PoolCalendar:
     def as_dict(self) -> dict[str, t.Any]:
         """The calendar as reports have it: budgets as ``sentence`` writes them; of each change a list of the whole
         minutes since ``start``, the limit (None for any number), and, where budgets close the pool, a list of their
-        places."""
+        places, from 0; of findings level, path and message; instants in RFC 3339, cut to whole seconds."""
         return {
             "name": self.name,
             "where": self.where,

@@ -61,8 +61,9 @@ class ClusterRow:
     uncounted: int = 0
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The row as reports have it: ``cpu`` in cores and ``memory`` in bytes, each a list of free and total;
-        ``heartbeat`` in RFC 3339. None for what is not known."""
+        """The row as reports have it: ``headroom`` as ``cpu`` in cores and ``memory`` in bytes, each a list of free and
+        total; ``heartbeat`` in RFC 3339, ``uncounted`` as ``imagesUncounted``, images sorted by name. None for a
+        number, an instant or a certificate that is not known."""
         return {
             "name": self.name,
             "state": self.state,

@@ -41,7 +41,9 @@ class Overview:
     def as_dict(self) -> dict[str, t.Any]:
         """The report as JSON data, parts in the order that they have here, instants in RFC 3339. ``letters`` and
         ``reasons`` are what the cells of placements stand for; a reason goes on after the name of its cluster.
-        ``since`` is None and ``changes`` empty: no earlier report is known."""
+        ``drift`` are the rows of drift, with ``driftKnown`` of the fleet and a ``drift`` in each cluster of what is
+        known there; ``supposed`` is ``whatIf``, notes are texts. ``since`` is None and ``changes`` empty: no earlier
+        report is known."""
         reasons = Reasons()
         placements = [each.as_dict(reasons) for each in self.placements]
         supposed = None if self.supposed is None else [each.as_dict() for each in self.supposed]

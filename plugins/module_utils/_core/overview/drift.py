@@ -39,7 +39,8 @@ class DriftRow:
     looked: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The row as reports have it; ``since`` and ``seen`` in RFC 3339, None where they are not known."""
+        """The row as reports have it; ``since`` and ``seen`` in RFC 3339, cut to whole seconds, None where they are not
+        known."""
         return {
             "placement": self.placement,
             "cluster": self.cluster,

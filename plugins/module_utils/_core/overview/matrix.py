@@ -57,8 +57,9 @@ class PlacementColumn:
     findings: tuple[Problem, ...] = ()
 
     def as_dict(self, reasons: Reasons) -> dict[str, t.Any]:
-        """The column as reports have it: ``cells`` is a text with a letter for each cluster, ``why`` the number of its
-        reason among ``reasons``, to which those are added that it lacks; ``notes`` are the findings."""
+        """The column as reports have it: ``cells`` is a text with a letter for each cluster, ``why`` a list of the
+        places of their reasons in ``reasons``, from 0, to which those are added that it lacks; ``standing`` is by name,
+        in order; ``notes`` are the findings as texts."""
         return {
             "name": self.name,
             "policy": self.policy,

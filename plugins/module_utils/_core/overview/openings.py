@@ -61,7 +61,7 @@ class ClosedSpan:
         return self.span == self.of
 
     def as_dict(self, clock: tzinfo) -> dict[str, t.Any]:
-        """As results have it: the closed span as of ``OpenSpan``, with ``whole`` and ``freeze``."""
+        """As results have it: the closed span as of ``OpenSpan``, with ``whole`` and ``freeze``; without ``of``."""
         return {**self.span.as_dict(clock), "whole": self.whole, "freeze": self.freeze}
 
 
@@ -112,8 +112,8 @@ class ClusterOpenings:
     read: datetime | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: a key for each kind of work that there is; ``placements`` are open unless it is
-        evacuated; ``read`` in RFC 3339 or None."""
+        """As results have it: a key for each kind of work that there is, and ``placements`` in the place of
+        ``evacuated``: ``open`` unless it is evacuated, and ``why``; ``read`` in RFC 3339 or None."""
         away = ["it is evacuated: placements leave it, and none come"] if self.evacuated else []
         return {
             "name": self.name,

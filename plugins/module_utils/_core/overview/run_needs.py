@@ -46,7 +46,7 @@ class RunNeed:
     needs: str
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it."""
+        """As results have it: the fields."""
         return {"kind": self.kind, "name": self.name, "needs": self.needs}
 
 

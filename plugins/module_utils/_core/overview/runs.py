@@ -52,8 +52,10 @@ class Bar:
     windows: Spans | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The bar as reports have it, without ``approved`` and ``blocked``: instants in RFC 3339 to whole seconds, None
-        where there is none; ``latestEnd`` is the 90th percentile of the end; ``windows`` are pairs of start and end."""
+        """The bar as reports have it, without ``approved`` and ``blocked``: ``state``, ``start`` and ``end`` of the
+        status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile) and ``waitsFor`` (the blocker,
+        or empty) of the forecast; ``windows`` are pairs of start and end. Instants in RFC 3339, cut to whole seconds,
+        None where there is none."""
         expected = self.expected
         return {
             "what": self.what,

@@ -33,7 +33,7 @@ class Change:
     text: str
 
     def as_dict(self) -> dict[str, str]:
-        """The change as reports have it."""
+        """The change as reports have it: the fields."""
         return {"what": self.what, "name": self.name, "text": self.text}
 
 

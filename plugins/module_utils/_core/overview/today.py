@@ -116,7 +116,8 @@ class MemberToday:
     uncounted: int = 0
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The row as results have it; instants in RFC 3339, ``age`` in whole seconds, None where there is none."""
+        """The row as results have it, ``uncounted`` as ``imagesUncounted``, ``held`` as ``placements``; instants in RFC
+        3339 and ``age`` in seconds, both cut to whole seconds, None where there is none."""
         ends = self.certificate
         return {
             "name": self.name,

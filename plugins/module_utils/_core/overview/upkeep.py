@@ -31,7 +31,7 @@ class Kubelets:
     too_old: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results and reports have it."""
+        """As results and reports have it: the fields, ``too_old`` as ``tooOld``."""
         return {"oldest": self.oldest, "newest": self.newest, "behind": self.behind, "tooOld": self.too_old}
 
 

@@ -122,8 +122,8 @@ class ClusterPlan:
         return self.change != KEPT or bool(self.leaving) or self.cause != "unchanged"
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The cluster as plan files have it, without ``decided``; scores are None where nothing was scored, objects are
-        references."""
+        """The cluster as plan files have it, without ``decided``; scores, None where nothing was scored, as
+        ``affinityScore`` and ``topologySpreadScore``; objects as of ``reference``."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -288,8 +288,9 @@ class PlacementPlan:
         )
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data in a fixed order, so that equal plans are equal bytes; of the brakes those that have tripped. No
-        instants, but in a tripped brake; bindings and the names of overrides are not in it."""
+        """Plain data in a fixed order, so that equal plans are equal bytes; ``spec`` is a digest, ``emptyFirst`` is
+        there only where it is true; of the brakes those that have tripped, lifted ones too. No instants, but in a
+        tripped brake; bindings and the names of overrides are not in it."""
         return {
             "placement": self.name,
             "spec": digest_of(encode(self.placement.spec)),

@@ -87,8 +87,8 @@ class MemberStep:
         return None if self.manifest is None else left_alone(self.manifest, live, MANAGER)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The step as results have it: ``object`` and ``action``, and of ``reason`` with ``message``, ``missing``,
-        ``drifts``, ``diffs`` and ``changes`` what there is."""
+        """The step as results have it: ``object`` (``Deployment shop/web``) and ``action``, and of ``reason`` with
+        ``message``, ``missing``, ``drifts``, ``diffs`` and ``changes`` what there is; no message without a reason."""
         row: dict[str, t.Any] = {"object": str(self.id), "action": self.action}
         if self.reason:
             row |= {"reason": self.reason, "message": self.message}

@@ -43,7 +43,7 @@ def manifest_changes(new: Manifest, old: Manifest, each: ObjectId) -> tuple[Fiel
 
 def live_changes(desired: Manifest, live: Manifest, manager: str, each: ObjectId) -> tuple[FieldChange, ...]:
     """What an apply of ``desired`` as ``manager`` changes in the live object, at most ``MOST_FIELDS``; fields that it
-    gives up come last. Values of Secrets are masked, labels apart."""
+    gives up come last. Values of Secrets are masked, labels apart. ``live`` has passed ``check_managed_fields``."""
     rows = [(one.path, one.live, one.desired) for one in differences(desired, live, MOST_FIELDS)]
     left = given_up(desired, live, manager)
     rows += [(one.path, one.live, None) for one in left]

@@ -102,7 +102,7 @@ class MemberOutcome:
     def as_dict(self) -> dict[str, t.Any]:
         """The outcome as results have it: ``steps`` that are more than unchanged, ``unchanged`` (the number of the
         others), ``failures`` if any; with an ``error`` that too, and ``written`` and ``doubtful`` (empty if nothing
-        is). Neither the cluster nor availability is in it."""
+        is). Nothing else is in it: no cluster, no availability."""
         row: dict[str, t.Any] = {"steps": [each.as_dict() for each in self.steps if each.action != UNCHANGED]}
         row["unchanged"] = sum(1 for each in self.steps if each.action == UNCHANGED)
         if self.failures:

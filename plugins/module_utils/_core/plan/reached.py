@@ -47,7 +47,7 @@ class Reached:
 
     def as_dict(self) -> dict[str, t.Any]:
         """``clusters``, ``applied`` and ``available`` as numbers, ``waiting`` (objects as text, by cluster) and
-        ``keeping``."""
+        ``keeping``; without ``replacing``."""
         waiting = {cluster: [str(each) for each in late] for cluster, late in self.waiting.items()}
         return {
             "clusters": self.clusters,

@@ -95,7 +95,8 @@ def parent_name(placement: str) -> str:
 
 
 def applyset_id(placement: str) -> str:
-    """The ApplySet ID of a placement's parent, as KEP-3659 computes it from the parent's identity."""
+    """The ApplySet ID of a placement's parent, as KEP-3659 computes it from the parent's identity; the placement is
+    named as of ``parent_name``."""
     identity = f"{parent_name(placement)}.{NAMESPACE}.ConfigMap."
     digest = hashlib.sha256(identity.encode()).digest()
     return f"applyset-{base64.urlsafe_b64encode(digest).decode().rstrip('=')}-v1"
@@ -103,7 +104,8 @@ def applyset_id(placement: str) -> str:
 
 def parent_manifest(applyset: ApplySet) -> dict[str, t.Any]:
     """The ConfigMap that records the ApplySet on the member; its data are three JSON texts: ``placement``, ``record``,
-    ``inventory``; annotations list the kinds and namespaces of what is in it. Nothing is written here."""
+    ``inventory``; annotations list the kinds and namespaces of what is in it, but for its own namespace. Nothing is
+    written here."""
     ids = [held.id for held in applyset.inventory]
     kinds = sorted({f"{each.kind}.{each.group}" if each.group else each.kind for each in ids})
     namespaces = sorted({each.namespace for each in ids if each.namespace} - {NAMESPACE})

@@ -70,8 +70,9 @@ class Contest:
         return lines
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data; ``rival`` and what is of it None where there is none. Of ``terms`` only those of the rival are
-        told."""
+        """Plain data without the cluster: ``known``, ``score``, ``rival``, ``rivalScore`` and ``decidedBy`` (the rule),
+        None where there is none; scores with ``spread`` and ``affinity``, 0 for what was not scored. Of ``terms`` only
+        the rival's, as ``rivalTerms``."""
         return {
             "known": self.known,
             "score": _plain(self.score),

@@ -44,8 +44,9 @@ class Explanation:
     findings: tuple[Problem, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data, in camelCase; ``score`` as ``affinityScore`` and ``topologySpreadScore``, None without one.
-        ``terms`` are the preferred terms, ``spread`` the counts before the last pick."""
+        """Plain data, in camelCase; ``score`` as ``affinityScore`` and ``topologySpreadScore``, None without one;
+        ``refusal`` and ``wouldRefuse`` are None where there is none. ``terms`` are the preferred terms, ``spread`` the
+        counts before the last pick."""
         score = self.score
         return {
             "placement": self.placement,

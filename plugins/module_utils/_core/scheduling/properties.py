@@ -101,7 +101,8 @@ class PropertyColumn:
         )
 
     def first(self, count: int) -> int:
-        """The clusters with the ``count`` smallest values, equal ones by name, as a bit set by position."""
+        """The clusters with the ``count`` smallest values, equal ones by name, as a bit set by position; there must be
+        so many values."""
         block = count // BLOCK
         bits = self.first_blocks[block]
         for position in self.ranked[block * BLOCK : count]:

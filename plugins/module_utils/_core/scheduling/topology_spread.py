@@ -66,7 +66,7 @@ class DomainCount:
     when_unsatisfiable: str
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data under the names of the fields in manifests."""
+        """Plain data: the fields, in camelCase."""
         return {
             "topologyKey": self.topology_key,
             "domain": self.domain,

@@ -59,7 +59,8 @@ class GateContext:
 
 def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
     """When a scheduled gate that opens at an aware instant completes itself: the first such day and time later than
-    that, by its offset from UTC, at most a week away; in the time zone of ``after``."""
+    that, by its offset from UTC, at most a week away; in the time zone of ``after``. ValueError for a day, time or
+    offset that is none."""
     hour, minute = schedule.time.split(":")
     local = after.astimezone(clock_of(schedule.utc_offset, ""))
     days = (DAYS.index(schedule.day) - local.weekday()) % 7

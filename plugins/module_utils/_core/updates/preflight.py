@@ -163,7 +163,7 @@ def _found(
 
 
 def _protected(found: t.Sequence[ProtectedNode]) -> str:
-    """Who holds node pools, and what lets them go: for the first of them in full."""
+    """Who holds node pools, and what lets the first of them go; there is one at least."""
     names = listed([each.words for each in found], _NAMED)
     ways = f"the end of the pod, `{found[0].freed_by}`" if found[0].pod else f"`{found[0].freed_by}`"
     return f"{DO_NOT_DISRUPT} holds nodes: {names}; let go by {ways}, or nodePools.pace.terminationGracePeriodSeconds"

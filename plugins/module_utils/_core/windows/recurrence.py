@@ -23,8 +23,8 @@ MONTHS = 12
 def days(schedule: MaintenanceSchedule, anchor: date, first: date, last: date) -> t.Iterator[date]:
     """The days from ``first`` to ``last``, both included, in order; none before ``anchor``, from which intervals count.
 
-    A schedule without any of the four forms has no days; of several forms one counts: daily, weekly, a day of the
-    month, then an nth weekday.
+    The schedule is one that the rules for manifests accept. One without any of the four forms has no days; of several
+    forms one counts: daily, weekly, a day of the month, then an nth weekday.
     """
     first = max(first, anchor)
     if schedule.daily:

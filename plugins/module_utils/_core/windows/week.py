@@ -43,7 +43,7 @@ def weekly_spans(budgets: t.Iterable[Budget]) -> Spans | None:
 
 
 def rest_of(week: Spans) -> Spans:
-    """The spans of the week in which no span of ``week`` is, in order."""
+    """The spans of the week in which no span of ``week`` is, in order. Spans of ``week`` must not touch each other."""
     if not week:
         return ((0, WEEK),)
     if week == ((0, WEEK),):

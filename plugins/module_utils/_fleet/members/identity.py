@@ -94,8 +94,9 @@ class Identities:
             self._names.setdefault(uid, set()).add(name)
 
     def admit(self, name: str, client: KubeClient) -> None:
-        """Asks which cluster it is, and notes that. FleetError ``other-cluster``, what the request raises, and with
-        ``strict`` ``double-member`` and ``forbidden``, which are notes without."""
+        """Asks which cluster the member ``name``, which must be one of ``members``, is, and notes that. FleetError
+        ``other-cluster``, what the request raises, and with ``strict`` ``double-member`` and ``forbidden``, which are
+        notes without."""
         try:
             uid, words = cluster_words(client)
         except FleetError as error:
@@ -180,7 +181,8 @@ def recorded_uids(members: t.Mapping[str, FleetMember]) -> dict[str, str]:
 
 
 def record_uids(records: Records, members: t.Mapping[str, FleetMember], seen: t.Mapping[str, str]) -> None:
-    """Records the UIDs, by member, of those of ``members`` that joined before UIDs were kept.
+    """Records the UIDs that were ``seen``, by member, of those that joined before UIDs were kept; each must be among
+    ``members``.
 
     What another run records meanwhile stands; a member that is written at that moment stays without until next time.
     FleetError ``record-damaged``.

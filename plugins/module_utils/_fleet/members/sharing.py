@@ -34,8 +34,8 @@ class _Share(t.Generic[T]):
 
 
 def shared_out(clients: Clients, names: t.Iterable[str], workers: int, read: Reads[T]) -> dict[str, T | FleetError]:
-    """What ``read`` says of each member, by name in the order given; with more than one of ``workers`` that many
-    processes read at once, each its share by a hash of the names.
+    """What ``read`` says of each member, by name in the order given; with more than one of ``workers``, of which there
+    is one at least, up to that many processes read at once, each its share by a hash of the names.
 
     What was learned of connections and clusters is known here afterwards, as if all were read here. For members of a
     process that ended without an answer stands FleetError ``worker-lost``; ``no-workers`` is raised, as of

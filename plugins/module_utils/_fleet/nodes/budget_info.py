@@ -126,8 +126,8 @@ def compiled(window: str, nodes: str, now: datetime) -> Compiled:
 
 
 def compiled_data(found: Compiled) -> dict[str, t.Any]:
-    """What ``compiled`` found, for results, with the budgets also as YAML for a NodePool; ``valid_until`` is an instant
-    as text, empty for a year."""
+    """What ``compiled`` found, for results: ``budgets`` as in a manifest, ``valid_until`` in RFC 3339, empty if they
+    hold for a year, ``warning``, and the budgets as ``yaml`` for a NodePool."""
     budgets = [each.as_dict() for each in found.budgets]
     return {
         "budgets": budgets,

@@ -38,7 +38,7 @@ class NodeDeletion:
     timeout: float
 
     def work(self, name: str) -> NodeWork:
-        """What is done with the Node of that name."""
+        """What is done with the Node of that name, which must be among ``uids``."""
         return NodeWork(member=self.member, node=name, uid=self.uids[name], operation=f"{OPERATION}/{name}")
 
 

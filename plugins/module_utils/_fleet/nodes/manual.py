@@ -382,7 +382,8 @@ class _Manual:
 
 
 def written_over(patch: Document, judged: t.Mapping[str, t.Any]) -> Document:
-    """The patch, which the server refuses for another object, or another version of it, than these metadata tell of."""
+    """The patch, which the server refuses for another object, or another version of it, than the metadata ``judged``
+    tell of; what these lack is not asked for."""
     known = {key: judged[key] for key in ("uid", "resourceVersion") if judged.get(key)}
     return {**patch, "metadata": {**patch.get("metadata", {}), **known}}
 

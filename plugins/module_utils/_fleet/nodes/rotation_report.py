@@ -55,7 +55,7 @@ def _lines(texts: t.Iterable[str]) -> str:
 
 def report_data(report: RotationReport) -> dict[str, t.Any]:
     """The rotation as the result of its verb has it, where the keys are documented: each node with its phase, what
-    holds it, and the origin of its disruption; instants as text."""
+    holds it, and the origin of its disruption; ``waits`` are lines, ``resume_at`` is in RFC 3339, empty for none."""
     held = {each.name: [one.as_dict() for one in each.blockers] for each in report.waits}
     return {
         "name": report.rotation.name,

@@ -60,7 +60,7 @@ class LeftBehind:
     objects: tuple[ObjectId, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """Plain data, as results have it."""
+        """As results have it: the fields, objects as texts (``Deployment shop/web``)."""
         return {**vars(self), "objects": list(map(str, self.objects))}
 
 

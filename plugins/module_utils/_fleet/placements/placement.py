@@ -180,7 +180,7 @@ class Report:
 
 
 def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
-    """Limits from a verb's options; FleetError ``bad-option``."""
+    """Limits from a verb's options, which have all of them; FleetError ``bad-option``."""
     return BrakeLimits(
         max_removals=removal_limit(options["max_removals"], "max_removals"),
         allow_empty=options["allow_empty"],

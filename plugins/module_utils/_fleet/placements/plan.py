@@ -134,7 +134,7 @@ class FleetPlan:
         return [shown_on(each, cluster) for each in holders]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As it is written to a file, and read by ``_core.plan.approved``."""
+        """As it is written to a file, and read by ``_core.plan.approved``; ``facts`` is a digest."""
         return {
             "schema": SCHEMA,
             "digest": self.digest,

@@ -203,9 +203,10 @@ def gathered(
     resource_snapshots: t.Sequence[Document],
     place: str,
 ) -> RecordedPlacement:
-    """A recorded placement, made of documents that were listed already. FleetError ``records-damaged`` with the
-    ``place`` of the records for a snapshot without its number or with what is no object, ``record-damaged`` for a
-    binding or a policy that cannot be read."""
+    """A recorded placement, made of documents, all of this placement, that were listed already; in ``known`` a resource
+    snapshot without its hash does not count. FleetError ``records-damaged`` with the ``place`` of the records for a
+    snapshot without its number or with what is no object, ``record-damaged`` for a binding or a policy that cannot be
+    read."""
     bindings = {each["metadata"]["name"]: each for each in bound}
     policies = _by_index(policy_snapshots, POLICY_INDEX, place)
     resources = _by_index(resource_snapshots, RESOURCE_INDEX, place)

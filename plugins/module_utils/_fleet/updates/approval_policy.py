@@ -53,7 +53,7 @@ def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
 def vouched_since(hub: KubeClient | None, names: t.Container[str] = OF_UPDATES) -> datetime | None:
     """From when on the hub has refused what names somebody else: the latest creation of these policies and bindings.
     None without a hub, if it lacks one of them or has another, or if that cannot be read. ``names`` are the policies
-    that this hangs on.
+    and bindings that this hangs on; None if no shipped one is among them.
 
     Objects that were made later bear true names for as long as they live. ApiError if the hub does not answer.
     """

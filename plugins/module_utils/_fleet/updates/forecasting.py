@@ -45,8 +45,9 @@ class Outlook:
     read: datetime | None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The forecast as results have it, and what it stands on: ``durations`` (``p50`` and ``p90`` in seconds,
-        ``runs`` learned from), ``members_read`` in RFC 3339 or None."""
+        """The forecast as results have it, and what it stands on: ``durations`` for a member without its own (``p50``
+        and ``p90`` in seconds, rounded, ``runs`` learned from), ``members_read`` in RFC 3339 or None. Without the
+        appointments."""
         usual = self.durations.others
         return self.forecast.as_dict() | {
             "durations": {"p50": _seconds(usual.p50), "p90": _seconds(usual.p90), "runs": self.runs_before},
@@ -137,8 +138,8 @@ def refuse_days(days: int) -> None:
 
 
 def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outlook:
-    """How the run goes on, and its calendar for ``days`` from ``now`` on, by the records alone: no member is contacted.
-    FleetError ``record-damaged``, ``duplicate-location``."""
+    """How the run goes on, and its calendar for ``days``, which ``refuse_days`` lets pass, from ``now`` on, by the
+    records alone: no member is contacted. FleetError ``record-damaged``, ``duplicate-location``."""
     state, kind = run_of(run), run.spec.managed_cluster_update.upgrade.type
     views, documents = sight.views(run, state, now), sight.of_run(state)
     found, until = sight.forecast(run, state, views, now), now + timedelta(days=days)

@@ -239,7 +239,8 @@ def gate_target(run: str, placed: PlacedGate) -> UpdateRunGateTarget:
 
 
 def _document(run: UpdateRun, placed: PlacedGate) -> Record:
-    """The Gate that is to be made for an open gate."""
+    """The Gate that is to be made for an open gate; what is empty is left out of its spec, and so is the instant of a
+    schedule that has none."""
     gate = placed.gate
     spec: Record = {
         "displayName": gate.name,

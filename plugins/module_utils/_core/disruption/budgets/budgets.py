@@ -81,7 +81,8 @@ class BudgetAnswer:
     arithmetic: str
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields, ``budget`` as in a manifest; ``value`` is None for no limit."""
+        """As results have it: the fields, ``budget`` as in a manifest; ``value`` is None for no limit, as where it is
+        not active."""
         return {
             "budget": self.budget.as_dict(),
             "active": self.active,
@@ -131,8 +132,8 @@ class Allowed:
         return max(self.limit - disrupting, 0)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: the fields without ``rules`` and ``active``, with ``binding`` and ``budgets``; ``limit``
-        is None for no limit."""
+        """As results have it: the fields without ``rules`` and ``active``, with ``binding`` and ``budgets``, each as of
+        ``BudgetAnswer.as_dict``; ``limit`` is None for no limit."""
         return {
             "reason": self.reason,
             "total": self.total,

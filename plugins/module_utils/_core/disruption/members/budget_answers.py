@@ -78,9 +78,10 @@ class PoolAnswer:
         return tuple(found)
 
     def as_dict(self, zone: tzinfo) -> dict[str, t.Any]:
-        """As results have it: the allowance with member, pool and kind; ``binding_budgets`` counted from 1;
-        ``openings`` for our verbs and ``budget_openings`` by budgets alone. Instants are in UTC, and but for those of
-        ``closed_by_fleet`` beside it in words of the zone."""
+        """As results have it: member, pool and kind, the allowance with ``binding`` as ``binding_budgets``, counted
+        from 1; ``blocks``, ``held``; ``next_change``, None if none is near; ``openings`` for our verbs,
+        ``budget_openings`` by budgets alone; closures as ``closed_by_fleet``. Instants are texts in UTC; in the zone's
+        words too, but for the last, as ``local``, ``local_start`` and ``local_end``."""
         change = self.change
         told = {key: each for key, each in self.allowance.as_dict().items() if key != "binding"}
         return {

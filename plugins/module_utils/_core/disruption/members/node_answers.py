@@ -52,8 +52,8 @@ class NodeAnswer:
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it: the three sorts of blockers under ``blockers``; ``candidate``, whether nothing holds
-        emptiness and consolidation back from a managed node; ``expires`` is a text, empty for never; ``managed`` and
-        ``version`` are left out."""
+        emptiness and consolidation back from a managed node; ``expires`` is a text, empty for never; ``managed`` is
+        left out."""
         return {
             "member": self.member,
             "node": self.node,

@@ -34,7 +34,7 @@ class Checked:
     text: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``nodes`` that would still go, ``failure`` and ``text``."""
+        """As results have it: ``nodes`` that would still go, empty without a command, ``failure`` and ``text``."""
         nodes = list(self.command.nodes) if self.command else []
         return {"nodes": nodes, "failure": self.failure, "text": self.text}
 

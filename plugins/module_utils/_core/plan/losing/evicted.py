@@ -38,8 +38,8 @@ class EvictionResult:
     next_pick: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The result as plain data; ``arithmetic`` is None unless a budget decided, ``member`` unless there is an
-        ``outcome``."""
+        """The result as plain data; the verdict as ``permitted``, ``why``, ``message`` and ``arithmetic``, None unless
+        a budget decided; the outcome as ``member``, None without one; ``next_pick`` as ``next``."""
         numbers = self.verdict.arithmetic
         return {
             "name": self.name,

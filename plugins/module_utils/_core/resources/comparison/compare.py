@@ -108,7 +108,8 @@ class FieldDiff:
     live: t.Any
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The difference under the names of KubeFleet's ``observedDiffs``."""
+        """Under the names of KubeFleet's ``observedDiffs``: ``path``, ``valueInHub``, and ``valueInMember`` for
+        ``live``."""
         return {"path": self.path, "valueInHub": self.desired, "valueInMember": self.live}
 
 
@@ -157,7 +158,7 @@ def differences(
 ) -> tuple[FieldDiff, ...]:
     """At most ``limit`` differences in the order of the manifest, those in metadata after the others; identity and
     status are not compared, a null in ``desired`` says nothing, and neither does a missing field that servers leave out
-    when it is empty. Quantities are compared by value.
+    when it is empty. Quantities are compared by value. ``live`` has passed ``check_managed_fields``.
 
     ``full`` adds what the manifest does not name, top-level fields last, but for finalizers and for labels and
     annotations of Kubernetes and of the fleet.
@@ -167,7 +168,8 @@ def differences(
 
 def additions(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, ...]:
     """What others than ``manager`` have put into the object beside what the manifest names, as far as a full comparison
-    (``differences``) looks; at most MAX_DIFFS. What nobody owns is a server's default, and no addition."""
+    (``differences``) looks; at most MAX_DIFFS. What nobody owns is a server's default, and no addition. ``live`` has
+    passed ``check_managed_fields``."""
     found = []
     for pair in _all(desired, live, full=True):
         others = tuple(dict.fromkeys(name for name in pair.names if name != manager))

@@ -81,7 +81,7 @@ class _Field:
 def given_up(desired: Manifest, live: Manifest, manager: str) -> tuple[GivenUp, ...]:
     """Fields of ``live`` that ``manager`` (operation Apply) owns and ``desired`` does not name (or names as null), in
     the order of the manager's fields, those of metadata last. What is not on ``live`` any more is left out. Empty where
-    the manager never applied."""
+    the manager never applied. ``live`` has passed ``check_managed_fields``."""
     ours, others = owners(live, manager)
     if ours is None:
         return ()

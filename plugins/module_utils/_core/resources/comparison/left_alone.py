@@ -80,7 +80,8 @@ def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Pro
 
 def left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manifest:
     """The manifest without what ``gitops.fleet/ignore`` leaves to others, as ``manager`` applies it over ``live``, and
-    as drift is judged; as it is, where nothing is live. ValueError as of ``ignored``."""
+    as drift is judged; as it is, where nothing is live. ValueError as of ``ignored``. ``live`` has passed
+    ``check_managed_fields``."""
     paths = ignored(manifest) if live is not None else ()
     if live is None or not paths:
         return manifest
@@ -96,7 +97,8 @@ def left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manif
 def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Manifest:
     """The manifest with what the ``paths`` name taken from ``live``, so that no difference is left there; fields and
     whole items of lists are taken over or left out where only one of the two has them. Where a path goes on inside an
-    item that only one has, that item stays a difference. An empty path gives ``live``."""
+    item that only one has, that item stays a difference. An empty path gives ``live``, which has passed
+    ``check_managed_fields``."""
     nodes = tuple(each.fields for each in owners(live, "")[1])
     for path in paths:
         manifest = _kept(_At(manifest, live, None, nodes, sends=False), path)
@@ -144,7 +146,7 @@ def _path(text: str, start: int) -> tuple[Path, int]:
 
 
 def _dotted(path: str) -> str:
-    """The path with its first dot, which may have been left out."""
+    """The path, which is not empty, with its first dot, which may have been left out."""
     return path if path[0] in ".[" else f".{path}"
 
 

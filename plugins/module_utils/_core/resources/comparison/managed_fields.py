@@ -70,7 +70,8 @@ def owners(live: Manifest, manager: str) -> tuple[Node | None, tuple[Owner, ...]
     in the order of ``managedFields``.
 
     The same name by Update is somebody else, called ``<name> (Update)``: whoever used it did not apply, and an apply
-    does not give it up. So is one that applied to a subresource, called ``<name> (Apply)``.
+    does not give it up. So is one that applied to a subresource, called ``<name> (Apply)``. ``live`` has passed
+    ``check_managed_fields``.
     """
     ours: Node | None = None
     others: list[Owner] = []

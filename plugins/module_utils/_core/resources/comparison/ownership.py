@@ -60,7 +60,8 @@ class FieldDrift:
     managers: tuple[str, ...]
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The drift under the names of KubeFleet's ``observedDrifts``, and who owns the field now."""
+        """Under the names of KubeFleet's ``observedDrifts``: ``path``, ``valueInHub``, and ``valueInMember`` for
+        ``live``; with ``managers``."""
         return {
             "path": self.path,
             "valueInHub": self.desired,
@@ -113,8 +114,8 @@ def drift(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, 
     those of metadata last.
 
     Nulls in ``desired`` count as owned, and so do empty containers, unless somebody else owns the whole and has filled
-    it (an empty ``podSelector`` that was narrowed). An object that ``manager`` never applied drifts in every
-    field. ``live`` must carry ``metadata.managedFields``.
+    it (an empty ``podSelector`` that was narrowed). An object that ``manager`` never applied drifts in every field.
+    ``live`` must carry ``metadata.managedFields`` that have passed ``check_managed_fields``.
     """
     ours, others = owners(live, manager)
     root = _Place("", desired, live, ours, others)

@@ -64,7 +64,8 @@ def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
 
 
 def used_snapshot(scene: RunContext) -> ObjectMeta:
-    """The metadata of the first part of the resources that the run rolls out, of the given index or the latest.
+    """The metadata of the first part of the resources that the run rolls out, of the given index or the latest. Parts
+    without the hash of the resources do not count.
 
     RunRefused if there is none, or if the index is no number from 0 on.
     """

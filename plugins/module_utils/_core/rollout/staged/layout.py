@@ -59,8 +59,8 @@ def laid_out(
     *,
     upstream: bool,
 ) -> StagedUpdateRunStatus:
-    """The status with its stages; each selected cluster is in exactly one, in the order of its update: by the sorting
-    label as a whole number, if the stage has one, then by name.
+    """The status with its stages, by the copy of the strategy in it; each selected cluster is in exactly one, in the
+    order of its update: by the sorting label as a whole number, if the stage has one, then by name.
 
     RunRefused names the first thing that is wrong: stage by stage, tasks before clusters. ``upstream`` leaves
     ``maxConcurrency`` unjudged.

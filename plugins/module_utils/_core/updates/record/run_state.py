@@ -202,7 +202,7 @@ def _member(row: MemberRow, ids: Ids) -> MemberUpdateStatus:
 
 
 def _gate_row(gate: UpdateRunGateStatus) -> GateRow:
-    """What is stored of a gate; its type follows from the schedule."""
+    """What is stored of a gate; its type, which follows from the schedule, is left out."""
     given = gate.schedule
     return GateRow(
         name=gate.display_name,

@@ -69,9 +69,9 @@ def of_group(group: GroupRow, state: str) -> str:
 
 
 def of_stage(stage: StageRow, state: str, groups: t.Sequence[str]) -> str:
-    """Why a stage is Failed, or what it waits for, in one line; ``groups`` are the states of its groups, in order. Its
-    own gates and wait come first; one that is Pending speaks else for its first group that says something, one that is
-    Running for none. Empty in other states."""
+    """Why a stage is Failed, or what it waits for, in one line; ``groups`` are the states of its groups, all of them in
+    order. Its own gates and wait come first; one that is Pending speaks else for its first group that says something,
+    one that is Running for none. Empty in other states."""
     if state == FAILED:
         return _failures([member for group in stage.groups for member in group.members])
     if state not in (PENDING, RUNNING):

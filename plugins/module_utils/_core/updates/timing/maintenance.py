@@ -125,8 +125,8 @@ class Calendar:
         instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut, the
         time around freezes of a member without windows is. None: at any time; empty: never.
 
-        FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there: whether it may start is not
-        known then.
+        KeyError for another type. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there:
+        whether it may start is not known then.
         """
         permitted = self.permitted(site, run_type, start, end)
         frozen = joined(each.span for each in self._frozen(site) if each.span[0] < end and each.span[1] > start)

@@ -61,6 +61,6 @@ def changes_at(view: MemberView, now: datetime) -> datetime | None:
 
 
 def _next(windows: tuple[Span, ...], now: datetime) -> Span | None:
-    """The window that is open, else the next one; None if none comes."""
+    """The window that is open, else the next one; None if none comes. ``windows`` are in order and apart."""
     at = bisect_right(windows, now, key=lambda window: window[1])
     return windows[at] if at < len(windows) else None

@@ -32,12 +32,13 @@ _NOTHING_TOLD = 4
 
 def settings_of(name: str) -> dict[str, str | None]:
     """All settings of a definition, those of its pace among them, with their defaults; None for one that has to be
-    given."""
+    given. KeyError for a name that is not among ``DEFINITIONS``."""
     return {**DEFINITIONS[name].settings, **PACE}
 
 
 def argv_of(name: str, verb: str, settings: Settings) -> tuple[str, ...]:
-    """The command for that verb; empty if the definition does without it."""
+    """The command for that verb of the definition ``name``; empty for ``poll`` if it does without it. Neither verb nor
+    settings are checked; KeyError, for ``poll`` alone, for an unknown name."""
     if verb == "poll" and DEFINITIONS[name].poll is None:
         return ()
     given = (f"--set={key}={value}" for key, value in settings.items())

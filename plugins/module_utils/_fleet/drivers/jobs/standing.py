@@ -85,7 +85,7 @@ def standing(job: Document, pods: t.Sequence[Document] = (), events: t.Sequence[
 
 
 def _why(job: Document, failed: Document, pods: t.Sequence[Document], events: t.Sequence[Document]) -> str:
-    """Why the Job has failed: its deadline, its newest pod, or what the Job says."""
+    """Why the Job has failed: its deadline, its newest pod, or what the Job says. Pods and events come oldest first."""
     reason = failed.get("reason") or ""
     if reason == "DeadlineExceeded":
         seconds = (job.get("spec") or {}).get("activeDeadlineSeconds")
@@ -116,7 +116,7 @@ def _pod_failure(pod: Document) -> str:
 
 
 def _waits_for(job: Document, pods: t.Sequence[Document], events: t.Sequence[Document]) -> str:
-    """What the Job waits for, or that its newest pod runs."""
+    """What the Job waits for, or that its newest pod runs. Pods and events come oldest first."""
     if condition(job, "Suspended"):
         return "its Job is suspended"
     if has_begun(job):

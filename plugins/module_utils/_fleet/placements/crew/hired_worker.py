@@ -128,7 +128,7 @@ def run_by_share(
     workers: t.Sequence[HiredWorker], shares: t.Mapping[str, int], task: MemberTask, window: int
 ) -> MemberOutcome:
     """Has the task done by the worker whose share the member is, the first for one that is nobody's; where that one is
-    lost, by another. FleetError as of ``HiredWorker.run``."""
+    lost, by another. There is a worker for each of the ``shares``. FleetError as of ``HiredWorker.run``."""
     place = shares.get(task.cluster, 0)
     first = workers[place]
     left = [each for each in workers if not each.lost] if first.lost else []

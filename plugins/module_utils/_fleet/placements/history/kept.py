@@ -43,7 +43,8 @@ def _rows(recorded: RecordedPlacement, name: str, now: datetime) -> t.Iterator[S
 
 def kept_snapshots(recorded: RecordedPlacement) -> tuple[KeptSnapshot, ...]:
     """The resource snapshots of the placement in the order of their indices, each with the content of all its parts;
-    none where the records are those of a facts snapshot. FleetError ``record-damaged``."""
+    one without its hash is left out; none where the records are those of a facts snapshot. FleetError
+    ``record-damaged``."""
     return tuple(
         _kept(each, recorded)
         for each in recorded.resource_snapshots

@@ -65,7 +65,7 @@ def is_lost(ours: Ours, by_cluster: t.Mapping[str, ApplySet]) -> bool:
 def refuse_mixed(held: Held, ours: t.Mapping[str, Ours], former: t.Collection[str]) -> None:
     """FleetError ``mixed-fleets``: members that hold a placement of one name from two records are not taken together
     unless ``former`` says so, for one of the two may belong to another fleet. Those that an earlier recovery has taken
-    over are ours."""
+    over are ours. ``ours`` has each placement of ``held``."""
     problems = []
     for name, by_cluster in sorted(held.items()):
         mine, uids = ours[name], {each.uid for each in by_cluster.values()}

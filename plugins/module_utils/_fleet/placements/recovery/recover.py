@@ -318,7 +318,7 @@ def _named(held: InventoryEntry) -> dict[str, t.Any]:
 
 
 def _binding_record(name: str, cluster: str, held: ApplySet, annotations: t.Mapping[str, str]) -> dict[str, t.Any]:
-    """The record of a binding, Bound to what the cluster holds."""
+    """The record of a binding, Bound to what the cluster holds; scores that are not known are left out."""
     key = PlacementKey.of(held.placement)
     decision: dict[str, t.Any] = {"clusterName": cluster, "selected": True, "reason": "recovered from the member"}
     scores = {key: value for key, value in (held.decision or {}).items() if value is not None}

@@ -86,8 +86,8 @@ def open_requests(run: ClusterStagedUpdateRun) -> list[PlacedRequest]:
 
 
 def approver_in(key: RunKey, document: Record) -> str:
-    """Who has approved the request in this record, by what was signed; empty if nobody has, or if it cannot be read.
-    ``key`` is that of the request, or of its run."""
+    """Who has approved the request in this record, by what was signed; empty if nobody has, if it is not signed for the
+    digest that the request bears, or if it cannot be read. ``key`` is that of the request, or of its run."""
     try:
         request = recorded_request(key, document)
     except FleetError:

@@ -36,7 +36,7 @@ def runs_upset(
 ) -> tuple[Problem, ...]:
     """A warning, by placement and name, for each run that has begun and not ended, and that fails when it goes on,
     since by these plans its placement gets other clusters or another policy (KubeFleet's staged runs refuse both).
-    Damaged runs are passed over."""
+    Damaged runs are passed over. ``recorded`` has each placement of ``plans``."""
     moved = {each.name: each for each in plans if each.by_run and _moves(each, recorded[each.name])}
     found = [_standing(each) for kinds in RUN_KINDS if moved for each in records.list(kinds.run)]
     return tuple(

@@ -68,8 +68,8 @@ class StagedReport:
         return write_time(self.resume_at) if self.resume_at else ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The report as results have it: name, state, digest, waits, approvals that are open, status, members,
-        problems and notes."""
+        """The report as results have it: ``name``, ``state``, ``digest``, ``waits`` (the lines), ``approvals`` that are
+        open, ``status`` as in a manifest, ``members`` (outcomes by name), ``problems`` and ``notes``."""
         return {
             "name": str(self.run.key),
             "state": self.state,

@@ -72,8 +72,8 @@ class RunGround:
         )
 
     def hash_of(self, index: str) -> str:
-        """The recorded hash of the content of the resource snapshot at that index, empty if there is none; so for an
-        empty index."""
+        """The recorded hash of the content of the resource snapshot at that index, empty if there is none, or none with
+        a hash; so for an empty index."""
         masters = (each for each in self.snapshots if each.labels.get(RESOURCE_INDEX) == index)
         return next((each.annotations[RESOURCE_HASH] for each in masters if RESOURCE_HASH in each.annotations), "")
 

@@ -196,7 +196,7 @@ def _alone(name: str, found: t.Mapping[str, str]) -> Problem:
 
 
 def _as_data(catalogue: ReleaseCatalog, known: Releases, now: datetime) -> dict[str, t.Any]:
-    """One catalogue as of ``catalogue_rows``."""
+    """One catalogue as of ``catalogue_rows``; ``supported`` is empty where no span is known."""
     provider = catalogue.spec.provider
     span = known.support(provider, now)
     supported = [f"{major}.{minor}" for major, minor in span] if span else []
