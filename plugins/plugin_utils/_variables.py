@@ -144,7 +144,7 @@ def passed_as(playbook: str) -> t.Mapping[str, str]:
 
 def _setting(template: str) -> set[str]:
     """The variable that a template gives as it is, or filtered; of any other template all names that it uses but
-    ``omit``."""
+    ``omit``. TemplateSyntaxError as of ``names_in``."""
     outputs = list(Environment().parse(template).find_all(nodes.Output))
     value = outputs[0].nodes[0] if len(outputs) == 1 and len(outputs[0].nodes) == 1 else None
     while isinstance(value, nodes.Filter):
@@ -163,7 +163,7 @@ def _tasks(listed: t.Any) -> t.Iterator[dict[str, t.Any]]:
 def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> None:
     """Adds to ``used`` the names that the value uses, and those of a play's ``vars``; to ``made`` those that it
     registers or sets, and those of other ``vars``. ``key`` is what the value stands under, as conditions are templates
-    without braces. Both sets are changed."""
+    without braces. Both sets are changed. TemplateSyntaxError as of ``names_in``."""
     if isinstance(value, dict):
         if isinstance(value.get("register"), str):
             made.add(value["register"])

@@ -59,7 +59,7 @@ class Keeper:
         self._thread = threading.Thread(target=self._keep, daemon=True)
 
     def __enter__(self) -> t.Self:
-        """Starts the thread that renews."""
+        """Starts the thread that renews; once only, so that a keeper is entered once."""
         self._thread.start()
         return self
 

@@ -31,8 +31,8 @@ def holder_name(environ: t.Mapping[str, str]) -> str:
 
 
 def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
-    """As ``Records.acquire``, also ``lease-held`` where another has it; but the lease of a holder that was a process of
-    this machine, and has ended, is released and taken."""
+    """As ``Records.acquire``, also FleetError ``lease-held`` where another has it, and others of the records; but the
+    lease of a holder that was a process of this machine, and has ended, is released and taken."""
     try:
         return records.acquire(name, holder, seconds)
     except FleetError as error:
@@ -56,7 +56,7 @@ def leaving_lease(member: str) -> str:
 
 def leaving_members(records: Records) -> dict[str, str]:
     """Who lets which member go: holders by member. One whose lease ended more than ``SKEW`` ago, as clocks may differ,
-    or who has died on this machine, does not count."""
+    or who has died on this machine, does not count. FleetErrors of the records."""
     past = datetime.now(UTC) - SKEW
     return {
         each.name.partition("/")[2]: each.holder

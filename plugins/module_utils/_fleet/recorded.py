@@ -76,7 +76,8 @@ def all_decoded(cls: type[T], documents: t.Iterable[Record]) -> dict[str, T]:
 
 def _problems(cls: type, document: Record) -> list[Found]:
     """What the rules for manifests say against the document. Its status, which is a record and may be large, is judged
-    beside the rest, and may hold texts that look like placeholders."""
+    beside the rest, and may hold texts that look like placeholders. What these rules fall over comes through, for
+    ``recorded`` to tell."""
     status = next((each for each in fields_of(cls) if each.json == "status"), None)
     if status is None or document.get("status") is None:
         return list(judge(document).problems)

@@ -42,8 +42,8 @@ class ServerReadiness:
 
 def who_am_i(client: KubeClient) -> User:
     """The account that the client logs in as, by SelfSubjectReview, which any authenticated account may ask.
-    Credentials of ours are taken out of its words. ApiError, ``bad-answer`` for an answer without a name or with groups
-    that are no texts."""
+    Credentials of ours are taken out of its words. FleetError as of a request, ApiError ``bad-answer`` also for an
+    answer without a name, or with a part of another type."""
     path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     try:
@@ -60,8 +60,8 @@ def who_am_i(client: KubeClient) -> User:
 
 def ready(client: KubeClient) -> ServerReadiness:
     """What ``/readyz`` says. A server that says it is not ready, as any answer with status 500 does, is an answer, with
-    at most 100 of its failing checks; one that cannot be asked is an ApiError, and so is something that says neither
-    (``bad-answer``), as a login page does."""
+    at most 100 of its failing checks; something that says neither, as a login page does, is an ApiError ``bad-answer``,
+    and one that cannot be asked a FleetError as of ``KubeClient.send``."""
     answer = client.send("GET", "/readyz", expect=(500,))
     lines = answer.data.decode("utf-8", "replace").splitlines()
     failing = [found[1] for found in map(_CHECK.match, lines) if found][:_MOST_CHECKS]

@@ -66,8 +66,8 @@ class Answer:
 
 
 def answer_of(response: t.Any) -> Answer:
-    """A response of ``urllib3`` with its body read and unpacked. TooLarge beyond ``ANSWER_BYTES``, or ``ERROR_BYTES``
-    from status 300 on; Broken, or what ``urllib3`` raises."""
+    """A response of ``urllib3``, not yet read, with its body read and unpacked. TooLarge beyond ``ANSWER_BYTES``, or
+    ``ERROR_BYTES`` from status 300 on; Broken, or what ``urllib3`` raises."""
     most = ANSWER_BYTES if response.status < 300 else ERROR_BYTES
     return Answer(
         response.status,
@@ -89,7 +89,7 @@ def seconds(retry_after: str | None) -> float | None:
 
 def _body(response: t.Any, most: int) -> bytes:
     """The whole body, unpacked. TooLarge beyond ``most`` bytes; Broken for an encoding other than gzip, or gzip that is
-    damaged or cut off. The connection is given back if it was read to its end, and closed otherwise."""
+    damaged or cut off; what ``urllib3`` raises. The connection is given back if it was read to its end, else closed."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
         response.close()

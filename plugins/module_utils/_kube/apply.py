@@ -47,7 +47,7 @@ def delete_object(
     """Deletes the object at ``path``; False if there was none. With ``dry_run`` the server only says what would be.
 
     With ``uid`` or ``resource_version`` only that very object, or that state of it, is deleted: ApiError ``conflict``
-    otherwise; other ApiErrors as of a request. ``propagation`` is Background, Foreground or Orphan. True does not mean
+    otherwise; FleetError as of a request. ``propagation`` is Background, Foreground or Orphan. True does not mean
     gone: the object may linger while finalizers run.
     """
     options: dict[str, t.Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}

@@ -114,7 +114,7 @@ class KubeClient:
 
     @contextlib.contextmanager
     def unhurried(self) -> t.Iterator[None]:
-        """Requests of this thread in here have the time of one answer each, whatever is left: a lease must be kept."""
+        """Requests of this thread in here have the time of one answer each, whatever is left; not to be nested."""
         self._mine.unhurried = True
         try:
             yield
@@ -157,7 +157,7 @@ class KubeClient:
         content_type: str | None = None,
         accept: str = JSON,
     ) -> dict[str, t.Any]:
-        """The decoded JSON object of the answer. ApiError, also for an answer that is no JSON object."""
+        """The decoded JSON object of the answer. FleetError as of ``send``, ApiError as of ``decode``."""
         return self.sized(method, path, body, query, content_type, accept)[0]
 
     def sized(
@@ -191,7 +191,7 @@ class KubeClient:
         expect: t.Container[int] = (),
     ) -> Answer:
         """The answer as it came, for paths that do not answer with JSON or whose Date matters. ApiError for a status of
-        300 or above that is not in ``expect``, and where there is no answer. Tried again as the class says."""
+        300 or above not in ``expect``, and without an answer; other FleetErrors, and new tries, as of the class."""
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         target = self._prefix + path + (f"?{_encoded(tuple(_words(query).items()))}" if query else "")
         waited, attempt, renewed, credential = 0.0, 0, False, self._credential()
@@ -253,7 +253,7 @@ class KubeClient:
     def _once(
         self, method: str, target: str, data: bytes | None, content_type: str, accept: str, credential: Credential
     ) -> Answer:
-        """The answer to one sending, whatever its status; its Date is noted. ApiError where there is none."""
+        """The answer to one sending, whatever its status; notes its Date. ApiError, FleetError of ``_pool_for``."""
         pairs = [("Accept", accept), ("User-Agent", "gitops-fleet")]
         if method in _SAFE:
             pairs.append(("Accept-Encoding", "gzip"))
@@ -262,11 +262,10 @@ class KubeClient:
         # As kubectl does: nothing that identifies us goes over an unencrypted connection.
         if self._secure and credential.authorization:
             pairs.append(("Authorization", credential.authorization))
-        headers = dict(pairs)
+        pool, headers = self._pool_for(credential), dict(pairs)
         if self.connection.impersonate:
             headers = transport.header_dict((*pairs, *self.connection.impersonate))
         read, answering = self._left(), False
-        pool = self._pool_for(credential)
         asked = datetime.now(UTC)
         try:
             response = pool.request(
@@ -293,8 +292,7 @@ class KubeClient:
             raise transport.as_api_error(error, self.connection, answering) from None
 
     def _time(self, answer: Answer, asked: datetime) -> None:
-        """Notes how far the server's clock is ahead, for people too, every ``_TIMED_AGAIN`` seconds; not without a
-        Date."""
+        """Notes how far the server's clock is ahead, for people too, each ``_TIMED_AGAIN`` seconds, if it tells."""
         if time.monotonic() < self._timed + _TIMED_AGAIN or answer.date is None:
             return
         self.ahead, self._timed = clocks.ahead(answer.date, asked, datetime.now(UTC)), time.monotonic()
@@ -319,7 +317,8 @@ class KubeClient:
         return left
 
     def _pool_for(self, credential: Credential) -> t.Any:
-        """Connections that show the credential's certificate, else the kubeconfig's; made anew when that is another."""
+        """Connections that show the credential's certificate, else the kubeconfig's; made anew when that is another.
+        FleetError as of ``tls_context`` and ``transport.pool``."""
         cert = credential.client_cert or self.connection.client_cert
         pool = self._pool
         if pool is not None and self._pool_cert == cert:

@@ -50,7 +50,7 @@ class _Known:
 def _asked_again(client: KubeClient, known: _Known | None) -> _Known:
     """What the server has, asked for anew and kept on the client, by one thread at a time. What is kept is given
     instead if no definitions were written since, and another thread than that which had ``known`` has asked, or it is
-    younger than ``_MISSED``. ApiError as of ``discover``."""
+    younger than ``_MISSED``. FleetError as of ``discover``."""
     with client.discovery_lock:
         now: _Known | None = client.discovered
         definitions = client.definitions
@@ -69,7 +69,7 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     Built-in kinds (``BUILT_IN``) are known without asking, whatever the server has. All others are read once per
     client, and again at a miss, since a CRD may have come: at once where this client has written one since, otherwise a
     second later at the soonest. ApiError ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot
-    tell now, and as of ``discover``.
+    tell now; FleetError as of ``discover``.
     """
     key = (api_version, kind)
     if key in BUILT_IN:
@@ -88,7 +88,7 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
 def resource_of(client: KubeClient, each: ObjectId) -> Resource:
     """The resource of an object that may be there already: as of ``resource_for``, or, where the server has no such
     kind in that version, in the first of the group's versions, as the server orders them, in which it can be listed.
-    ApiError as of ``resource_for``; ``server-error`` also while the server cannot tell of another version of the
+    FleetError as of ``resource_for``; ``server-error`` also while the server cannot tell of another version of the
     group."""
     try:
         return resource_for(client, each.api_version, each.kind)
@@ -113,7 +113,7 @@ def _away(client: KubeClient, api_version: str, kind: str) -> ApiError:
 
 def discover(client: KubeClient, path: str = "/apis") -> Discovered:
     """All resources outside the core group, or (``/api``) those of the core group, by a request at each call. ApiError
-    ``bad-answer`` for a server without aggregated discovery and for a damaged document; others as of a request."""
+    ``bad-answer`` for a server without aggregated discovery or a damaged document; FleetError as of a request."""
     document = client.request("GET", path, accept=_AGGREGATED)
     if document.get("kind") != "APIGroupDiscoveryList":
         lacks = "the server does not offer aggregated discovery"
@@ -148,7 +148,7 @@ def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
 def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, each in the first version in which it can: those of the
     core group as we know them, then all others as the server tells. Kinds of an API server behind it that does not
-    answer now may be missing. ApiError as of ``discover``."""
+    answer now may be missing. FleetError as of ``discover``."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
     return (*core, *(each for each in discover(client).lists if each.namespaced))
 
@@ -156,7 +156,7 @@ def namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
 def all_in_namespaces(client: KubeClient) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, each in the first version in which it can, as the server
     itself tells it, built-in ones too, the core group first: for who must not miss a kind. ApiError ``server-error`` if
-    it does not know all of them at present, and as of ``discover``."""
+    it does not know all of them at present; FleetError as of ``discover``."""
     found = [discover(client, path) for path in ("/api", "/apis")]
     stale = sorted(version for each in found for version in each.stale)
     if stale:

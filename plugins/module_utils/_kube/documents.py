@@ -25,7 +25,7 @@ from .errors import ApiError
 
 def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
     """The object at ``path``, which is of that ``kind`` and has the name in the path, with metadata that can be relied
-    on. ApiError ``bad-answer`` for anything else, ``not-found`` where there is none, and as of any request."""
+    on. ApiError ``bad-answer`` for anything else, ``not-found`` where there is none; FleetError as of a request."""
     document = an_object(client.get(path), f"GET {path}", client)
     if (document.get("kind"), document["metadata"]["name"]) != (kind, unquote(path.rpartition("/")[2])):
         raise unusable_answer(f"GET {path}", "it is another object than the one that was asked for", client)

@@ -85,7 +85,8 @@ def mapping_in(document: t.Mapping[str, t.Any], key: str) -> Document:
 
 
 def whole_number(value: t.Any) -> int:
-    """The number, cut to what API servers take in 32 bits: 0 to 2^31 - 1; 0 for what is no whole number."""
+    """The number, cut to what API servers take in 32 bits: 0 to 2^31 - 1; 0 for what is no whole number, 1 for
+    true."""
     return min(max(value, 0), _LARGEST) if isinstance(value, int) else 0
 
 
@@ -111,8 +112,8 @@ def acquire(
     ``now`` is our clock, aware; it measures how long a sighting stands, and serves where no Date is told. A lease is
     free if it was released, if it is our own (same ``holder``, which must be unique to one process or its restarts), if
     its holder has not renewed it for its time to live as we watched, or if its last renewal is older than that and 30 s
-    more by the server's clock. Otherwise LeaseHeld, also if others change it at every attempt; ApiError for what the
-    requests meet.
+    more by the server's clock. Otherwise LeaseHeld, also if others change it at every attempt; ApiError
+    ``not-found`` without the namespace; FleetError as of a request.
     """
     path, epoch = _RESOURCE.path(namespace, name), 0
     for _attempt in range(_ATTEMPTS):
@@ -139,9 +140,9 @@ def acquire(
 
 
 def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
-    """The lease, renewed for its time from the server's clock. FleetError ``lease-lost`` if another has it, or it was
-    deleted: nothing is to be written after that. ApiError for what the request meets, ``conflict`` if others write it
-    at every attempt."""
+    """The lease, renewed for its time from the server's clock. FleetError ``lease-lost`` if it has another holder
+    or epoch by now, or was deleted: nothing is to be written after that. ApiError ``conflict`` if others write it at
+    every attempt; FleetError as of a request."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     for attempt in range(1, _ATTEMPTS + 1):
         try:
@@ -162,7 +163,7 @@ def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
 
 def release(client: KubeClient, lease: KubeLease) -> bool:
     """Takes our name out of it; False if it was no longer ours, was deleted, or somebody wrote it at the same time. The
-    Lease stays, so that epochs go on rising. ApiError for other refusals."""
+    Lease stays, so that epochs go on rising. Other FleetErrors of a request are raised."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     try:
         current = client.get(path)
@@ -177,7 +178,8 @@ def release(client: KubeClient, lease: KubeLease) -> bool:
 
 def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int, now: datetime) -> KubeLease | None:
     """The Lease, made with epoch 1, or ours if an earlier request made it whose answer was lost. None where somebody
-    else has made it meanwhile, and it is free again; LeaseHeld where it is not, ApiError for what the requests meet."""
+    else has made it meanwhile, and it is free again; LeaseHeld where it is not, ApiError ``not-found`` without the
+    namespace, FleetError as of a request."""
     server_now = client.send("GET", "/version").date or now
     body = {
         "apiVersion": _RESOURCE.api_version,
@@ -207,7 +209,7 @@ def _refuse_if_held(
     sighting: Sighting | None,
 ) -> None:
     """LeaseHeld, with a sighting for the next time, if another holds it and is not known to be dead, see ``acquire``.
-    ``now`` is by our clock, ``server_now`` by the server's."""
+    ``current`` was looked at by ``an_object``; ``now`` is by our clock, ``server_now`` by the server's, both aware."""
     form = lease_form(current)
     if form.holder in ("", holder):
         return

@@ -66,8 +66,8 @@ def list_objects(
     name; little else of them was looked at (see ``an_object``). ``limit`` is the most in a page, 0 for all in one.
 
     With ``metadata_only`` they are of kind PartialObjectMetadata, if the server knows how. ``kind`` is what they have
-    to be, where the server's list is surely called so. Raises ApiError in the middle if a page cannot be had (``gone``
-    if the list grew too old to be continued): what was yielded until then must be thrown away by the caller.
+    to be, where the server's list is surely called so. FleetError in the middle if a page cannot be had (ApiError
+    ``gone`` if the list grew too old to be continued): what was yielded until then must be thrown away by the caller.
     ``read_list`` does so, and starts again.
     """
     for page in list_pages(client, path, label_selector, field_selector, limit, metadata_only, kind):
@@ -83,7 +83,7 @@ def list_pages(
     metadata_only: bool = False,
     kind: str = "",
 ) -> t.Iterator[list[Item]]:
-    """The objects below ``path`` as of ``list_objects``, all objects of a page at once; ApiError as there."""
+    """The objects below ``path`` as of ``list_objects``, all objects of a page at once; FleetError as there."""
     wanted = _Wanted(client, path, label_selector, field_selector, metadata_only, kind)
     for page, _size in _pages(wanted, limit):
         yield _items(wanted, page)
@@ -98,7 +98,7 @@ def read_list(
     metadata_only: bool = False,
     kind: str = "",
 ) -> Listing[Item]:
-    """The whole list, of at most 256 MiB (else ApiError ``too-large``); arguments and other ApiErrors as of
+    """The whole list, of at most 256 MiB (else ApiError ``too-large``); arguments and other FleetErrors as of
     ``list_objects``. One that grows too old while it is read is read once more in a single page, as by client-go, or in
     pages if that is too large."""
     wanted = _Wanted(client, path, label_selector, field_selector, metadata_only, kind)
@@ -108,12 +108,12 @@ def read_list(
 def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: str, most_items: int) -> Listing[T]:
     """The whole list, of each object only what ``make`` makes of it: objects are not kept. ``make`` may raise
     ValueError for an object that is not what it should be: ApiError ``bad-answer``. More than ``most_items`` are
-    ``too-large``. Read once more, and other ApiErrors, as of ``read_list``."""
+    ``too-large``. Read once more, and other FleetErrors, as of ``read_list``."""
     return _whole(_Wanted(client, path, kind=kind), _PAGE, make, most_items)
 
 
 def _whole(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_items: int | None) -> Listing[T]:
-    """The whole list, read once more in a single page if it grew too old (``gone``). ApiError as of ``_listing``."""
+    """The whole list, read once more in a single page if it grew too old (``gone``). FleetError as of ``_listing``."""
     try:
         return _listing(wanted, limit, make, most_items)
     except ApiError as error:
@@ -124,7 +124,7 @@ def _whole(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_items:
 
 def _listing(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_items: int | None) -> Listing[T]:
     """The list, read once, with what ``make`` makes of each object. ApiError ``too-large`` beyond ``most_items``, or
-    beyond ``LIST_BYTES`` where that is None; ``bad-answer`` for a ValueError of ``make``; and as of ``_pages``."""
+    beyond ``LIST_BYTES`` where that is None; ``bad-answer`` for a ValueError of ``make``; FleetError of ``_pages``."""
     found: list[T] = []
     version, bytes_read = "", 0
     for page, size in _pages(wanted, limit):
@@ -143,8 +143,8 @@ def _listing(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_item
 
 def _pages(wanted: _Wanted, limit: int) -> t.Iterator[tuple[Item, int]]:
     """Pages with their sizes in bytes; smaller ones are asked for where objects are large, and the list in pages where
-    one for all (a ``limit`` of 0) is too large. ApiError as of ``_page`` and ``_next``, and ``bad-answer`` for a list
-    that does not get on or does not end."""
+    one for all (a ``limit`` of 0) is too large. FleetError as of ``_page`` and ``_next``, ApiError ``bad-answer`` for
+    a list that does not get on or does not end."""
     query: dict[str, str | int | bool] = {}
     if limit:
         query["limit"] = limit
@@ -169,7 +169,7 @@ def _pages(wanted: _Wanted, limit: int) -> t.Iterator[tuple[Item, int]]:
 
 def _page(wanted: _Wanted, query: dict[str, str | int | bool]) -> tuple[Item, int]:
     """One page, and its size in bytes. One that is too large is asked for again with a tenth of its limit (``_PAGE``
-    for none), which stays in ``query``. ApiError as of a request, ``too-large`` for a single object."""
+    for none), which stays in ``query``. FleetError as of a request, ``too-large`` for one object."""
     accept = _METADATA if wanted.metadata_only else JSON
     while True:
         try:
@@ -200,8 +200,8 @@ def _next(page: Item, wanted: _Wanted) -> str:
 
 
 def _items(wanted: _Wanted, page: Item) -> list[Item]:
-    """The objects of a page, in which apiVersion and kind are filled in where they are missing. ApiError ``bad-answer``
-    as of ``check_name``."""
+    """The objects of a page that ``_next`` has looked at, apiVersion and kind filled in (in the page itself) where they
+    are missing. ApiError ``bad-answer`` as of ``check_name``."""
     api_version, kind = page.get("apiVersion", ""), page["kind"].removesuffix("List")
     items: list[Item] = page.get("items") or []
     try:

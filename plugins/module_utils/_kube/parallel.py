@@ -31,7 +31,7 @@ def in_parallel(
     told: t.Callable[[], str] = str,
 ) -> dict[str, T | FleetError]:
     """Result or FleetError by name, in the order of ``work``, as of ``WorkPool.run``, in a pool of its own;
-    ``deadline`` is in seconds, None for none."""
+    ``threads`` is 1 or more, ``deadline`` in seconds, None for none. FleetError ``no-workers`` is raised, as there."""
     return WorkPool(min(threads, len(work)), told).run(work, deadline)
 
 
@@ -51,7 +51,7 @@ class _Batch:
 
 
 class WorkPool:
-    """At most ``threads`` pieces of work at once, whoever asks for them and for how many clusters.
+    """At most ``threads`` (1 or more) pieces of work at once, whoever asks for them and for how many clusters.
 
     ``run`` may be called from several threads: work on a cluster of one name is done in the order in which it was asked
     for, and never two pieces of it at once. ``told`` says why all is to end, or nothing. Threads end when nothing is
@@ -112,7 +112,7 @@ class WorkPool:
 
     def _give_up(self, why: RuntimeError) -> None:
         """Ends whatever was asked for, by whomever, and is not done, by FleetError ``no-workers``: nobody is there to
-        do it."""
+        do it. The caller holds the lock."""
         behind = (each for waiting in self._behind.values() for each in waiting)
         for batch in (*(batch for _name, _function, batch in self._ready), *(batch for _function, batch in behind)):
             batch.ends.append(no_threads(why))

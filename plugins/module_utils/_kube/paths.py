@@ -92,8 +92,9 @@ BUILT_IN: t.Mapping[tuple[str, str], Resource] = {
 
 
 def object_path(resource: Resource, manifest: t.Mapping[str, t.Any], where: str = "") -> str:
-    """Path of the object that a manifest describes. FleetError ``missing-name``, or ``missing-namespace`` where its
-    kind has namespaces; ``where`` is for these."""
+    """Path of the object that a manifest describes, whose metadata, if any, is a map, and whose name and namespace are
+    texts. FleetError ``missing-name``, or ``missing-namespace`` where its kind has namespaces; ``where`` is for
+    these."""
     metadata = manifest.get("metadata") or {}
     name, namespace = metadata.get("name") or "", metadata.get("namespace") or ""
     if not name:

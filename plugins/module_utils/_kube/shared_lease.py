@@ -92,7 +92,7 @@ class _Seen:
 def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
     """Takes the lease for this worker, for ``seconds`` after each renewal; beside workers of its owner that are in it,
     if their time is not over. OthersHold while another owner has it, FleetError ``member-held`` if others keep changing
-    it, ApiError ``not-found`` without the namespace, and for what else the requests meet.
+    it, ApiError ``not-found`` without the namespace, ``bad-answer`` without a Date, FleetError as of a request.
 
     A Lease without ``renewTime`` was never renewed, and counts from its creation.
     """
@@ -126,7 +126,7 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
 
 def working(client: KubeClient, namespace: str, name: str) -> int:
     """How many workers stand in the lease, 0 where it is not there or tells none; those whose time is over count.
-    ApiError as of any request, ``bad-answer`` without a Date."""
+    FleetError as of a request, ApiError ``bad-answer`` without a Date."""
     try:
         return len(_look(client, _RESOURCE.path(namespace, name))[1].workers)
     except ApiError as error:
@@ -137,7 +137,8 @@ def working(client: KubeClient, namespace: str, name: str) -> int:
 
 def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
     """The lease, renewed for all its workers. FleetError ``member-lost`` if it is not ours any more, or others write it
-    at every attempt: nothing is to be written after that. ApiError for other refusals."""
+    at every attempt: nothing is to be written after that. ApiError ``bad-answer`` without a Date; FleetError as of a
+    request."""
     one = _RESOURCE.path(lease.namespace, lease.name)
     for _attempt in range(_ATTEMPTS):
         try:
@@ -158,7 +159,8 @@ def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
 
 def release(client: KubeClient, lease: SharedLease) -> None:
     """Gives it up, and deletes it where no other worker of the owner is left. Nothing is done if it was lost, or if
-    others write it at every attempt: it then becomes free by its time. ApiError for other refusals."""
+    others write it at every attempt: it then becomes free by its time. ApiError ``bad-answer`` without a Date;
+    FleetError as of a request."""
     one = _RESOURCE.path(lease.namespace, lease.name)
     version = lease.resource_version if lease.alone else ""
     for _attempt in range(_ATTEMPTS):
@@ -183,8 +185,8 @@ def release(client: KubeClient, lease: SharedLease) -> None:
 
 
 def _look(client: KubeClient, path: str) -> tuple[Document, _Seen, datetime]:
-    """The Lease, what it says, and the API server's time. ApiError ``bad-answer`` without a Date, ``not-found``, and as
-    of any request."""
+    """The Lease, what it says, and the API server's time. ApiError ``bad-answer`` without a Date, ``not-found``;
+    FleetError as of a request."""
     answer = client.send("GET", path)
     current = client.decode(answer, f"GET {path}")
     if answer.date is None:
@@ -291,7 +293,7 @@ def _as_ours(document: Document, namespace: str, name: str, worker: Worker, seco
 
 def _longest(workers: t.Mapping[str, Document], otherwise: int) -> int:
     """Seconds for which the longest of the workers, of which there is one at least, is waited for; ``otherwise`` for
-    one that does not say."""
+    one that does not say, 0 for one that says no whole number."""
     return max(whole_number(each.get("seconds", otherwise)) for each in workers.values())
 
 

@@ -89,7 +89,7 @@ class _TimedResponse(http.client.HTTPResponse):
         super().__init__(t.cast(t.Any, _Until(sock)), *arguments, **named)
 
     def begin(self) -> None:
-        """Reads status line and headers; urllib3's HeaderParsingError for headers that are damaged."""
+        """As the base class, which reads status line and headers; urllib3's HeaderParsingError for damaged ones."""
         super().begin()
         # urllib3 would log them, as they came, and go on.
         urllib3.util.response.assert_header_parsing(self.msg)
@@ -150,12 +150,13 @@ def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
 
 
 def timeouts(connect: float, read: float) -> t.Any:
-    """Limits for connecting, and for the whole of an answer (see ``_TimedResponse``), both in seconds."""
+    """Limits for connecting, and for the whole of an answer (``_TimedResponse``), both in seconds; after ``pool``."""
     return urllib3.Timeout(connect=connect, read=read)
 
 
 def header_dict(pairs: t.Iterable[tuple[str, str]]) -> t.Any:
-    """Headers for a request, of which some may repeat, as Impersonate-Group does."""
+    """Headers for a request, of which some may repeat, as Impersonate-Group does. Needs ``urllib3``: AttributeError
+    without it."""
     headers = urllib3.HTTPHeaderDict()
     for name, value in pairs:
         headers.add(name, value)
@@ -163,7 +164,8 @@ def header_dict(pairs: t.Iterable[tuple[str, str]]) -> t.Any:
 
 
 def is_failure(error: Exception) -> bool:
-    """Whether this, raised by a request, is a fault of the way to the server, and not of this program."""
+    """Whether this, raised by a request, is a fault of the way to the server, and not of this program; after
+    ``pool``."""
     return isinstance(error, (failures.HTTPError, OSError))
 
 

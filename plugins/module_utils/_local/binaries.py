@@ -95,7 +95,7 @@ def get_binaries(
     missing has the path it would get, so that check mode can go on. FleetError: ``unknown-version``, ``bad-option``,
     ``unknown-family``, ``missing-binary``, ``go-missing``, ``go-too-old``, ``build-failed``, ``unwritable-folder``,
     ``unsafe-folder``, ``damaged-binary``. ValueError where one of Kubernetes is compared with a ``version`` that is
-    none.
+    none; other errors as of ``provide``.
     """
     if binaries_dir is not None:
         return {name: _given(binaries_dir, name, version if name in _KUBERNETES else "") for name in names}
@@ -124,7 +124,7 @@ def provide(
     What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
     Release files, where they can be had and ``FLEET_RELEASES`` is not ``off``, come before a build; one by another Go
     is used where neither can be. Without ``build`` it may be a folder that is not there yet. FleetError as of
-    ``get_binaries``, but for its names and version.
+    ``get_binaries``, but for its names and version; others as of ``own_folder``, ``places_of``, ``_go``, ``_got``.
     """
     root, names = cache or cache_root(), one.names if names is None else names
     if os.path.exists(root):
@@ -162,7 +162,8 @@ class Places:
 
 
 def places_of(one: Recipe, root: Path) -> Places:
-    """Where a recipe's binaries are or would come in the cache ``root``. FleetError ``bad-option``, ``go-missing``."""
+    """Where a recipe's binaries are or would come in the cache ``root``. FleetError ``bad-option``, ``go-missing``;
+    OSError as of ``cache_key``."""
     go = _go_facts()
     built = None if go is None else root / f"{one.product}-{one.version}-{cache_key(one, go)}"
     return Places(one, root, go, built, offer(one, root, os.environ))
@@ -185,7 +186,7 @@ def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path 
 
 
 def _got(places: Places, names: t.Collection[str], say: Say) -> Path:
-    """Downloads or builds, or finds a build by another Go; the folder of that. FleetError as of ``provide``."""
+    """Downloads, builds, or finds one by another Go; its folder. The lock is held. Errors as of what it calls."""
     if places.offered is not None and install_release(places.offered, say):
         return places.offered.folder
     if places.built is None or places.go is None:
@@ -195,7 +196,7 @@ def _got(places: Places, names: t.Collection[str], say: Say) -> Path:
 
 
 def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None:
-    """Builds beside and renames: a cache folder is whole, or it is not there. FleetError as of ``provide``."""
+    """Builds beside and renames: a cache folder is whole or not there. The lock is held. Errors as of ``provide``."""
     making = folder.with_name(f".{folder.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     make_folder(making)
@@ -211,7 +212,7 @@ def _build(one: Recipe, folder: Path, go: t.Mapping[str, str], say: Say) -> None
 
 
 def _compile(one: Recipe, name: str, package: str, target: Path, say: Say) -> None:
-    """Builds one program into ``target``; ``say`` gets lines of progress. FleetError as of ``_go``."""
+    """Builds one program into ``target``; ``say`` gets lines of progress. Errors as of ``_go``."""
     say(f"building {name} {one.version}")
     began = time.monotonic()
     tags = ["-tags", ",".join(one.tags)] if one.tags else []
@@ -223,8 +224,8 @@ def _compile(one: Recipe, name: str, package: str, target: Path, say: Say) -> No
 
 
 def _copy_shipped(one: Recipe, making: Path) -> None:
-    """Copies ``*.yaml``, ``*.json`` of ``shipped`` folders, but for ``kustomization.yaml``. OSError, and as of
-    ``_go``."""
+    """Copies ``*.yaml``, ``*.json`` of ``shipped`` folders, but for ``kustomization.yaml``. OSError, and errors
+    as of ``_go``."""
     if not one.shipped:
         return
     module = _module_folder(one, one.module)
@@ -243,13 +244,14 @@ def _copy_scripts(one: Recipe, making: Path) -> None:
 
 
 def _module_folder(one: Recipe, module: str) -> Path:
-    """Where Go keeps the files of a module that was fetched; KeyError for another, FleetError as of ``_go``."""
+    """Where Go keeps the files of a module that was fetched; KeyError for another, errors as of ``_go``."""
     return Path(json.loads(_go(one, ["list", "-m", "-json", module]))["Dir"])
 
 
 def any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "") -> Path:
     """The first finished build or download of the recipe, by path, whatever Go made it. FleetError ``damaged-binary``
-    if none can be used, ``go-missing`` if there is none; ``no_releases`` is why no release files are had, or empty."""
+    if none can be used, ``go-missing`` if there is none, and as of ``build_fault``; ``no_releases`` is why no release
+    files are had, or empty."""
     hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
     damaged: list[Problem] = []
     for folder in sorted(root.glob(f"{one.product}-{one.version}-*")):
@@ -296,7 +298,7 @@ def _environment() -> dict[str, str]:
 
 def _go(one: Recipe, arguments: list[str], heard: t.Callable[[str], bool] = lambda _line: False) -> str:
     """What the go command writes to its standard output. Each line of its errors goes to ``heard`` as it comes, and
-    counts unless that knows it. FleetError ``go-too-old``, ``build-failed``; OSError if it does not start."""
+    counts unless that knows it. FleetError ``go-too-old``, ``build-failed``; OSError where it cannot run."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         with subprocess.Popen(  # pylint: disable=ansible-bad-function  # runs on the controller
             ["go", *arguments],
@@ -353,7 +355,7 @@ def _given(folder: Path, name: str, wanted: str) -> Binary:
 
 
 def _told_version(path: Path) -> str:
-    """The version that a program tells, as of ``_ask_version``; asked again once the file has changed."""
+    """As ``_ask_version``, errors included, asked again once the file has changed; OSError if it is gone."""
     return _ask_version(path, path.stat().st_mtime_ns)
 
 
@@ -379,7 +381,7 @@ def _ask_version(path: Path, _mtime_ns: int) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
-    """Gets the families chosen, or all, and prints where they are. The exit status: 0, or 1 with the error told."""
+    """Gets the families chosen, or all, and prints where they are. Exit status 0, or 1 with the FleetError told."""
     parser = argparse.ArgumentParser(prog="binaries", description="Get the binaries of local control planes.")
     parser.add_argument("--family", action="append", choices=[one.family for one in RECIPES])
     chosen = parser.parse_args(arguments).family

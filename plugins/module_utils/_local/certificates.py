@@ -71,8 +71,8 @@ def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after:
     (``sa.key, sa.pub``).
 
     Does nothing if the folder is there: it is written beside and renamed, so it is whole or not there. ``not_after``
-    ends all certificates but the CA's; ten years by default. Instants are aware. FleetError ``unwritable-folder``,
-    ``missing-library``.
+    ends all certificates but the CA's; ten years by default. Instants are aware. One caller at a time. FleetError
+    ``unwritable-folder``, ``missing-library``.
     """
     if folder.is_dir():
         return

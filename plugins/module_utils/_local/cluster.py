@@ -50,7 +50,7 @@ def prepare(
 ) -> None:
     """Refuse bad specifications, then download or build the binaries that are missing: once, before clusters are
     started side by side. With ``binaries_dir`` they only have to be there. FleetError as of ``refuse_bad`` (of the
-    first that is bad) and ``binaries.get_binaries``."""
+    first that is bad), errors as of ``binaries.get_binaries``."""
     wanted = list(specs)
     for spec in wanted:
         refuse_bad(spec)
@@ -74,7 +74,7 @@ def present(
     ``timeout`` is seconds for all but waiting for another process and getting binaries. With ``check`` nothing is
     changed, started or built, and the outcome says what would be. FleetError: codes of ``spec.refuse_bad``,
     ``binaries.get_binaries``, ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``,
-    ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``.
+    ``bad-path``, ``downgrade-refused``, ``minor-skipped``, ``busy``. Their other errors (OSError) come through.
     """
     _refuse_elsewhere()
     refuse_bad(spec)
@@ -243,7 +243,7 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
 
 
 def many(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
-    """Does the work on several clusters, by name, ``at_once`` at a time: one that starts keeps a processor busy.
+    """Does the work on several clusters, by name, ``at_once`` (1 or more) at a time: one that starts keeps a CPU busy.
 
     The failure of one neither stops nor hides another: it is in ``errors``, as ``member-fault`` if it is no FleetError.
     FleetError ``no-workers`` is raised where no thread can be started.
@@ -329,7 +329,7 @@ def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -
 
 def _end_all(folder: Path) -> None:
     """Ends all processes of the cluster: those that the state knows in good order, then those that it does not.
-    FleetError ``cannot-stop``, ``unwritable-folder``."""
+    FleetError ``cannot-stop``, ``unwritable-folder``; OSError without /proc."""
     state = _load_any(folder)
     if state is not None:
         control_plane.halt(folder, state, tuple(state.processes))

@@ -45,7 +45,7 @@ class CompileProgress:
     def heard(self, line: str) -> bool:
         """Counts the package that the compiler begins with, and all that it imports, directly or not; tells ``say`` how
         many there are, at most every 10 seconds. False, and nothing is done, for a line that names no package of the
-        program."""
+        program. ``line`` comes without its newline."""
         if line not in self._imports:
             return False
         waiting = self._known(line)

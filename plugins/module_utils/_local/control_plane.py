@@ -117,7 +117,7 @@ def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
 
 def end_leftovers(folder: Path, state: State | None) -> int:
     """Stop the processes that ``leftovers`` finds, users before servers, programs of other names last; how many there
-    were. FleetError ``cannot-stop``."""
+    were. FleetError ``cannot-stop``; OSError without /proc."""
     found = leftovers(folder, state)
     programs = {one: Path(program).name for one in found for program in process_arguments(one)[:1]}
     for group in _STOP_GROUPS:
@@ -127,7 +127,8 @@ def end_leftovers(folder: Path, state: State | None) -> int:
 
 
 def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
-    """Ports of components about to be started that are not free, for somebody else listens on them."""
+    """Ports of components about to be started that are not free, for somebody else listens on them. The state has a
+    port for each user of ``LISTENS``. OSError as of ``is_free``."""
     ports = (state.ports[user] for name in names for user in LISTENS[name])
     return tuple(port for port in ports if not is_free(port))
 
@@ -158,8 +159,9 @@ def begin(
     names take connections, the API server is ready, and the controller manager has made a first account; by ``end``
     (monotonic).
 
-    ``names`` are among ``wanted``, and have their ``binaries``. FleetError ``cannot-start``, ``unwritable-folder``, and
-    those of ``client``, of ``wait``, and of ``crds.apply_definitions`` for Karpenter.
+    ``names`` are among ``wanted``, and have their ``binaries``; the kubeconfigs are written before. FleetError
+    ``cannot-start``, ``unwritable-folder``, and errors of ``client``, ``wait``, ``_not_ready``, and for Karpenter of
+    ``crds.apply_definitions``.
     """
     make_folder(folder / "logs", 0o700)
     # One group after the other: an API server whose first try at etcd fails waits a second before the next.
@@ -183,7 +185,7 @@ def begin(
 @contextlib.contextmanager
 def client(folder: Path) -> t.Iterator[KubeClient]:
     """A client of the cluster's administrator, which waits a second for a connection and 10 for an answer, closed at
-    the end. FleetError as of its kubeconfig."""
+    the end. FleetError as of ``connection_from_kubeconfig``."""
     with KubeClient(connection_from_kubeconfig(folder / "kubeconfig"), Timeouts(connect=1.0, read=10.0)) as client:
         yield client
 
@@ -205,7 +207,7 @@ def _launch(folder: Path, state: State, name: str, component: Component, binary:
 def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -> None:
     """Waits until ``missing``, asked 20 times a second at most, gives an empty text; another says what is waited for.
     FleetError ``not-ready`` at ``end`` (of the monotonic clock); at once, where one of the state's processes has ended,
-    ``component-died`` (with the end of its log), or ``port-taken`` if it did so for that."""
+    ``component-died`` (with the end of its log), or ``port-taken`` if it did so for that; or as ``missing`` does."""
     while True:
         what = missing()
         if not what:
@@ -245,7 +247,8 @@ def _died(folder: Path, state: State, name: str) -> FleetError:
 
 
 def _not_ready(client: KubeClient) -> str:
-    """Why the API server is not ready, in words: no answer, or failing checks; empty if it is."""
+    """Why the API server is not ready, in words: no answer, or failing checks; empty if it is. FleetErrors that are no
+    ApiError, as of credentials, are raised."""
     try:
         answer = ready(client)
     except ApiError as error:
@@ -268,7 +271,8 @@ def _takes_connections(port: int) -> bool:
 
 def _no_account(client: KubeClient) -> str:
     """That the namespace ``default`` has no default service account, or cannot be asked for it, in words; empty once it
-    has. Pods are refused in a namespace until the controller manager has made it."""
+    has. Pods are refused in a namespace until the controller manager has made it. FleetErrors that are no ApiError
+    are raised."""
     try:
         client.get(_DEFAULT_ACCOUNT)
     except ApiError as error:

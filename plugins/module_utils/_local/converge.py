@@ -84,9 +84,10 @@ def bring_up(
     is as it should be, and one alone for a cluster that is new.
 
     ``noted`` is called whenever an API server is about to be started, with the version that is on record by then.
-    FleetError as of ``control_plane.begin`` and ``halt``, ``state.load``, ``make`` and ``with_ports``,
-    ``certificates.make_pki`` and ``sign``, ``merge_kubeconfigs``, and ``missing-stages``; ``port-taken`` where a port
-    of a cluster that has run before is another's, and for a new one when other ports were tried twice.
+    The caller holds the cluster's lock; ``binaries`` has all of the profile. Errors as of ``control_plane.begin``,
+    ``halt`` and ``end_leftovers``, ``state.load``, ``make`` and ``with_ports``, ``certificates.make_pki`` and ``sign``,
+    ``merge_kubeconfigs``, and FleetError ``missing-stages``; ``port-taken`` where a port of a cluster that has run
+    before is another's, and for a new one when other ports were tried twice.
     """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
@@ -113,7 +114,7 @@ def bring_up(
 def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
     """Make and delete simulated nodes until they are as wanted and, if the specification has pools, ready; what was
     done, in words. FleetError ``state-unreadable``, and as of ``state.load``, ``control_plane.client`` and ``wait``:
-    ``not-ready`` at ``end`` (of the monotonic clock). ApiError of requests."""
+    ``not-ready`` at ``end`` (of the monotonic clock). FleetError of requests. The caller holds the cluster's lock."""
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
     if state is None:
@@ -168,7 +169,8 @@ def _observed(state: State) -> tuple[dict[str, Component], tuple[str, ...]]:
 
 
 def _wanted(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> dict[str, Component]:
-    """The components of the profile as they shall be, by name. FleetError ``missing-stages``."""
+    """The components of the profile, which all have ``binaries``, as they shall be, by name. FleetError
+    ``missing-stages``."""
     options = _options(spec, binaries)
     return {
         name: Component(binaries[name].version, arguments(name, folder, state.ports, options))
@@ -192,7 +194,8 @@ def _options(spec: ClusterSpec, binaries: Binaries) -> Options:
 
 
 def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
-    """FleetError ``port-taken``, with who has them, if ports of these components are not free."""
+    """FleetError ``port-taken``, with who has them, if ports of these components are not free. OSError as of
+    ``taken_ports`` and ``holder``."""
     taken = control_plane.taken_ports(state, names)
     if taken:
         one = len(taken) == 1
@@ -208,7 +211,7 @@ def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
 def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> bool:
     """Writes keys, kubeconfigs and files that the arguments name, and deletes token files and an audit policy that they
     name no more; whether the admin's kubeconfig is another now. FleetError as of ``make_pki``, ``sign`` and
-    ``write_kubeconfig``."""
+    ``write_kubeconfig``, and ``missing-stages``."""
     pki = folder / "pki"
     make_pki(pki, spec.name)
     logins = list(_COMPONENT_LOGINS)

@@ -55,7 +55,7 @@ def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> boo
 
 def has_keys(pki: Path) -> bool:
     """Whether the files that the admin logs in with are there, whatever is in them: a cluster that is being made has
-    its keys one by one."""
+    its keys one by one. OSError where the folder must not be looked into."""
     return all((pki / file).is_file() for file in ("ca.crt", f"{ADMIN.file}.crt", f"{ADMIN.file}.key"))
 
 

@@ -87,13 +87,13 @@ def successor(node: Node, version: str, image: str) -> Node:
 
 
 def read_nodes(client: KubeClient) -> tuple[Node, ...]:
-    """Our simulated nodes as the API server has them, in the order of their names. ApiError."""
+    """Our simulated nodes as the API server has them, in the order of their names. FleetError as of ``read_list``."""
     return read_list(client, _NODES, label_selector=f"{SIMULATED}=true").items
 
 
 def carry_out(client: KubeClient, todo: NodeChanges) -> None:
     """Deletes what is to go, then makes what is new. ApiError at the first that is refused, or is gone already; what is
-    behind it is not done then."""
+    behind it is not done then. FleetError as of a request."""
     for name in todo.delete:
         client.delete(f"{_NODES}/{name}")
     for node in todo.make:
@@ -107,7 +107,8 @@ def unready(nodes: t.Iterable[Node]) -> tuple[str, ...]:
 
 
 def count_by_pool(nodes: t.Iterable[Node]) -> dict[str, int]:
-    """Nodes by the name of their pool, in order of the names; empty is the name for none."""
+    """Nodes by the name of their pool, in order of the names; empty is the name for none. All have labels, as
+    simulated ones do; KeyError otherwise."""
     counts: dict[str, int] = {}
     for node in nodes:
         pool = node["metadata"]["labels"].get(POOL, "")

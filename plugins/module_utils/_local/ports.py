@@ -71,7 +71,7 @@ def free_port(within: PortRange, taken: t.Iterable[int]) -> int:
 
 def is_free(port: int) -> bool:
     """Whether a server of this user could listen on it now, on 127.0.0.1. A connection that lingers after its server's
-    end does not count. OSError if that cannot be tried."""
+    end does not count. ``port`` is 1 to 65535. OSError if that cannot be tried."""
     with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -89,7 +89,7 @@ def holder(port: int) -> str:
     another user's, or nobody's any more.
 
     By Linux's tables of sockets, of all addresses, where a connection that somebody opened from this port stands as
-    well.
+    well. OSError without /proc.
     """
     sockets = {f"socket:[{inode}]" for table in ("tcp", "tcp6") for inode in _inodes(Path("/proc/net") / table, port)}
     for process in Path("/proc").iterdir():

@@ -31,8 +31,8 @@ def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> 
 
     Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
     whoever looks for binaries, for a note in the cache says so. What keeps release files away is told as the reason of
-    a build. FleetError as of ``binaries.places_of`` and ``binaries.usable``, and ``unwritable-folder`` for a cache that
-    cannot take that note.
+    a build. Errors as of ``binaries.places_of`` and ``binaries.usable``, FleetError ``unwritable-folder`` for a cache
+    that cannot take that note.
     """
     root = cache or cache_root()
     lacking = [each for each in (places_of(one, root) for one in chosen) if usable(each, each.recipe.names) is None]

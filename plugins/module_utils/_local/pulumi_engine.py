@@ -41,7 +41,7 @@ def get_engine(
     finds its host of Python programs; else our own build, made if missing, and ``say`` hears why that one is not used.
 
     Without ``build`` nothing is compiled: FleetError ``no-engine`` if there is none, or ``go-missing`` where there is
-    no Go either. Otherwise errors as of ``binaries.provide``.
+    no Go either. In either case errors as of ``binaries.provide``.
     """
     ours = recipe("pulumi")
     found = shutil.which("pulumi", path=environ.get("PATH", ""))

@@ -196,7 +196,7 @@ def make(root: Path, name: str, within: PortRange) -> State:
     """Makes the folder of a new cluster (mode 0700), records its state and gives it, with free ports of ``within`` that
     no other cluster of the root holds, as far as their states can be read; a state that is there is replaced.
     FleetError ``bad-name``, ``no-free-ports``, ``unwritable-folder``, ``busy``, ``state-unreadable`` where the root
-    cannot be looked at."""
+    cannot be looked at; OSError as of ``is_free``."""
     folder = make_folder(cluster_dir(root, name), 0o700)
     with root_lock(root):
         return save(folder, State(name, free_slot(within, _held_ports(root, name))))
@@ -227,9 +227,9 @@ def with_ports(root: Path, state: State, users: t.Iterable[str], within: PortRan
 
 
 def remove(root: Path, name: str) -> None:
-    """Removes the cluster's folder, if it is there: renamed, then deleted, so that one with a cluster's name is never
-    half deleted, nor moved while its keys are read. What earlier removals were cut off at goes as well. FleetError
-    ``bad-name``, ``busy``, ``unwritable-folder``, also for a link."""
+    """Removes the cluster's folder, if it is there, whose processes have ended: renamed, then deleted, so that one with
+    a cluster's name is never half deleted, nor moved while its keys are read. What earlier removals were cut off at
+    goes as well. FleetError ``bad-name``, ``busy``, ``unwritable-folder``, also for a link."""
     folder = cluster_dir(root, name)
     if folder.is_symlink():
         hint = "delete what it leads to, and the link"

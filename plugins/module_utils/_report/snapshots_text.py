@@ -21,7 +21,8 @@ HEADER = ("SNAPSHOT", "AGE", "REVISION", "OBJECTS", "CLUSTERS", "WHAT DIFFERS")
 
 def snapshots_text(rows: t.Sequence[SnapshotRow]) -> list[str]:
     """A table for each placement, below its name, the latest snapshot first, at most 40 rows and how many more there
-    are; ``rows`` have the oldest of a placement first. A sentence where there is none."""
+    are; ``rows`` have the oldest of a placement first. A sentence where there is none. FleetError as of
+    ``KeptSnapshot.is_whole``."""
     lines: list[str] = []
     for name in dict.fromkeys(each.placement for each in rows):
         mine = [_row(each) for each in reversed(rows) if each.placement == name]
@@ -31,7 +32,7 @@ def snapshots_text(rows: t.Sequence[SnapshotRow]) -> list[str]:
 
 def _row(each: SnapshotRow) -> tuple[str, ...]:
     """The cells below ``HEADER``: the age is empty where it is not known, objects and clusters are numbers, the
-    revision is cut to 12 characters."""
+    revision is cut to 12 characters. FleetError as of ``_differs``."""
     kept = each.step.snapshot
     return (
         f"{kept.index}{' (latest)' if each.latest else ''}",
@@ -45,7 +46,7 @@ def _row(each: SnapshotRow) -> tuple[str, ...]:
 
 def _differs(each: SnapshotRow) -> str:
     """To which snapshot it rolled back, which objects it adds, removes and changes, the first ``NAMED`` of each, and
-    that its content is not known any more; empty if none of these is so."""
+    that its content is not known any more; empty if none of these is so. FleetError as of ``KeptSnapshot.is_whole``."""
     step, kept = each.step, each.step.snapshot
     parts = [
         f"{word} {listed(list(map(str, objects)), NAMED)}"

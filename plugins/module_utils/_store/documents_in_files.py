@@ -160,8 +160,8 @@ def _silent(text: str) -> Silent:
 
 
 def _taken_apart(document: YamlDocument, path: str, silent: Silent) -> t.Iterator[Document]:
-    """The document, or each item of it if its kind ends with ``List``, of Lists in it too; nothing that is empty
-    (null)."""
+    """The document, or each item of it if its kind ends with ``List`` and its ``items`` are a list, of Lists in it
+    too; nothing that is empty (null)."""
     value = document.value
     kind, items = (value.get("kind"), value.get("items")) if isinstance(value, dict) else (None, None)
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):

@@ -71,7 +71,7 @@ class HubRecords:
     - Lease times are the API server's; a holder that died is replaced at once by whoever watched its lease for its
       whole time, and 30 s later by anyone.
 
-    Codes: those of API errors (``unreachable``, ``forbidden``, ...), and ``crds-missing``.
+    Codes: those of API errors (``unreachable``, ``forbidden``, ...) and of credentials, and ``crds-missing``.
     """
 
     durable = True
@@ -150,7 +150,7 @@ class HubRecords:
         return _record(answer)
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
-        """As ``Records.delete``; a name that no record can have is absent. FleetError ``crds-missing`` besides."""
+        """As ``Records.delete``; an impossible name is absent, whatever the lease. FleetError ``crds-missing``."""
         path = _path(kind, name)
         if not path:
             return
@@ -181,7 +181,7 @@ class HubRecords:
         return Lease(name, holder, taken.epoch, taken.renewed, taken.renewed, seconds)
 
     def renew(self, lease: Lease) -> Lease:
-        """As ``Records.renew``, by the API server's clock."""
+        """As ``Records.renew``, by the API server's clock; ``conflict`` if others write it at every attempt."""
         renewed = kube_lease.renew(self.client, _theirs(lease)).renewed
         return Lease(lease.name, lease.holder, lease.epoch, lease.acquired, renewed, lease.seconds)
 
@@ -245,7 +245,7 @@ class HubRecords:
         return self._value(name, kube_lease.mapping_in(document, "data").get("value"))
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
-        """As ``Records.keep_secret``, in an immutable Secret; makes the namespace of the records if it is missing."""
+        """As ``Records.keep_secret``, in an immutable Secret; makes the records' namespace. Errors of ``secret``."""
         document = {
             "apiVersion": "v1",
             "kind": "Secret",
@@ -277,7 +277,7 @@ class HubRecords:
         self.client.close()
 
     def _with_status(self, answer: Record, fresh: Record) -> Record:
-        """The record as kept once the status of ``fresh`` is written to ``answer``, which is the rest of it as kept."""
+        """The record as kept once the status of ``fresh`` is written to ``answer``, its rest as kept. FleetError."""
         path = _path(fresh["kind"], record_name(fresh), "status")
         body = _without_status(answer)
         if "status" in fresh:
@@ -285,7 +285,7 @@ class HubRecords:
         return _record(self.client.put(path, body, _STRICT))
 
     def _fence(self, lease: Lease | None) -> None:
-        """FleetError ``lease-lost`` unless the lease has its holder and epoch still; None is fine."""
+        """FleetError ``lease-lost`` unless its holder and epoch are the same, or as of a request; None is fine."""
         if lease is None:
             return
         try:
@@ -299,7 +299,7 @@ class HubRecords:
             raise lease_lost(lease.name, lease.holder, form.holder, self.place)
 
     def _in_namespace(self, attempt: t.Callable[[], T]) -> T:
-        """``attempt``, and once more after the namespace was made, if it was that which was not found."""
+        """``attempt``; on ApiError ``not-found`` again, once the namespace was made. Other FleetErrors are raised."""
         try:
             return attempt()
         except ApiError as error:
@@ -341,7 +341,7 @@ T = t.TypeVar("T")
 
 
 def _path(kind: str, name: str, subresource: str = "") -> str:
-    """The path of one record; empty for a name that would be another path."""
+    """The path of one record; empty for a name that would be another path. FleetError ``unknown-kind``."""
     place = namespace_and_name(kind, name)
     return stored_resource(kind).path(*place, subresource) if place else ""
 

@@ -26,7 +26,7 @@ def proposed(record: Record) -> Record:
     """A copy of a record to be created, as far as its writer decides: without what the store sets, under the API
     version that is stored.
 
-    FleetError ``invalid`` for a name or value that cannot be kept, ``unknown-kind``.
+    FleetError ``invalid`` for a name or value that cannot be kept, ``unknown-kind``; TypeError as of ``json_text``.
     """
     fresh = _copy(record)
     if namespace_and_name(fresh["kind"], record_name(fresh)) is None:
@@ -41,7 +41,7 @@ def proposed(record: Record) -> Record:
 
 def created(record: Record, uid: str, version: str, now: datetime) -> Record:
     """The record as it is once it is made at ``now``, with all that a server sets; ``version`` is its resourceVersion.
-    FleetError as of ``proposed``."""
+    ``now`` is aware. Errors as of ``proposed``."""
     fresh = proposed(record)
     own = {"uid": uid, "resourceVersion": version, "generation": 1, "creationTimestamp": stamp(now)}
     return fresh | {"metadata": fresh["metadata"] | own}
@@ -50,11 +50,12 @@ def created(record: Record, uid: str, version: str, now: datetime) -> Record:
 def replaced(stored: Record, record: Record, version: str, place: str) -> Record:
     """``stored`` after an update by ``record``, as an API server does it, with the resourceVersion ``version``; with
     its old one if nothing changed. ``generation`` rises if anything but metadata and status did. ``place`` is for
-    messages; neither record is changed. That ``record`` is of the same kind and name is not checked.
+    messages; neither record is changed. ``stored`` has all that a store sets (uid, resourceVersion, generation). That
+    ``record`` is of the same kind and name is not checked.
 
     FleetError ``conflict`` if ``record`` is not from this version, or has another uid; ``invalid`` without a
     resourceVersion, for a value that cannot be kept, or for a finalizer that is added while the record is being
-    deleted; ``unknown-kind``.
+    deleted; ``unknown-kind``. TypeError as of ``json_text``.
     """
     fresh, old = _copy(record), stored["metadata"]
     claimed = fresh["metadata"]
@@ -80,7 +81,7 @@ def replaced(stored: Record, record: Record, version: str, place: str) -> Record
 
 def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
     """``stored``, which has finalizers left, after its deletion was asked for at ``now``, with the resourceVersion
-    ``version`` and the next generation; unchanged if that was so before."""
+    ``version`` and the next generation; unchanged if that was so before. ``now`` is aware."""
     old = stored["metadata"]
     if "deletionTimestamp" in old:
         return stored
@@ -89,7 +90,7 @@ def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
 
 
 def finalizers(record: Record) -> tuple[str, ...]:
-    """``metadata.finalizers``, empty where there are none."""
+    """``metadata.finalizers``, empty where there are none; KeyError for a record without metadata."""
     return tuple(record["metadata"].get("finalizers") or ())
 
 
@@ -117,7 +118,7 @@ def json_text(record: Record) -> str:
 
 
 def _copy(record: Record) -> Record:
-    """A copy of its own, under the API version that is stored and with metadata. FleetError as of ``stored_version``
+    """A copy of its own, under the API version that is stored and with metadata. Errors as of ``stored_version``
     and ``json_text``."""
     version = stored_version(record)
     fresh: Record = json.loads(json_text(record))

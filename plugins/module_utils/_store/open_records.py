@@ -26,9 +26,10 @@ def open_records(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], c
     """The records that ``options`` name; no record is read or made yet, of a hub the kubeconfig is read.
 
     ``{type: sqlite, path, durable}``, which is the default: ``path`` is ``.gitops-fleet/records.db`` in the current
-    folder if not given, so that each checkout has its own fleet. ``durable`` says that the file outlives the runner;
-    not given, that is assumed unless ``CI`` is set. ``{type: hub, kubeconfig, context}``: ``kubeconfig`` as kubectl
-    finds it if not given. FleetError ``bad-option`` with all problems at once, or those of ``hub_client``.
+    folder if not given or empty, so that each checkout has its own fleet. ``durable`` says that the file outlives the
+    runner; not given, that is assumed unless ``CI`` is set. ``{type: hub, kubeconfig, context}``: ``kubeconfig`` as
+    kubectl finds it if not given. An option that is None is not given. FleetError ``bad-option`` with all problems at
+    once, or those of ``hub_client``.
     """
     given = {key: value for key, value in options.items() if value is not None}
     kind = given.pop("type", "sqlite")

@@ -116,7 +116,7 @@ class Records(t.Protocol):
         """Those that have a holder, expired ones too, in the order of their names."""
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """Adds a line to the journal: for people. Nothing is decided from it."""
+        """Adds a line to the journal: for people. Nothing is decided from it. ``now`` is aware."""
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
         """The journal of one object, oldest first. A hub forgets lines after its event TTL (by default 1 h)."""
@@ -125,7 +125,8 @@ class Records(t.Protocol):
         """What ``keep_secret`` kept under the name, or no bytes."""
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
-        """Keeps ``value`` under ``name`` unless there is one already; gives the one that is kept."""
+        """Keeps ``value``, which must not be empty, under ``name`` unless there is one already; gives the one that is
+        kept."""
 
     def close(self) -> None:
         """Nothing is read or written afterwards; leases that are held run out."""

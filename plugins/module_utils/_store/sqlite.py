@@ -198,7 +198,7 @@ class SqliteRecords:
 
     def _fence(self, connection: sqlite3.Connection, lease: Lease | None) -> None:
         """Raises FleetError ``lease-lost`` unless the lease has its holder and epoch still; an expired one that nobody
-        took is fine, and so is None."""
+        took is fine, and so is None. ``records-damaged`` for a damaged row."""
         if lease is None:
             return
         last = self._lease(connection, lease.name)
@@ -212,7 +212,7 @@ class SqliteRecords:
 
     def _next_version(self, connection: sqlite3.Connection) -> str:
         """One more than the last that ``_put`` wrote: one number over the whole file, as etcd's revision. It counts
-        once ``_put`` writes it."""
+        once ``_put`` writes it. FleetError ``records-damaged``."""
         row = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
         return str(number_of(row, self.place) + 1)
 
@@ -237,7 +237,7 @@ def _row(connection: sqlite3.Connection, kind: str, name: str) -> t.Any:
 
 def _put(connection: sqlite3.Connection, record: Record) -> None:
     """Writes the record in place of the one with its name, with its labels, and its resourceVersion as the file's last
-    number if it is higher."""
+    number if it is higher; within ``RecordsFile.writing``."""
     kind, name = record["kind"], record_name(record)
     _remove(connection, kind, name)
     version = int(record["metadata"]["resourceVersion"])
@@ -248,7 +248,7 @@ def _put(connection: sqlite3.Connection, record: Record) -> None:
 
 
 def _remove(connection: sqlite3.Connection, kind: str, name: str) -> None:
-    """Deletes the record and its labels; absent is fine."""
+    """Deletes the record and its labels, within ``RecordsFile.writing``; absent is fine."""
     connection.execute("DELETE FROM labels WHERE kind = ? AND name = ?", (kind, name))
     connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
 
@@ -257,7 +257,7 @@ _LEASE = "SELECT name, holder, epoch, acquired, renewed, seconds FROM leases"
 
 
 def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:
-    """Writes the lease in place of the one with its name."""
+    """Writes the lease in place of the one with its name, within ``RecordsFile.writing``; its instants are aware."""
     connection.execute(
         "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
         (lease.name, lease.holder, lease.epoch, write_time(lease.acquired), write_time(lease.renewed), lease.seconds),

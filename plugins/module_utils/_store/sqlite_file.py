@@ -47,7 +47,8 @@ _DAMAGE = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_
 
 
 class RecordsFile:
-    """One open file. Reading a file that does not exist finds nothing and makes nothing; the first write makes it."""
+    """One open file. Reading a file that does not exist finds nothing and makes nothing; the first write makes it. One
+    transaction at a time: other threads wait, and none is begun within another by the same thread."""
 
     def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
         """Opens and makes nothing yet; ``busy_seconds`` is how long to wait for the locks of others."""
@@ -87,7 +88,7 @@ class RecordsFile:
 
     def _present(self) -> sqlite3.Connection | None:
         """The connection; None if nothing is open and there is no file, or an empty one. OSError for what is no regular
-        file."""
+        file, and errors as of ``_opened``. The lock is held."""
         if self.connection is None:
             self._refuse_special()
             if not self.path.exists() or self.path.stat().st_size == 0:
@@ -96,7 +97,7 @@ class RecordsFile:
 
     def _opened(self) -> sqlite3.Connection:
         """The connection, opened if it is not, the file made if there is none. FleetError ``records-damaged`` for one
-        that is cut off within its header; the rest as of ``_connected``."""
+        that is cut off within its header; OSError, and the rest as of ``_connected``. The lock is held."""
         if self.connection is None:
             self._refuse_special()
             _make(self.path)
@@ -161,7 +162,7 @@ def _make(path: Path) -> None:
 
 def _ignore(file: Path) -> None:
     """Writes a .gitignore for all of its folder where it is missing or empty; never through a link, which a checkout
-    may bring."""
+    may bring. OSError."""
     if file.is_symlink() or (file.exists() and file.stat().st_size):
         return
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
@@ -171,7 +172,8 @@ def _ignore(file: Path) -> None:
 
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection, begin: str) -> t.Iterator[None]:
-    """Committed at its end, rolled back if anything is raised in it or by the commit."""
+    """Committed at its end, rolled back if anything is raised in it or by the commit; the connection is in none before.
+    sqlite3.Error."""
     connection.execute(begin)
     try:
         yield
@@ -185,7 +187,7 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> t.Iterator[None]
 
 def _bring_up_to_date(connection: sqlite3.Connection, where: str) -> None:
     """Brings an older schema, and an empty file, to ours. FleetError ``records-not-ours``, ``records-too-new``, or
-    ``records-damaged`` for one of ours with other tables."""
+    ``records-damaged`` for one of ours with other tables; sqlite3.Error."""
     with _transaction(connection, "BEGIN"):  # one view, so that a file that another is making is not taken as foreign
         schema = _schema(connection, where)
         if schema == len(STEPS):
@@ -201,7 +203,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, where: str) -> None:
 
 def _refuse_other_tables(connection: sqlite3.Connection, where: str) -> None:
     """FleetError ``records-damaged`` unless the file has our tables alone: what is there besides, a trigger above all,
-    would be carried out by SQLite as we write."""
+    would be carried out by SQLite as we write. sqlite3.Error."""
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
         for step in STEPS:
             for statement in step:
@@ -220,7 +222,8 @@ def _tables(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
 
 
 def _schema(connection: sqlite3.Connection, where: str) -> int:
-    """The number of the file's schema, 0 for an empty file. FleetError ``records-not-ours`` or ``records-too-new``."""
+    """The number of the file's schema, 0 for an empty file. FleetError ``records-not-ours`` or ``records-too-new``;
+    sqlite3.Error."""
 
     def number(question: str) -> int:
         """The one number that the question has as its answer."""

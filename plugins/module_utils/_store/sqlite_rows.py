@@ -35,7 +35,7 @@ def damaged(what: str, where: str) -> FleetError:
 def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     """The record of a row, as far as a store looks at it: its kind and name, and what a store has set.
 
-    FleetError ``records-damaged``, with the kind and name of the row and without what is in it.
+    FleetError ``records-damaged``, with the kind and name of the row and without what is in it; ``unknown-kind``.
     """
     try:
         record = strict_json(document) if isinstance(document, str) else None
@@ -49,8 +49,8 @@ def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
 
 def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     """The record of a row for a reader: as ``stored_of``, and every field has the form that its kind says, as far as it
-    is relied on unread; kinds that each reader judges by itself are given as they are. FleetError
-    ``records-damaged``."""
+    is relied on unread; kinds that each reader judges by itself are given as they are. FleetError as of
+    ``stored_of``."""
     record = stored_of(kind, name, document, where)
     if kind in _JUDGED_BY_READERS:
         return record
@@ -89,7 +89,8 @@ def _damaged_record(kind: str, name: t.Any, wrong: str, where: str) -> FleetErro
 
 
 def _fault(kind: str, name: t.Any, record: t.Any) -> str:
-    """What is wrong with the record of a row, as far as a store looks at it; empty if nothing is."""
+    """What is wrong with the record of a row, as far as a store looks at it; empty if nothing is.
+    FleetError ``unknown-kind``."""
     if not isinstance(record, dict):
         return "it is no object"
     if (record.get("kind"), record.get("apiVersion")) != (kind, stored_resource(kind).api_version):
@@ -118,7 +119,7 @@ def _is_from_a_store(metadata: t.Mapping[str, t.Any]) -> bool:
 
 def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
     """What an API server would not let in, of a binding alone: that it names no cluster or no state; empty if it is
-    fine."""
+    fine. Its spec is a map."""
     if kind not in ("ClusterResourceBinding", "ResourceBinding"):
         return ""
     spec = record["spec"]

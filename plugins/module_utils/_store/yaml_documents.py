@@ -115,8 +115,8 @@ def read_yaml(text: str, path: str) -> t.Iterator[YamlDocument | Problem]:
 
 def write_yaml(documents: t.Iterable[t.Mapping[str, t.Any]]) -> str:
     """The documents as one file, each behind ``---``, their fields in the order that they have, other signs than ASCII
-    escaped; FleetError ``missing-library``. TypeError for a value that JSON has no form for; keys that are no text are
-    written as JSON has them."""
+    escaped; FleetError ``missing-library``. TypeError for a value of a type that JSON has not; infinite numbers pass,
+    keys that are no text are written as JSON has them."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", hint="pip install PyYAML")
     plain = json.loads(json.dumps(list(documents)))  # without objects that stand in it twice, and so without anchors
@@ -200,7 +200,7 @@ class _Builder:
             self._texts.pop(id(value), None)
 
     def _scalar(self, event: t.Any) -> None:
-        """Adds a scalar as a key or value, or notes the key ``<<``, if it is plain."""
+        """Adds a scalar as a key or value, or notes the key ``<<``, if it is plain. _Stop ``too-big``."""
         line, text = event.start_mark.line + 1, event.value
         self._count(line)
         if event.tag is not None:

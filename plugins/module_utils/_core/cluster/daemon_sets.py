@@ -72,12 +72,14 @@ def _pod(daemon_set: Document, running: Document | None) -> Pod:
 
 
 def _requesting(container: Document) -> dict[str, t.Any]:
-    """The container, of which what has a limit and no request requests its limit, as API servers have it for pods."""
+    """The container, of which what has a limit and no request requests its limit, as API servers have it for pods.
+    ValueError for parts of another type."""
     resources = mapping(container, "resources")
     requests = dict(mapping(resources, "limits")) | dict(mapping(resources, "requests"))
     return dict(container) | {"resources": dict(resources) | {"requests": requests}}
 
 
 def _made(pod: Document) -> str:
-    """When it was made, in the manifest's words, which sort by time; empty if it does not tell."""
+    """When it was made, in the manifest's words, which sort by time; empty if it does not tell. ValueError for metadata
+    that are no map."""
     return str(mapping(pod, "metadata").get("creationTimestamp") or "")

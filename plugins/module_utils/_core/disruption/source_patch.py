@@ -66,10 +66,10 @@ class PatchLeave:
 def read_patches(documents: t.Iterable[t.Any]) -> tuple[SourcePatch, ...]:
     """NodePools, AKSNodeClasses and EC2NodeClasses, or the parts of them that are to change.
 
-    Of each its spec, labels and annotations are kept, without kubectl's last-applied, and all else is dropped. The
-    spec of a NodePool is as it is repaired, and the repairs are not told. FleetError with all problems: those of a
-    NodePool, ``missing-field``, ``invalid-name``, ``unsupported-version``, ``wrong-type``, and ``named-twice`` for an
-    object that two of them patch. The spec of a class is left to the server.
+    Of each its spec, labels and annotations are kept, without kubectl's last-applied, and all else is dropped. The spec
+    of a NodePool is as it is repaired, and the repairs are not told. FleetError with all problems: those of a NodePool,
+    ``missing-field``, ``invalid-name``, ``unsupported-version``, ``wrong-type``, also for labels or annotations that
+    are null, and ``named-twice`` for an object that two of them patch. The spec of a class is left to the server.
     """
     found: list[SourcePatch] = []
     problems: list[Problem] = []
@@ -169,8 +169,8 @@ def _of_pool(document: t.Any) -> list[Problem]:
 
 
 def _of_class(document: Document) -> list[Problem]:
-    """The problems of a node class: ``unsupported-version``, and ``wrong-type`` for metadata or spec that is no object.
-    Its fields are judged by the server, which has the rest of the object."""
+    """The problems of a node class: ``unsupported-version``, and ``wrong-type`` for metadata or spec that is no object,
+    null too. Its fields are judged by the server, which has the rest of the object."""
     kind, found = document["kind"], []
     known = JUDGEMENTS[kind]
     versions = [f"{known.group}/{each}" for each in known.served]

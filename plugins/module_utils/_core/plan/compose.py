@@ -136,7 +136,7 @@ def compose(
     """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
     the facts' instant, their age at ``now``, both aware. Brakes that stop it are told in the plan and not raised.
     FleetError ``too-many-objects``; as of ``by_cluster`` where overrides cannot be carried out; as of ``decide``, the
-    scheduling. ValueError as of ``brakes.permitted``."""
+    scheduling; as of ``object_changes``. ValueError as of ``brakes.permitted``."""
     placement = wanted.placement
     many = too_many(str(placement.key), [each.id for each in wanted.objects])
     if many:
@@ -202,8 +202,8 @@ def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIn
 
 
 def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[ClusterPlan]) -> tuple[ClusterChanges, ...]:
-    """What changes on clusters that stay, those that hold and get the same together. Left out are clusters without a
-    change, and those that hold nothing, all of it already, or a snapshot that is not in ``earlier``."""
+    """What changes on clusters that stay, those that hold and get the same together. Without clusters of no change, and
+    that hold nothing, all, or what is not in ``earlier``. FleetError as of ``object_changes``."""
     held = {each.spec.target_cluster: each for each in known.bindings if _held_any(each)}
     groups: dict[t.Any, list[str]] = {}
     for each in clusters:
@@ -217,8 +217,8 @@ def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[Clus
 
 
 def _changes_on(binding: ClusterResourceBinding, contents: Contents, known: RecordedState) -> tuple[ObjectChange, ...]:
-    """Snapshots are kept without overrides. Where the same ones act as before, the difference is that of the snapshots;
-    where none did, that of the snapshot to what the cluster gets; else only names are known: NEW, or UNKNOWN."""
+    """What differs from the snapshot held, which ``earlier`` has: between snapshots if overrides are as before, to what
+    the cluster gets if there were none; else names alone, NEW or UNKNOWN. FleetError as of ``_changes``."""
     cluster, earlier = binding.spec.target_cluster, known.earlier[binding.held_snapshot]
     wanted, before = contents.on(cluster), _overrides(binding)
     if before == contents.named.of(cluster).overrides:

@@ -102,7 +102,7 @@ def by_cluster(
     cannot be done, each with cluster, object and place in the override: the problems of ``overridden``,
     ``override-identity``, ``malformed-metadata``, ``bad-ignore``, ``object-too-large``, ``stops-cluster``, and
     ``never-placed``. After the first ``TOLD`` clusters of one problem the others are named together. FleetError as of
-    ``patched`` and ``canonical_json`` comes at once, alone.
+    ``patched``, ``canonical_json`` and ``identify`` (where an override takes the name away) comes at once, alone.
     """
     if not overrides:
         return ByCluster()
@@ -149,7 +149,7 @@ class _Overriding:
 
     def names(self, rules: t.Iterable[Acting], cluster: MemberCluster) -> Overrides:
         """The names by which a binding tells what the rules do on the cluster (``effect_name``), in their order; those
-        of ResourceOverrides with their namespace."""
+        of ResourceOverrides with their namespace. FleetError as of ``effect_name``."""
         wide, namespaced = [], []
         for each in rules:
             name = effect_name(each, cluster, title(each.override) in self._secret, self._sealing.key)
@@ -161,7 +161,7 @@ class _Overriding:
 
     def contents(self, rules: t.Sequence[Acting], cluster: MemberCluster) -> tuple[Contents, list[_Trouble]]:
         """What the cluster gets, in the order of the objects, and what cannot be done, of which nothing is in it. An
-        object that nothing is done to is the same one."""
+        object that nothing is done to is the same one. FleetError as of ``by_cluster`` for what comes at once."""
         out, troubles = [], []
         for each in self._objects:
             mine = [one.override for one in rules if title(one.override) in self._on[each.id]]
@@ -183,7 +183,8 @@ class _Overriding:
 
 def _not_allowed(was: Rendered, manifest: Manifest, cluster: MemberCluster) -> tuple[Problem, ...]:
     """Why the object cannot be placed once it is overridden, as it could not be selected so either; empty if it can.
-    Where its metadata are malformed, nothing else is looked at."""
+    Where its metadata are malformed, nothing else is looked at. FleetError as of ``identify`` and
+    ``canonical_json``."""
     found = [*_malformed(was.id, manifest)] or [*_unplaceable(was.id, manifest)]
     on = f"with its overrides for {cluster.name}"
     return tuple(replace(each, message=f"{each.message}, {on}", where=str(was.id)) for each in found)
@@ -200,7 +201,7 @@ def _malformed(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
 
 def _unplaceable(each: ObjectId, manifest: Manifest) -> t.Iterator[Problem]:
     """``override-identity`` alone if it is another object now; else ``never-placed``, ``stops-cluster`` and
-    ``object-too-large``, those that hold."""
+    ``object-too-large``, those that hold. FleetError as of ``identify`` and ``canonical_json``."""
     if identify(manifest) != each:
         yield Problem("override-identity", f"{each} is another object")
         return

@@ -68,7 +68,8 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
     ``credentials`` are the Secrets by which members are reached, which no envelope may hold. A ClusterResourceEnvelope
     holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object that comes twice, from two
-    envelopes or also by itself, is a problem ``placed-twice``: KubeFleet refuses the second one too.
+    envelopes or also by itself, is a problem ``placed-twice``: KubeFleet refuses the second one too. FleetError as of
+    ``identify`` for an object that has no name, and is no envelope.
     """
     placed: list[PlacedManifest] = []
     problems: list[Problem] = []
@@ -85,7 +86,7 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
     """The selection with what is in its envelopes in their place, in hash order. If an envelope has a problem, or an
     object comes twice, that is added and the objects stay as they are. A ``bad-ignore`` of what is in an envelope is
-    added too, but its envelope is opened all the same."""
+    added too, but its envelope is opened all the same. FleetError as of ``unpacked``."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))
@@ -120,7 +121,7 @@ def _opened(manifest: Manifest, scopes: Scopes, credentials: Secrets) -> tuple[l
 
 def _twice(placed: t.Iterable[PlacedManifest]) -> t.Iterator[Problem]:
     """A Problem ``placed-twice`` for each object that has come already, in whatever version, if it or the first came
-    out of an envelope."""
+    out of an envelope. FleetError as of ``identify``."""
     first: dict[tuple[str, str, str, str], PlacedManifest] = {}
     for each in placed:
         place = _place(each.manifest)

@@ -43,10 +43,10 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values, and with a note of
     where they are. Other objects come back as they are.
 
-    ``key`` is kept apart from the records; ValueError without one, FleetError ``not-json`` for a value that cannot be
-    written as JSON. ``source`` says where the content is, such as ``git:<revision>:<path>``. Annotations of a Secret
-    count as values: tools keep whole copies of the object in them. So does what stands in ``metadata`` and is no field
-    of it.
+    ``key`` is kept apart from the records; ValueError without one, and for a text with half of a surrogate pair;
+    FleetError ``not-json`` for any other value that cannot be written as JSON. ``source`` says where the content is,
+    such as ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in
+    them. So does what stands in ``metadata`` and is no field of it.
     """
     if not key:
         raise ValueError("sealing needs a key")
@@ -131,18 +131,20 @@ def _sealed_secret(secret: dict[str, t.Any], hidden: Hidden, source: str) -> dic
 
 
 def _digest(key: bytes, place: tuple[str, ...], value: t.Any) -> str:
-    """The keyed digest of a value and its place, so that equal values in two places differ."""
+    """The keyed digest of a value and its place, so that equal values in two places differ. FleetError and
+    UnicodeEncodeError as of ``_content``."""
     message = canonical_json(list(place)) + b"\0" + _content(value)
     return PREFIX + hmac.new(key, message, hashlib.sha256).hexdigest()
 
 
 def _content(value: t.Any) -> bytes:
     """The bytes of a value: what a text in base64 stands for, any other text itself, of anything else the canonical
-    JSON."""
+    JSON. FleetError ``not-json`` where there is none, and for a text with half of a surrogate pair."""
     if isinstance(value, str):
         try:
             return base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError):
+            canonical_json(value)  # refuses what cannot be encoded
             return value.encode()
     return canonical_json(value)
 

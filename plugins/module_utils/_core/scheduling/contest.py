@@ -92,7 +92,8 @@ class Contests:
 
     @cached_property
     def afresh(self) -> Scheduled:
-        """The placement as it would be decided now if no cluster held it; without KubeFleet's accidents."""
+        """The placement as it would be decided now if no cluster held it; without KubeFleet's accidents. FleetError as
+        of ``schedule``."""
         asked = self.outcome.asked
         return schedule(asked.placement, asked.snapshot, asked.index, ())
 

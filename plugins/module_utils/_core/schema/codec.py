@@ -40,11 +40,12 @@ _OBJECTS = (dict, Mapping)
 def decode(cls: type[T], document: t.Any) -> T:
     """The object that a manifest, or a part of one, describes: for records, live objects and recorded data.
 
-    Unknown fields are ignored, ``null`` is absent, in maps too, defaults are filled in, and required fields that are
-    missing are empty or None. Nothing is judged here: where text is wanted, numbers and truth values become text; a
-    boolean is true for true and ``"true"`` only; whole numbers are read as ``int`` does; other leaves stay as they are.
-    Instants become aware UTC; those that cannot be read are None. ValueError where the structure is another (an object
-    where a list or a text is wanted), and for a whole number that cannot be read.
+    Unknown fields are ignored, ``null`` is absent, in maps too, while in lists it is an item as any other, defaults are
+    filled in, and required fields that are missing are empty or None. Nothing is judged here: where text is wanted,
+    numbers and truth values become text; a boolean is true for true and ``"true"`` only; whole numbers are read as
+    ``int`` does; other leaves stay as they are. Instants become aware UTC; those that cannot be read are None.
+    ValueError where the structure is another (an object where a list or a text is wanted), and for a whole number that
+    cannot be read.
     """
     kind: type = cls
     return t.cast(T, _decoder(kind)(document))
@@ -138,7 +139,8 @@ def _reader(shape: Shape) -> Convert:
 
 
 def _list_reader(convert: Convert) -> Convert:
-    """A function that reads the items of a list or tuple, null too, into a tuple; ValueError for anything else."""
+    """A function that reads the items of a list or tuple into a tuple, null as any other item, which most shapes
+    refuse; ValueError for anything else."""
 
     def read(value: t.Any) -> tuple[t.Any, ...]:
         """The items as a tuple; ValueError for what is no list or tuple, or for an item."""

@@ -18,11 +18,11 @@ REASON = "TooLarge"
 
 
 def size_of(part: t.Any) -> int:
-    """Bytes of an object of ours, or a part of one that is a dataclass, as canonical JSON. FleetError ``not-json`` for
-    what JSON does not have."""
+    """Bytes of an object of ours, or a part of one that is a dataclass, as canonical JSON. FleetError and
+    RecursionError as of ``canonical_json``."""
     return size_of_json(encode(part))
 
 
 def size_of_json(document: t.Any) -> int:
-    """Bytes of what is encoded already, as canonical JSON. FleetError ``not-json`` for what JSON does not have."""
+    """Bytes of what is encoded already, as canonical JSON. FleetError and RecursionError as of ``canonical_json``."""
     return len(canonical_json(document))

@@ -203,7 +203,7 @@ def _changed(stage: StageRow, change: t.Callable[[GateRow], GateRow]) -> StageRo
 
 def _opened(gates: Gates, place: tuple[str, str, str], desk: GateContext) -> Gates:
     """All gates that are NotStarted, opened at once and added to ``desk.opened``; ``place`` is stage, group and timing.
-    The same tuple if none was to be opened."""
+    The same tuple if none was to be opened. ValueError as of ``next_occurrence``."""
     if not any(gate.state == NOT_STARTED for gate in gates):
         return gates
     stage, group, timing = place

@@ -134,8 +134,8 @@ def deprecated_apis(metrics: str) -> tuple[tuple[str, str], ...]:
 def _found(
     look: MemberLook, view: MemberView, target: str, now: datetime, whole: bool, chain: bool
 ) -> t.Iterator[tuple[str, str, bool]]:
-    """Code, message and whether it blocks, of all that speaks against it. ``whole``: ``view`` has judged kubelets,
-    too."""
+    """Code, message and whether it blocks, of all that speaks against it. ``whole``: ``view`` has judged kubelets, too.
+    ValueError as of ``findings``."""
     if view.fail:
         yield _refusal(look, target, chain), view.fail.message, True
     skew = None if whole else skewed(_kubelets(look), target)
@@ -171,7 +171,7 @@ def _protected(found: t.Sequence[ProtectedNode]) -> str:
 
 def _refusal(look: MemberLook, target: str, chain: bool) -> str:
     """The code for what ``view.fail`` tells of: a version that cannot be read, too far, kubelets too old, or another
-    precondition."""
+    precondition. ValueError for a ``target`` that is no version, where the others are; it may be empty."""
     if not all(map(is_version, (look.version, *filter(None, _kubelets(look).values())))):
         return "version-unreadable"
     if target and step_refused(look.version, target, chain):

@@ -55,6 +55,15 @@ def _finite(text: str) -> float:
     return found if math.isfinite(found) else _no_number(text)
 
 
+def comparable(value: t.Any) -> str:
+    """A text that is the same for equal values of JSON, and for no others: 1 and true are equal in Python. Of what JSON
+    has not, such as a map with dates as keys, what Python writes for it."""
+    try:
+        return json.dumps(value, sort_keys=True, default=repr)
+    except TypeError:
+        return repr(value)
+
+
 def digest_of(value: t.Any) -> str:
     """Hex SHA-256 of the canonical JSON, without ``sha256:``. FleetError and RecursionError as of
     ``canonical_json``."""

@@ -13,11 +13,11 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 def is_ahead(at: datetime, now: datetime) -> bool:
     """Whether the instant, which was to be past, is later than ``now`` by more than the 5 minutes that the clocks of
-    two machines may differ."""
+    two machines may differ. Both are aware."""
     return at - now > CLOCK_SKEW
 
 
 def is_over(since: datetime, span: timedelta, now: datetime) -> bool:
     """Whether so much time has gone by, so that what is done every ``span`` is due; also where the clock was set back
-    meanwhile, which is to delay nothing."""
+    meanwhile, which is to delay nothing. Both instants are aware."""
     return not timedelta(0) <= now - since < span

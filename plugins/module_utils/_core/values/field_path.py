@@ -44,7 +44,7 @@ def with_field(document: Mapping[str, t.Any], path: str, value: t.Any) -> dict[s
 
 def step(value: t.Any, path: str) -> tuple[str | int, str] | None:
     """The key or index that ``path`` goes through first, and the rest, without a dot in front; None if the document
-    does not have it.
+    does not have it; ``path`` is not empty.
 
     Keys may hold dots, brackets and quotes, and one in brackets may be in quotes: the longest one that fits wins.
     """

@@ -49,13 +49,13 @@ def parse_selector(text: str) -> LabelSelector:
 
 def selector_text(selector: LabelSelector) -> str:
     """The text of a selector that can be used, such as ``tier=gold,region in (eu,us),!canary``: labels by their keys,
-    then expressions in their order. Empty for one that selects everything."""
+    then expressions in their order. Empty for one that selects everything; KeyError for an operator that is none."""
     labels = (f"{key}={value}" for key, value in sorted(selector.match_labels.items()))
     return ",".join((*labels, *map(_requirement_text, selector.match_expressions)))
 
 
 def _requirement_text(one: LabelSelectorRequirement) -> str:
-    """One expression as text."""
+    """One expression as text; KeyError for an operator that is none."""
     if one.operator == EXISTS:
         return one.key
     if one.operator == DOES_NOT_EXIST:

@@ -50,8 +50,8 @@ class OurWindow:
         return f"{self.written} {self.zone.key} for {duration_text(self.duration // MINUTE)}"
 
     def spans(self, start: datetime, end: datetime) -> Spans:
-        """The spans in which the window is open and that meet [start, end), in order and apart, in aware UTC. Each is
-        whole, unless occurrences join on and on: then it holds those near [start, end) only."""
+        """The spans in which the window is open and that meet [start, end), two aware instants, in order and apart, in
+        aware UTC. Each is whole, unless occurrences join on and on: then it holds those near [start, end) only."""
         first, last = shifted(start, -self.duration - TWO_DAYS), shifted(end, TWO_DAYS)
         days = self.schedule.each_day(first, last)
         hits = (day + timedelta(minutes=each) for day in days if self._keeps(day) for each in self.schedule.times)
@@ -86,8 +86,9 @@ class WindowAnswer:
 
 def read_window(document: t.Any, path: str = "window") -> OurWindow:
     """A window of ``schedule`` (cron that fires at all, no ``@every``), ``duration`` (whole minutes, up to 366 days)
-    and, if wanted, ``timeZone`` (else UTC) and ``nth``. FleetError with all problems: ``wrong-type``,
-    ``unknown-field``, ``invalid-schedule``, ``invalid-duration``, ``unknown-time-zone``, ``not-one-of``."""
+    and, if wanted, ``timeZone`` (else UTC) and ``nth``; null is refused for any of them. FleetError with all problems:
+    ``wrong-type``, ``unknown-field``, ``invalid-schedule``, ``invalid-duration``, ``unknown-time-zone``,
+    ``not-one-of``."""
     if not isinstance(document, Mapping):
         raise FleetError("wrong-type", f"an object is wanted, not {document!r:.60}", path)
     problems = [

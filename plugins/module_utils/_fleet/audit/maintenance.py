@@ -26,7 +26,7 @@ def record_with_evidence(
     session: Session, wanted: t.Iterable[FleetMaintenance], write: bool, src: t.Sequence[str] | None = None
 ) -> bool:
     """Records, with ``write``, those that are new or other, with evidence of each; whether there are any. ``src`` is
-    where they were read. FleetError as of ``given.keep``."""
+    where they were read. FleetError of the records, as of ``given.keep``; what was written before that stays."""
     changed = False
     for each in wanted:
         stored = session.records.get(KIND, each.name)

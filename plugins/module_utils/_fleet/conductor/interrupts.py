@@ -40,7 +40,7 @@ class Interrupts:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Puts the handlers back that were there before."""
+        """Puts the handlers back that were there before; in the thread that has entered it."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -116,10 +116,10 @@ class Goal(t.Protocol):
         """Whether a subject at ``version`` is where it should be; ValueError for what is no version."""
 
     def nothing_to_do(self, version: str, target: str) -> FailureReason | None:
-        """Why it is skipped, or None."""
+        """Why it is skipped, or None. ValueError for what is no version."""
 
     def step_refused(self, version: str, target: str) -> FailureReason | None:
-        """Why the step from ``version`` to ``target`` must not be made, or None."""
+        """Why the step from ``version`` to ``target`` must not be made, or None. ValueError for what is no version."""
 
 
 Event = t.Union[Begun, Said, Ended, Blocked, Paused]  # noqa: UP007  # pylint takes the other form for an error
@@ -238,7 +238,8 @@ class Operation:
 
     def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
         """Begins it and follows it to its end. FleetError of ``Driver.begin``, but for those that say it is busy, or
-        that there was no answer: then its driver is asked whether it was begun. Closed as of ``Attempt``.
+        that there was no answer: then its driver is asked whether it was begun. ValueError as of ``Goal``, where the
+        subject tells what is no version; Closed as of ``Attempt``.
 
         A subject that does not answer or is busy gives Blocked; one with nothing to do is Skipped, one that must not
         make this step Failed. ``resumed``: its intent was recorded earlier. It is begun then only where it would be
@@ -249,7 +250,7 @@ class Operation:
 
     def take_up(self, only_follow: bool) -> Ended | Blocked | None:
         """Looks for one whose intent was recorded, and follows it to its end. None, with nothing done, if it surely was
-        not begun and, without ``only_follow``, may be."""
+        not begun and, without ``only_follow``, may be. ValueError and Closed as of ``run``."""
         progress = self._poll()
         if progress.state == NOT_BEGUN and not only_follow:
             return None
@@ -301,7 +302,8 @@ class Operation:
         return self._follow(progress)
 
     def _follow(self, progress: OperationProgress) -> Ended:
-        """Follows one that was begun to its end, or until it cannot be seen and the subject is watched instead."""
+        """Follows one that was begun to its end, or until it cannot be seen and the subject is watched instead.
+        ValueError and Closed as of ``run``."""
         while progress.state == IN_PROGRESS:
             self.teller.say(progress.message)
             self._pause(self._pace.interval)
@@ -315,7 +317,8 @@ class Operation:
         return self._watched(progress.message)
 
     def _settled(self) -> Ended:
-        """The driver is done: Completed if the subject shows the target within ``settle`` seconds, else Failed."""
+        """The driver is done: Completed if the subject shows the target within ``settle`` seconds, else Failed.
+        ValueError and Closed as of ``run``."""
         seen = self._await_target(self._pace.settle)
         if isinstance(seen, FleetError):
             message = f"the driver says it is done, but {self._work.subject} does not answer: {seen}"
@@ -329,7 +332,7 @@ class Operation:
 
     def _watched(self, why: str) -> Ended:
         """Begun where nothing can be seen from here: Completed if the subject shows the target within ``lost_after``
-        seconds, else Failed, for it is lost."""
+        seconds, else Failed, for it is lost. ValueError and Closed as of ``run``."""
         self.teller.say(f"{why or 'nothing is known of the operation here'}; watching {self._work.subject} itself")
         seen = self._await_target(self._pace.lost_after)
         if not isinstance(seen, FleetError) and self._goal.reached(seen.version, self._work.target):
@@ -341,7 +344,7 @@ class Operation:
         return self.teller.ended(states.FAILED, states.OPERATION_LOST, message, version_after=after)
 
     def _await_target(self, seconds: float) -> Observation | FleetError:
-        """What was seen last: at the target, or when the time was over."""
+        """What was seen last: at the target, or when the time was over. ValueError and Closed as of ``run``."""
         end = self._clock() + seconds
         while True:
             seen = self._look()
@@ -361,7 +364,7 @@ class Operation:
 
     def _poll(self) -> OperationProgress:
         """How it stands. A driver that fails to tell is asked again for ``lost_after`` seconds, for it may well go on;
-        UNKNOWN then. A new reference is told."""
+        UNKNOWN then. A new reference is told. Closed as of ``Attempt``."""
         end = self._clock() + self._pace.lost_after
         while True:
             try:

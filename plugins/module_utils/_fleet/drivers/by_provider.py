@@ -64,7 +64,8 @@ def command_problems(given: Options, members: t.Sequence[FleetMember], where: st
 
 def not_offered(options: Options, members: t.Iterable[FleetMember], target: str) -> dict[str, str]:
     """Why the platforms of members never have a version that is written in this way, by name of the member; those that
-    take it are left out. ``options`` are by driver, and good. No ``target``: all take it."""
+    take it are left out. ``options`` are by driver, and good for these members. No ``target``: all take it; any other
+    text has to be a version, or ValueError may be raised."""
     found = {each.name: _refused(options.get(each.spec.driver) or {}, each, target) for each in members if target}
     return {name: words for name, words in found.items() if words}
 
@@ -84,7 +85,8 @@ def refuse_target(refused: t.Mapping[str, str], asked: t.Collection[str], where:
 
 
 def _refused(given: Options, member: FleetMember, target: str) -> str:
-    """Why the platform of the member never has that version; empty if it may, or nothing is known of the platform."""
+    """Why the platform of the member never has that version; empty if it may, or nothing is known of the platform.
+    ValueError for what is no version, where the definition tells; KeyError as of ``options_of``."""
     if member.spec.driver == CLUSTER_API:
         return why_not_whole(target)
     definition = options_of(given, member).get("definition") if member.spec.driver == COMMAND else None

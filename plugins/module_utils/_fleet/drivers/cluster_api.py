@@ -131,7 +131,7 @@ class ClusterApiDriver:
 
     def _pools(self, client: KubeClient, cluster: Document, kind: PoolKind) -> t.Iterator[NodePoolStatus]:
         """The pools of that kind, in the order of the topology, each at the version of its oldest Machine or of its
-        template, if that is older; empty where none is told."""
+        template, if that is older; empty where none is told. FleetError as of ``_made``."""
         names = [each["name"] for each in _listed(cluster, kind)]
         if not names:
             return
@@ -145,7 +145,7 @@ class ClusterApiDriver:
 
     def _made(self, client: KubeClient, kind: PoolKind) -> dict[str, Part]:
         """What is made of the pools of a topology, by the name of the pool; without those that are being deleted.
-        FleetError ``pool-ambiguous`` if two are of one pool."""
+        FleetError ``pool-ambiguous`` if two are of one pool, and as of ``_list``."""
         found: dict[str, Part] = {}
         for each in self._list(client, kind.resource):
             metadata = mapping(each, "metadata")

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from ..._core.errors import FleetError
 from ..._local import processes
-from ..._local.locks import make_folder
+from ..._local.locks import make_folder, unwritable_as_error
 from ..._local.private import own_folder, write_private
 from ..._local.processes import ProcessId
 from .contract import (
@@ -85,8 +85,8 @@ def start(folder: Path, request: Request) -> str:
 
     It is in a session of its own, so signals to us and to our group do not reach it. FleetError ``linux-only``,
     ``cannot-start``, ``unwritable-folder``, ``unsafe-folder``; ``operation-in-progress`` if another one of this machine
-    is at work on the member, ``operation-unreadable`` if one may be; ``begun-before`` if this one was, and its folder
-    was deleted.
+    is at work on the member, ``operation-unreadable`` or ``cannot-stop`` if one may be; ``begun-before`` if this one
+    was, and its folder was deleted.
     """
     if not sys.platform.startswith("linux"):
         raise FleetError("linux-only", "operations that outlive their beginner run on Linux only")
@@ -118,7 +118,8 @@ def start(folder: Path, request: Request) -> str:
 def look(folder: Path, reference: str = "") -> OperationProgress:
     """How it stands: NOT_BEGUN where this machine and folder would show it, UNKNOWN where it may have been begun
     elsewhere. Starts nothing; but if its process is gone without a result, what that left behind is ended, and it has
-    FAILED. From now on an end counts as told. FleetError ``operation-unreadable``, ``cannot-stop``."""
+    FAILED. From now on an end counts as told. FleetError ``operation-unreadable``, ``cannot-stop``;
+    OSError where a private file of it cannot be removed."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then
@@ -127,7 +128,8 @@ def look(folder: Path, reference: str = "") -> OperationProgress:
 
 
 def _look(folder: Path, reference: str) -> OperationProgress:
-    """As ``look``, but no end counts as told. A folder of another user, which cannot be read, is UNKNOWN."""
+    """As ``look``, errors too, but no end counts as told. A folder of another user, which cannot be read, is
+    UNKNOWN."""
     try:
         there = _process_of(folder)
     except FleetError as error:  # another user's: whoever cannot see it watches the member
@@ -207,7 +209,7 @@ def _write_request(folder: Path, request: Request) -> None:
 
 def _refuse_twice(folder: Path, member: str) -> None:
     """Nothing is begun a second time, nor beside another operation on the member, whatever the records say; nor beside
-    one that cannot be read. FleetError ``begun-before``, ``operation-in-progress``, ``operation-unreadable``."""
+    one that cannot be read. FleetError ``begun-before``, ``operation-in-progress``, and as of ``_is_under_way``."""
     if _was_deleted(folder):
         hint = "look at the member; another attempt, or another run, has another name"
         message = f"{folder.name} was begun here before, and its folder was deleted"
@@ -218,7 +220,8 @@ def _refuse_twice(folder: Path, member: str) -> None:
 
 
 def _is_under_way(folder: Path, member: str) -> bool:
-    """Whether an operation on the member is. FleetError ``operation-unreadable`` where that cannot be told."""
+    """Whether an operation on the member is. FleetError ``operation-unreadable`` where that cannot be told, and
+    ``cannot-stop`` as of ``_look``, which ends what a killed one left behind."""
     try:
         request = _read(folder / "request.json")
         if not request or request.get("member") != member or _read(folder / "result.json") is not None:
@@ -275,12 +278,13 @@ def _read(path: Path) -> dict[str, t.Any] | None:
 def _clear_up(folder: Path) -> dict[str, t.Any]:
     """Its process is gone and has recorded nothing. Whoever was below it may be about to, or be there alone: ends all
     that are left, and removes private files. Gives the result, or one that says that its process was killed. FleetError
-    ``cannot-stop``, ``operation-unreadable``."""
+    ``cannot-stop``, ``operation-unreadable``, ``unwritable-folder`` where a private file cannot be removed."""
     left = processes.processes_marked(str(folder))
     processes.stop(left)
     words = f"; {len(left)} process{'es' if len(left) > 1 else ''} that it left behind had to be ended" if left else ""
     for name in (_read(folder / "request.json") or {}).get("private", ()):
-        (folder / name).unlink(missing_ok=True)
+        with unwritable_as_error(folder):
+            (folder / name).unlink(missing_ok=True)
     return _read(folder / "result.json") or {"rc": None, "message": f"its process was killed{words}"}
 
 

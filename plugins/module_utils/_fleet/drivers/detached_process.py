@@ -55,7 +55,7 @@ def main(folder: Path) -> int:
 
 def _claim(folder: Path, here: str) -> bool:
     """Whether this process is the one for the operation, and notes that. At most one is: a link to a file that is whole
-    is made by one of them only."""
+    is made by one of them only. OSError if the folder cannot be written."""
     pid = os.getpid()
     mine = folder / f".process.{pid}"
     document = {"pid": pid, "started": _started(pid), "here": here, "at": time.time()}
@@ -71,7 +71,8 @@ def _claim(folder: Path, here: str) -> bool:
 
 def _guard(folder: Path, request: dict[str, t.Any], inner: int) -> None:
     """Waits for the inner process, which does the work. SIGTERM goes on to it, and it is waited for all the same. If it
-    has left no result, ends all processes of the operation and writes one."""
+    has left no result, ends all processes of the operation and writes one. Signals must be blocked, and have
+    ``_asked_to_end`` as their handler. OSError as of ``_finish``."""
     while True:
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_END)
@@ -88,7 +89,7 @@ def _guard(folder: Path, request: dict[str, t.Any], inner: int) -> None:
 
 def _supervise(folder: Path, request: dict[str, t.Any], outer: int) -> None:
     """The inner process: runs the command to its end, or ends it and all below it when asked to, and writes the
-    result."""
+    result. Signals as for ``_guard``. OSError as of ``_finish``."""
     try:
         _die_with_parent(signal.SIGTERM, outer)
         child = _launch(request)
@@ -198,7 +199,8 @@ def _result(rc: int | None, message: str, left: int) -> dict[str, t.Any]:
 
 
 def _finish(folder: Path, request: dict[str, t.Any], result: dict[str, t.Any]) -> None:
-    """Removes private files, and writes the result, unless there is one: the first result stays."""
+    """Removes private files, and writes the result, unless there is one: the first result stays. OSError if the folder
+    cannot be written."""
     for name in request["private"]:
         (folder / name).unlink(missing_ok=True)
     making = folder / f".result.{os.getpid()}"

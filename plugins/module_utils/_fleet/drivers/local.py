@@ -46,7 +46,8 @@ class LocalDriver:
     def observe(self, member: str) -> Observation:
         """The member's own ``/version``; while an upgrade to that was begun and is not finished, the version it comes
         from, for not all of the control plane may run. If it does not answer meanwhile, with its pools as they were
-        read last: nodes cannot be asked. Else FleetError as of asking it, ``state-unreadable``."""
+        read last: nodes cannot be asked. Else FleetError as of asking it, ``state-unreadable``,
+        ``state-too-new``."""
         cut_off = upgrades.pending(self.root / (self._cluster(member) or member))
         try:
             found = version(self.clients.get(member))
@@ -59,8 +60,7 @@ class LocalDriver:
 
     def begin(self, work: Work) -> str:
         """Upgrades the member's local cluster in a detached process; its reference. FleetError as of ``cluster_of``,
-        ``unknown-version``, ``missing-binary``, ``downgrade-refused``, ``minor-skipped``, and those of
-        ``detached.start``."""
+        ``get_binaries``, ``refuse_bad_step`` and ``detached.start``; ValueError as of the two in the middle."""
         name = self.cluster_of(work.member)
         state = states.load(self.root / name)
         newer = get_binaries(("kube-apiserver",), work.target, self.binaries_dir, build=False)["kube-apiserver"].version
@@ -85,7 +85,7 @@ class LocalDriver:
         raise FleetError("no-such-cluster", words, member, hint)
 
     def _cluster(self, member: str) -> str:
-        """As ``cluster_of``; empty if there is none."""
+        """As ``cluster_of``, but empty if there is none. FleetError ``state-unreadable``, ``state-too-new``."""
         try:
             connection = self.clients.connection(member)
         except FleetError:

@@ -294,7 +294,7 @@ def _cluster_api(given: Options, member: FleetMember, clients: Clients, place: O
 
 def _role(given: Options, clients: Clients, place: OptionPlace) -> Driver:
     """By good options: in Jobs if the executor says so, else in processes of this machine; a role with a ``/`` is a
-    path."""
+    path. FleetError as of ``_job_cluster``."""
     role = given["role"]
     if runs_as_job(given):
         return RoleJobDriver(

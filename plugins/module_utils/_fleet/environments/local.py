@@ -134,7 +134,8 @@ def _work(options: Options, root: Path | None, check: bool, say: Say) -> dict[st
 
 
 def _spec(one: Options) -> ClusterSpec:
-    """The cluster as asked for; options that are None have their defaults."""
+    """The cluster as asked for; options that are None have their defaults. Keys are fields of ``ClusterSpec``, else
+    TypeError."""
     given = {key: value for key, value in one.items() if value is not None}
     nodes = tuple(NodesSpec(**{k: v for k, v in pool.items() if v is not None}) for pool in given.pop("nodes", ()))
     tokens = tuple(

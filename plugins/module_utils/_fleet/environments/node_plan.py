@@ -52,7 +52,7 @@ class NodesWish:
 def planned_nodes(wish: NodesWish, environ: t.Mapping[str, str], now: datetime) -> NodesPlan:
     """What becomes of the nodes if all that is written. Nothing is: documents are applied in dry runs; without a
     kubeconfig no member is asked, and all is new. FleetError of a member that does not answer or refuses a document;
-    ``no-karpenter``; as of ``plan_changes``."""
+    ``no-karpenter``; as of ``plan_changes``. Each document has a kind and a name."""
     if not wish.kubeconfig:
         new = [NodeSource(str(each["kind"]), str(each["metadata"]["name"]), None, each) for each in wish.documents]
         return plan_changes(new, ClusterState(), wish.network, wish.name)
@@ -69,7 +69,7 @@ def planned_nodes(wish: NodesWish, environ: t.Mapping[str, str], now: datetime) 
 
 def _changes(client: KubeClient, wish: NodesWish) -> list[NodeSource]:
     """What is written, in the order given, as the server would store it; then what goes because it was written before
-    and is no more."""
+    and is no more. FleetError as of ``_written`` and ``_owned``."""
     written = [_written(client, each, wish.manager) for each in wish.documents]
     names = {(each.kind, each.name) for each in written}
     before = [each for version, kind in KINDS for each in _owned(client, version, kind, wish.labels)]
@@ -92,8 +92,8 @@ def _written(client: KubeClient, document: Document, manager: str) -> NodeSource
 
 
 def _owned(client: KubeClient, version: str, kind: str, labels: t.Mapping[str, str]) -> list[NodeSource]:
-    """Objects of the kind with all these labels, as what is to be deleted; none where the member does not know the
-    kind. ApiError."""
+    """Objects of the kind with all these labels, all of the kind without any, as what is to be deleted; none where the
+    member does not know the kind. ApiError."""
     try:
         path = resource_for(client, version, kind).path()
     except ApiError as error:

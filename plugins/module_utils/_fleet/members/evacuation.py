@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass
 
@@ -80,7 +81,8 @@ def record_marks(session: Session, wanted: Evacuation) -> None:
                 try:
                     _record_mark(session, name, name in wanted.evacuated)
                 finally:
-                    session.records.release(lease)
+                    with contextlib.suppress(FleetError):
+                        session.records.release(lease)
 
 
 def _record_mark(session: Session, name: str, evacuated: bool) -> None:

@@ -145,7 +145,7 @@ def _reader(
     prices: t.Mapping[str, float],
     commands: MaintenanceCommands,
 ) -> t.Callable[[], _MemberAnswer]:
-    """What reads the facts of the member when it is called, in a thread."""
+    """What reads the facts of the member when it is called, in a thread, and raises FleetError where it is lost."""
 
     def read() -> _MemberAnswer:
         """The facts of the member; a part that cannot be read is missing. FleetError if the member is lost on the way,

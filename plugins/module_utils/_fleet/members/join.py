@@ -102,8 +102,8 @@ def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joine
     with a new connection are reached first; if one of them cannot be, if it is a member under another name, or if a
     wish is malformed, no member is recorded. With ``write`` UIDs of known members and keys of the records are kept,
     too. FleetError ``duplicate-member``, ``no-connection``, ``double-member``, ``server-too-old``, ``record-damaged``,
-    those of connections, and as of ``read`` for a malformed wish; ``lease-held`` and ``conflict`` leave members before
-    that one recorded."""
+    those of connections, and as of ``read`` for a malformed wish or record; ``lease-held``, ``lease-lost``,
+    ``already-exists`` and ``conflict`` leave members before that one recorded."""
     records = session.records
     _refuse_repeated(wishes)
     wanted = {wish.name: _documents(records, wish) for wish in wishes}
@@ -259,7 +259,7 @@ def _strange(answers: t.Mapping[str, _Told | FleetError], told: t.Mapping[str, _
 
 
 def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:
-    """What asks the member when it is called, in a thread."""
+    """What asks the member when it is called, in a thread, and raises FleetError where it does not tell."""
 
     def ask() -> _Told:
         """Version, labels and windows that the member tells. FleetError of its connection, or where its windows are
@@ -301,7 +301,7 @@ def _fleet_member(documents: t.Mapping[str, Document]) -> FleetMember:
 
 
 def _same(old: Document | None, new: Document) -> bool:
-    """Whether spec and labels are as recorded; False without a record."""
+    """Whether spec and labels are as recorded; False without a record. FleetError as of ``_canonical``."""
     if old is None:
         return False
     labels = (old["metadata"].get("labels") or {}) == (new["metadata"].get("labels") or {})
@@ -309,14 +309,15 @@ def _same(old: Document | None, new: Document) -> bool:
 
 
 def _canonical(document: Document) -> t.Any:
-    """The spec with its defaults, so that what an API server filled in is no difference."""
+    """The spec with its defaults, so that what an API server filled in is no difference. FleetError as of ``read`` for
+    one that the rules for manifests refuse."""
     metadata = {"name": document["metadata"]["name"]}
     return encode(read({**document, "metadata": metadata, "status": None}, "").object)["spec"]
 
 
 def _write(session: Session, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document]) -> None:
     """Writes those records that change, under the lease of the member, and evidence of it. FleetError ``lease-held``,
-    ``conflict``."""
+    ``conflict``, ``already-exists`` where somebody else has just joined it, ``lease-lost``."""
     records = session.records
     lease = acquire(records, f"member/{name}", session.holder, LEASE_SECONDS)
     action = JOINED if old["FleetMember"] is None else MEMBER_CHANGED

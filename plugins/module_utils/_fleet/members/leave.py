@@ -148,7 +148,7 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
 
 
 def _placements(records: Records) -> set[tuple[str, str]]:
-    """All that are recorded, each with its uid."""
+    """All that are recorded, each with its uid. FleetErrors of the records."""
     return {(str(PlacementKey.of_record(each)), each["metadata"]["uid"]) for each in all_placements(records)}
 
 
@@ -160,7 +160,7 @@ def _deed(names: t.Sequence[str], wish: LeaveRequest, holding: bool) -> Deed:
 
 
 def _any_holds(records: Records, names: t.Iterable[str]) -> bool:
-    """Whether anything is placed on any of them, by the records."""
+    """Whether anything is placed on any of them, by the records. FleetError as of ``_by_cluster``."""
     bound = _by_cluster(records)
     return any(name in bound for name in names)
 
@@ -177,7 +177,7 @@ def _doubles(members: t.Mapping[str, Member], leaving: t.Container[str]) -> tupl
 def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.Mapping[str, t.Any]) -> dict[str, Lease]:
     """The leases of the members and of every placement that they hold, by name. Word that a member leaves comes first:
     whoever brings a placement there records that before it looks for such words, so that one of the two sees the other.
-    FleetError ``lease-held``, with all placements that somebody is at."""
+    FleetError ``lease-held`` for the first member, or with all placements, that somebody is at."""
     leases = {}
     for name in names:
         for lease in (f"member/{name}", leaving_lease(name)):
@@ -197,7 +197,7 @@ def _taken(records: Records, keeper: Keeper, names: t.Sequence[str], looked: t.M
 
 
 def _by_cluster(records: Records) -> dict[str, list[dict[str, t.Any]]]:
-    """All recorded bindings, by their cluster."""
+    """All recorded bindings, by their cluster. FleetError ``record-damaged``, others of the records."""
     found: dict[str, list[dict[str, t.Any]]] = {}
     for each in all_bindings(records):
         found.setdefault(cluster_of(each), []).append(each)
@@ -220,7 +220,7 @@ def _emptied(
     clients: Clients, name: str, wish: LeaveRequest, ours: Ours, writing: Writing | None = None
 ) -> t.Callable[[], _Emptied]:
     """What releases or removes our placements on the member when it is called, in a thread; without ``writing`` only
-    looks."""
+    looks. FleetError then where the member cannot be read, or, without ``writing``, anything fails."""
     how = writing or Writing()
     holding = partial(clients.holding, name, f"member/{name}")
 
@@ -260,7 +260,8 @@ def _emptied(
 
 def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container[str], wish: LeaveRequest) -> None:
     """FleetError with a ``brake-max-removals`` for each placement that would lose too many clusters. Nothing is removed
-    where it is not asked for, nor from a cluster that stays under another name."""
+    where it is not asked for, nor from a cluster that stays under another name. FleetError as of ``_by_cluster``;
+    ValueError for ``max_removals`` that are no number and no share."""
     if not wish.remove:
         return
     losing = {name for name in names if name not in doubles}

@@ -86,7 +86,8 @@ class MemberLeases:
         return KeptLease(client, worker, seconds)
 
     def known_whose(self) -> None:
-        """Asks the records whose leases these are, so that a process forked from this one need not ask them."""
+        """Asks the records whose leases these are, so that a process forked from this one need not ask them. FleetError
+        as of ``records_id``."""
         self._owner  # noqa: B018  # pylint: disable=pointless-statement
 
     @cached_property
@@ -109,7 +110,7 @@ class MemberLeases:
 def records_id(records: Records) -> str:
     """What tells these records from all others: made when it is first asked for, and kept with them. The copy of a file
     is another file, and so are records that were put back from one: the number of the file belongs to it. FleetError
-    ``record-damaged`` where something else is kept in its place."""
+    ``record-damaged`` where something else is kept in its place, and others of the records."""
     kept = records.secret(_ID) or records.keep_secret(_ID, secrets.token_hex(8).encode())
     try:
         told = kept.decode("ascii")

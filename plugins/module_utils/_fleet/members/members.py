@@ -70,7 +70,8 @@ def no_members(records: Records, hint: str = "join some: gitops.fleet.join") -> 
 
 def identified_members(session: Session, write: bool) -> dict[str, Member]:
     """All joined members with the UIDs of their clusters, which are asked for (and recorded, with ``write``) where a
-    member joined before they were kept. Members that do not answer stay without. FleetError ``record-damaged``.
+    member joined before they were kept. Members that do not answer stay without. FleetError ``record-damaged``, others
+    of the records, ``no-workers``.
     """
     members = recorded_members(session.records)
     unknown = {name: each.fleet for name, each in members.items() if not each.fleet.spec.cluster_uid}
@@ -87,7 +88,7 @@ def identified_members(session: Session, write: bool) -> dict[str, Member]:
 
 def members_to_write(session: Session) -> dict[str, Member]:
     """All joined members for verbs that write on them: as ``identified_members``, and new UIDs are recorded. FleetError
-    ``double-member`` if a cluster has two names."""
+    ``double-member`` if a cluster has two names, and as of ``identified_members``."""
     members = identified_members(session, write=True)
     found = doubles(recorded_uids({name: each.fleet for name, each in members.items()}))
     if found:
@@ -96,7 +97,7 @@ def members_to_write(session: Session) -> dict[str, Member]:
 
 
 def _opened(clients: Clients, name: str) -> t.Callable[[], KubeClient]:
-    """What opens the client of the member when it is called, in a thread."""
+    """What opens the client of the member when it is called, in a thread; FleetError then as of ``Clients.get``."""
     return lambda: clients.get(name)
 
 
@@ -169,7 +170,8 @@ class Clients:
         return kept
 
     def _refuse_closed(self, name: str) -> None:
-        """FleetError ``interrupted`` once all were closed: a thread that was left behind opens nothing any more."""
+        """FleetError ``interrupted`` once all were closed: a thread that was left behind opens nothing any more. The
+        lock must be held."""
         if self._closed:
             raise FleetError("interrupted", "the run has ended meanwhile", name, "run again")
 
@@ -218,7 +220,7 @@ def open_clients(
 
 
 def _refuse_unready(name: str, client: KubeClient) -> None:
-    """Asks the member; FleetError ``not-ready`` with the checks that fail."""
+    """Asks the member; FleetError ``not-ready`` with the checks that fail, and of the request."""
     answer = ready(client)
     if not answer:
         checks = f" (these checks fail: {', '.join(answer.failing)})" if answer.failing else ""

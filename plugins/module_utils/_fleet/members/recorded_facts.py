@@ -38,7 +38,7 @@ def facts_of(
     facts of those that cannot be read. The snapshot counts as captured when the oldest of the recorded ones was read,
     else ``now``.
 
-    FleetError with the first problem of each member if not one is known: that is a fault on our side.
+    FleetError with the first problem of each member if not one is known: that is a fault on our side; ``no-workers``.
     """
     unknown = {name: each for name, each in members.items() if name not in recorded}
     reading = read_fleet(unknown, clients, now, pods, namespaces=namespaces)

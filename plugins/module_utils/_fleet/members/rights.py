@@ -77,7 +77,7 @@ def _definitions(
     objects: t.Iterable[PlacedManifest], places: t.Mapping[tuple[str, ...], str]
 ) -> dict[tuple[str, str], tuple[str, bool]]:
     """Plural, and whether it is namespaced, of each kind that is defined, by group and kind. ``places`` are where
-    documents stand, by kind, namespace and name. FleetError ``bad-definition``."""
+    documents stand, by kind, namespace and name. FleetError ``bad-definition``, and as of ``identify``."""
     found: dict[tuple[str, str], tuple[str, bool]] = {}
     problems: list[Problem] = []
     for each in objects:

@@ -106,7 +106,8 @@ def drain(work: NodeWork, hands: Hands) -> Document | None:
 
 
 def _still_held(client: KubeClient, work: NodeWork) -> bool:
-    """Whether the Node is there, cordoned and marked as ours; FleetError ``node-disrupted`` if it is there without."""
+    """Whether the Node is there, cordoned and marked as ours; FleetError ``node-disrupted`` if it is there without, and
+    of the request."""
     node = the_node(client, work)
     if node is None:
         return False
@@ -224,8 +225,8 @@ class _Emptying:
 
     def step(self) -> Drain:
         """One round: looks which pods are there, and deletes or evicts those whose turn it is; those of DaemonSets
-        stay. Gives what was to be done, ``done`` once no pod is left to go. FleetError as of ``_look_again``, and of
-        the requests."""
+        stay. Gives what was to be done, ``done`` once no pod is left to go. FleetError as of ``_look_again``,
+        ``read_pod``, and of the requests."""
         client, now = self._hands.client(), self._hands.now()
         rows = list(list_objects(client, PODS, field_selector=f"spec.nodeName={self._work.node}", kind="Pod"))
         pods = [read_pod(each) for each in rows]

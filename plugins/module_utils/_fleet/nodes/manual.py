@@ -263,7 +263,8 @@ class _Manual:
         return ManualReport(state=POOL_DELETED, changed=True, nodes=told)
 
     def _marked(self) -> ManualReport:
-        """do-not-disrupt set on the selected nodes, or lifted, where it is not so already."""
+        """do-not-disrupt set on the selected nodes, or lifted, where it is not so already. FleetError as of
+        ``manual``."""
         value = "true" if self._wish.state == PROTECTED else None
         names = self._selected()
         there = {each.name: each for each in self._member.nodes}
@@ -312,7 +313,8 @@ class _Manual:
         return () if lost is None else (f"budgets of {self._wish.pool} written since it was stopped go: {lost}",)
 
     def _with_objects(self, edits: t.Iterable[SourcePatch]) -> list[tuple[SourcePatch, Document]]:
-        """Each with the object as it is; a patch makes none: FleetError ``no-such-pool``, ``no-such-object``."""
+        """Each with the object as it is; a patch makes none: FleetError ``no-such-pool``, ``no-such-object``, and as of
+        ``_before``."""
         pools = {each.name: dict(each.manifest) for each in self._member.pools}
         found = [(each, self._before(each, pools)) for each in edits]
         hint = f"the member has the pools {', '.join(sorted(pools)) or '(none)'}; a patch makes no object"
@@ -327,7 +329,7 @@ class _Manual:
 
     def _before(self, patch: SourcePatch, pools: t.Mapping[str, Document]) -> Document | None:
         """The object, None if it is not there. A class is read whole here, for what no snapshot may hold counts,
-        too."""
+        too. FleetError of the request."""
         if patch.kind == NODE_POOL:
             return pools.get(patch.name)
         try:
@@ -351,7 +353,7 @@ class _Manual:
     def _attested(
         self, action: str, names: t.Sequence[str], pool: str = ""
     ) -> contextlib.AbstractContextManager[Testimony]:
-        """Evidence of what is written to the member, by these names of nodes, pools or classes."""
+        """Evidence of what is written to the member, by these names of nodes, pools or classes, as of ``attested``."""
         deed = Deed(
             action=action,
             kind="MemberCluster",

@@ -82,7 +82,7 @@ def node_report(
     """The answers, from members or, with ``snapshot``, from a file; nothing is written. What could not be read or
     planned (``plan-unknown``) is among the problems. FleetError ``bad-option`` where a file is to be looked at again,
     ``record-damaged``, those of ``read_all``, or of ``nodes_file`` and ``members_in_file``, and with ``edits`` those of
-    ``ChangeQuestion.answered``."""
+    ``ChangeQuestion.answered``; from a file also what ``node_answers`` and ``consolidation_plans`` raise."""
     if snapshot and asked is not None and asked.look_again:
         raise FleetError("bad-option", "a file does not change", "look_again", "leave it out, or ask the members")
     reading = replace(reading, daemons=asked is not None)
@@ -146,7 +146,7 @@ class _Telling:
 
     def __call__(self, member: MemberNodes) -> MemberNodes:
         """Answers about the member, and plans for it. Gives what is still needed: its name and what could not be read,
-        with edits all but its pods and DaemonSets."""
+        with edits all but its pods and DaemonSets. Errors as of ``node_answers`` and ``consolidation_plans``."""
         now = self._now()
         self.answers[member.name] = node_answers([member], self._rotations, now)
         self.plans[member.name] = () if self._asked is None else _plans(self._asked, [member], now)
@@ -156,5 +156,6 @@ class _Telling:
 
 
 def _plans(asked: ConsolidationQuestion, members: t.Sequence[MemberNodes], now: datetime) -> tuple[MemberPlan, ...]:
-    """What Karpenter would do on each of these members, of the nodes that are asked for."""
+    """What Karpenter would do on each of these members, of the nodes that are asked for. Errors as of
+    ``consolidation_plans``."""
     return consolidation_plans(members, asked.catalogue, now, asked.settings, asked.nodes)

@@ -87,7 +87,7 @@ def members_in_file(snapshot: NodesSnapshot, names: t.Sequence[str]) -> list[Mem
 def read_all(session: Session, wish: ReadingWish, seen: Seen = None) -> NodesSnapshot:
     """What the members hold; ``seen`` is given each as soon as it is read, in threads, and says what is kept of it.
 
-    FleetError as of ``wanted_members``, or the first problem of each member if none can be read.
+    FleetError as of ``wanted_members``, ``no-workers``, or the first problem of each member if none can be read.
     """
     members = wanted_members(session, wish.names)
     fleet = {name: each.fleet for name, each in members.items()}
@@ -122,7 +122,7 @@ def read_members(
 ) -> NodesSnapshot:
     """What these members hold, through clients that are there; a member that cannot be read is in ``failed`` with its
     first problem, and nothing is raised for it. ``now`` becomes the instant of the snapshot; ``seen`` as in
-    ``read_all``."""
+    ``read_all``. FleetError ``no-workers`` where this machine starts no thread."""
     work = {name: _reader(each, clients, wish, seen) for name, each in members.items()}
     answers = in_parallel(work, threads=wish.threads)
     told = {name: each for name, each in answers.items() if isinstance(each, _MemberRead)}
@@ -138,10 +138,12 @@ def read_members(
 
 
 def _reader(member: Member, clients: Clients, wish: ReadingWish, seen: Seen) -> t.Callable[[], _MemberRead]:
-    """What reads that member when it is called, in a thread; FleetError as of ``_MemberReader.told``."""
+    """What reads that member when it is called, in a thread; FleetError of its connection, and as of
+    ``_MemberReader.told``."""
 
     def read() -> _MemberRead:
-        """What the member holds, and what ``seen`` keeps of it."""
+        """What the member holds, and what ``seen`` keeps of it. Errors of its connection, of ``told`` and of
+        ``seen``."""
         found = _MemberReader(clients.get(member.name), wish).told(member)
         return found if seen is None else replace(found, member=seen(found.member))
 
@@ -192,7 +194,8 @@ class _MemberReader:
         return resource_for(self._client, KARPENTER_API, kind)
 
     def _classes(self) -> None:
-        """Reads the node classes that the pools refer to, of whatever provider."""
+        """Reads the node classes that the pools refer to, of whatever provider, after the pools. ApiError as of
+        ``_read``."""
         refs = [class_reference(each) for each in self._found.get(NODE_POOL, ()) if isinstance(each, NodePool)]
         for group, kind in sorted({(each.group, each.kind) for each in refs} - {("", "")}):
             self._read(NODE_CLASS, partial(_by_group, self._client, group, kind), MOST_OTHERS)

@@ -111,14 +111,14 @@ class NodeReplacer:
 
     def add(self, work: NodeWork, hands: Hands) -> None:
         """Makes a simulated node beside the old one, unless it was made or the old one is gone (driver ``local``).
-        FleetError for refusals of the member that do not pass by themselves."""
+        FleetError for refusals of the member that do not pass by themselves, and what ``hands`` raise."""
         retried_while_passing(hands, lambda: self._make(hands.client(), work))
 
     def replace(self, work: NodeWork, hands: Hands) -> None:
         """Empties the node, replaces it as its driver does, and deletes it; nothing if it is gone. Of Karpenter's, only
         the NodeClaim is deleted: the node is emptied and goes later. FleetError for what does not pass by itself:
         ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``, ``unsafe-argument``, and refusals
-        of the member."""
+        of the member; what ``hands`` raise."""
         found = retried_while_passing(hands, lambda: the_node(hands.client(), work))
         if found is None:
             return
@@ -156,7 +156,8 @@ class NodeReplacer:
                 raise
 
     def _run(self, work: NodeWork, hands: Hands, provider_id: str) -> None:
-        """Runs the command of the user for the node, to its end. FleetError ``unsafe-argument``, ``command-failed``."""
+        """Runs the command of the user for the node, to its end. FleetError ``unsafe-argument``, ``command-failed``;
+        and what ``hands`` raise."""
         known = dict(zip(PLACEHOLDERS, (work.member, work.node, work.operation, provider_id), strict=True))
         argv = filled(self.wish.command, known)
         environ = allowed(self.wish.environ, self.wish.environment)
@@ -167,7 +168,7 @@ class NodeReplacer:
 
 def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:
     """Until the command has ended with 0; FleetError ``command-failed`` for another code, or after ``timeout`` seconds.
-    It ends with us, for it is begun again by whoever comes next."""
+    What ``hands`` raise comes through. It is killed with any of these: whoever comes next begins it again."""
     waited = 0.0
     try:
         while (done := child.ended(_LOOK)) is None:
@@ -196,7 +197,8 @@ def _delete_claim(client: KubeClient, work: NodeWork) -> None:
 
 
 def _owner(client: KubeClient, node: Document) -> Document | None:
-    """The NodeClaim that the Node names as its owner, as Karpenter writes it there, if that is of this node."""
+    """The NodeClaim that the Node names as its owner, as Karpenter writes it there, if that is of this node. ApiError
+    of the requests; ValueError for owners that are none."""
     owners = (each for each in rows(node["metadata"], "ownerReferences") if each.get("kind") == NODE_CLAIM)
     for each in owners:
         try:
@@ -211,7 +213,7 @@ def _owner(client: KubeClient, node: Document) -> Document | None:
 
 
 def _listed(client: KubeClient, node: str) -> Document | None:
-    """The first NodeClaim of the member that says it is of this node; None without."""
+    """The first NodeClaim of the member that says it is of this node; None without. ApiError of the requests."""
     found = (each for each in list_objects(client, CLAIMS, kind=NODE_CLAIM) if _is_of(each, node))
     return next(found, None)
 

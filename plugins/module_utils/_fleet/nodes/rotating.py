@@ -106,8 +106,8 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
 def conducted(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
     """Begins the rotation, or takes it up, and carries it on until it ends, waits for longer than allowed, or is out
     of time. One without nodes that are due is neither recorded nor conducted. FleetError as of ``planned``,
-    ``members_to_write`` and ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun or written
-    it; with ``only_waiting`` it is then left as it stands."""
+    ``members_to_write``, ``user`` and ``conductor.loop.conduct``, and ``conflict`` where somebody else has just begun
+    or written it; with ``only_waiting`` it is then left as it stands."""
     asked = _asked(session, name, given)
     if asked.is_left(wish):
         return asked.as_it_stands
@@ -209,12 +209,12 @@ class _AskedRotation:
 
     @cached_property
     def state(self) -> RotationState:
-        """Where it stands, without nodes if it has not begun."""
+        """Where it stands, without nodes if it has not begun. FleetError ``record-damaged``."""
         return rotation_state(self.before)
 
     @property
     def going(self) -> bool:
-        """Whether it has begun and is not over, so that it goes on as it was begun."""
+        """Whether it has begun and is not over, so that it goes on as it was begun. FleetError as of ``state``."""
         return has_begun(self.before) and not self.state.over
 
     def is_left(self, wish: RotationWish) -> bool:
@@ -256,7 +256,7 @@ def _instead(asked: _AskedRotation) -> str:
 
 def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str, Member]:
     """The members that take part, and those with nodes that were begun with; all of them where budgets are over the
-    fleet. FleetError ``no-members``."""
+    fleet. FleetError ``no-members``, and as of ``_AskedRotation.state``."""
     ground = asked.ground
     begun = {cluster_in_name(each.name) for each in asked.state.nodes if not each.ended or each.release}
     found = {

@@ -44,17 +44,17 @@ class RotationBook:
 
     def written(self, document: Record, state: RotationState, epoch: int) -> Record:
         """The document with this state, under the epoch of the lease. It counts once it is ``kept``; nothing is stored
-        here."""
+        here. After ``read``."""
         status = _status(replace(self.rotation.status, epoch=epoch), state)
         self._written = replace(self.rotation, status=status)
         return {**document, "status": encode(status)}
 
     def kept(self) -> None:
-        """From now on ``rotation`` is what ``written`` gave last."""
+        """From now on ``rotation`` is what ``written`` gave last, which must have been called."""
         self.rotation = self._written
 
     def epoch(self) -> int:
-        """The epoch of the lease under which the rotation was written last."""
+        """The epoch of the lease under which the rotation was written last. After ``read``."""
         return self.rotation.status.epoch
 
     def gone(self) -> FleetError:
@@ -133,7 +133,8 @@ def record_begun(
 ) -> NodeRotation:
     """Writes the rotation with its nodes over ``judged``: the record, or that there is none, of which the caller has
     seen that nothing goes on. Only a new record gets its labels and annotations. ``origin`` says who began it.
-    FleetError ``conflict`` if somebody has written it since, and as of ``refuse_too_large``."""
+    FleetError ``conflict`` if somebody has written it since, as of ``refuse_too_large``, others of the records, and
+    ``record-damaged``, when it is written, for one that the rules for manifests refuse."""
     refuse_too_large(rotation.name, state)
     status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": encode(state)}
     metadata: Record = {"name": rotation.name}

@@ -132,7 +132,8 @@ class RotationSteering:
         self, decision: Decision[RotationState, RotationAct], seen: RotationInput, now: datetime
     ) -> RotationInput | None:
         """None if what was decided may begin: members were read just now, and it is our turn, or nodes are only let go.
-        Else reads members, takes the turn if another rotation does not have it, and gives what is seen by then."""
+        Else reads members, takes the turn if another rotation does not have it, and gives what is seen by then.
+        FleetErrors of the records, as of ``see``."""
         if all(each.kind == RELEASE for each in decision.acts):
             self._others.end_turn()
             return None
@@ -223,7 +224,7 @@ class RotationSteering:
 
     def _read(self, now: datetime) -> None:
         """Reads all members anew, and what other rotations have in flight. One that cannot be read is unknown: what was
-        read of it before is not told for the present."""
+        read of it before is not told for the present. FleetErrors as of ``see``."""
         self._members, self._unknown, self._ended = {}, {}, set()
         self._put(self._look(now, None), ())
         self._see_others()

@@ -52,8 +52,8 @@ class MemberHolds:
 
     def client(self, member: str) -> KubeClient:
         """The member's client, once it is held, by a lease that is renewed here if it is due: whoever renews leases may
-        wait for another member. FleetError as of ``Clients.get``, ``member-held`` if other records have it, and what a
-        request for the lease raises."""
+        wait for another member. FleetError as of ``Clients.get`` and ``MemberLeases.take``, ``member-held`` among it if
+        other records have it, and what a renewal raises."""
         client = self._clients.get(member)
         with self._lock:
             hold = self._holds.setdefault(member, _Hold())
@@ -108,7 +108,7 @@ def _in_threads(act: t.Callable[[_Hold], None], holds: t.Iterable[_Hold]) -> tup
 
 def _kept(hold: _Hold) -> None:
     """Renews its lease if that is due; without one if another has taken it. FleetError of a renewal that failed
-    otherwise, after which it has none, too."""
+    otherwise, after which it has none, too. Its lock must be taken, and stays so."""
     lease, hold.lease = hold.lease, None
     try:
         if lease is not None:
@@ -120,7 +120,7 @@ def _kept(hold: _Hold) -> None:
 
 
 def _renewed(hold: _Hold) -> None:
-    """Renews the lease, or forgets it if that fails, and lets go of the lock."""
+    """Renews the lease, or forgets it if that fails, and lets go of the lock, which must be taken."""
     try:
         if hold.lease is not None:
             hold.lease.keep()
@@ -131,7 +131,7 @@ def _renewed(hold: _Hold) -> None:
 
 
 def _given_back(hold: _Hold) -> None:
-    """Gives the lease back, and lets go of the lock."""
+    """Gives the lease back, and lets go of the lock, which must be taken."""
     lease, hold.lease = hold.lease, None
     try:
         if lease is not None:
@@ -141,7 +141,8 @@ def _given_back(hold: _Hold) -> None:
 
 
 class NodeWorkers:
-    """Begins acts and tells how they ended. What goes on when it is closed is begun again by whoever comes next."""
+    """Begins acts and tells how they ended; to be used from one thread. What goes on when it is closed is begun again
+    by whoever comes next."""
 
     def __init__(self, holds: MemberHolds, now: t.Callable[[], datetime], say: t.Callable[[str], None]) -> None:
         self.holds, self._now, self._say = holds, now, say

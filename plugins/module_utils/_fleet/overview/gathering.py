@@ -58,9 +58,9 @@ class OverviewRequest:
 
 
 def gather(session: Session, asked: OverviewRequest) -> Overview:
-    """The whole overview. FleetError with all that is wrong with files and options, ``record-damaged`` for a member or
-    a placement; what cannot be read of the records of a run, or decided of a placement, is told in its place, and a
-    kind of runs that may not be listed in a note."""
+    """The whole overview. FleetError as of ``recorded_members``, ``ground_of``, ``statuses_of``, ``run``,
+    ``pool_calendars`` and ``suppositions``; what cannot be read of the records of a run, or decided of a placement, is
+    told in its place, and a kind of runs that may not be listed in a note."""
     now = session.clock()
     members = recorded_members(session.records)
     ground = ground_of(session, Question(name="", src=asked.src, facts=asked.facts))
@@ -137,7 +137,7 @@ def _plans(
     session: Session, asked: OverviewRequest, index: FleetIndex
 ) -> tuple[dict[str, PlacementPlan], tuple[Problem, ...]]:
     """What an apply would do, by name of the placement, and its findings; nothing where placements or resources are not
-    given. FleetError as of planning them."""
+    given. FleetError as of ``run``."""
     if not asked.src or not asked.resources:
         return {}, ()
     facts = asked.facts or FactsSnapshot(captured_at=index.now, members=index.clusters)
@@ -147,7 +147,7 @@ def _plans(
 
 
 def _supposed(session: Session, asked: OverviewRequest) -> tuple[Differences, ...] | None:
-    """What each supposition would change; None where nothing is supposed."""
+    """What each supposition would change; None where nothing is supposed. FleetError as of ``suppositions``."""
     if asked.supposed is None:
         return None
     found, _told = suppositions(session, Question(name="", src=asked.src, facts=asked.facts), asked.supposed)

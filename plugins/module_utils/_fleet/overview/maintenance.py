@@ -46,8 +46,8 @@ def record_maintenance(
     session: Session, given: UpdateManifests, write: bool, src: t.Sequence[str] = ()
 ) -> MaintenanceReport:
     """Records the FleetMaintenances that are new or other, with ``write``, and evidence of each with the commit of
-    ``src``; else it is told what that would change. FleetError ``no-maintenance-given``, and as of ``given.keep``; what
-    was written before that stays."""
+    ``src``; else it is told what that would change. FleetError ``no-maintenance-given``, as of ``given.keep``, and of
+    the records; what was written before that stays."""
     if not given.maintenance:
         raise nothing_given()
     records, stored = session.records, _stored(session)
@@ -79,7 +79,7 @@ def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) ->
 
 
 def _stored(session: Session) -> dict[str, Record]:
-    """The recorded FleetMaintenances by name, not judged."""
+    """The recorded FleetMaintenances by name, not judged. FleetError of the records."""
     return {each["metadata"]["name"]: each for each in session.records.list(MAINTENANCE)}
 
 

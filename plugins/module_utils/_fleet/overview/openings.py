@@ -68,7 +68,8 @@ class OpeningsReport:
 
 def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport:
     """When the members may be touched; nobody is asked. FleetError ``bad-option``, ``no-members``, ``no-such-member``,
-    ``no-maintenance-given``, ``record-damaged``, ``duplicate-location``, and those of ``nodes_file``."""
+    ``no-maintenance-given``, ``record-damaged``, ``duplicate-location``, others of the records; with a snapshot
+    ``no-such-maintenance``, and those of ``nodes_file``."""
     refuse_days(asked.days)
     supposed = asked.supposed
     if supposed is not None and not (supposed.maintenance or supposed.gone):
@@ -114,7 +115,7 @@ def nothing_given() -> FleetError:
 
 def _as_recorded(records: Records, supposed: UpdateManifests, now: datetime) -> UpdateManifests:
     """What is supposed, as of the instant at which it was made, from which intervals may be counted: that of what is
-    recorded under the name, else ``now``."""
+    recorded under the name, else ``now``. FleetError of the records."""
     made = {each["metadata"]["name"]: each["metadata"].get("creationTimestamp") for each in records.list(MAINTENANCE)}
     dated = {}
     for name, each in supposed.maintenance.items():
@@ -125,7 +126,7 @@ def _as_recorded(records: Records, supposed: UpdateManifests, now: datetime) -> 
 
 def _members(records: Records, names: t.Sequence[str]) -> dict[str, Record]:
     """The records of the members that are asked for, all without ``names``, in the order of their names. FleetError
-    ``no-members``, ``no-such-member`` for each name."""
+    ``no-members``, ``no-such-member`` for each name, and of the records."""
     there = {each["metadata"]["name"]: each for each in records.list("FleetMember")}
     if not there:
         raise no_members(records)
@@ -144,7 +145,7 @@ def _times(
     now: datetime,
 ) -> _Times:
     """When each may be touched, by the work, then by member. An upgrade in flight holds other upgrades, and no other
-    work. FleetError ``record-damaged``, ``duplicate-location``."""
+    work. FleetError ``record-damaged``, ``duplicate-location``, and others of the records."""
     documents = tuple(members.values())
     found = {
         work: StartConstraints(records, kind, "", supposed).times(documents, now) for work, kind in RUN_TYPES.items()
@@ -157,7 +158,7 @@ def _times(
 
 def _pools(session: Session, asked: OpeningsQuestion, now: datetime) -> tuple[PoolAnswer, ...]:
     """What budgets permit in the pools of those members that are asked for and in the snapshot, a file. FleetError as
-    of ``nodes_file``, ``record-damaged``."""
+    of ``nodes_file``, ``no-such-maintenance``, ``record-damaged``, and others of the records."""
     snapshot = nodes_file(asked.snapshot, now)
     maintenance = asked.supposed.maintenance if asked.supposed else {}
     given = with_recorded(NodeManifests(maintenance=maintenance), session.records)

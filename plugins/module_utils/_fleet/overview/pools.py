@@ -57,8 +57,8 @@ def _pools(manifests: t.Iterable[Manifest]) -> list[Manifest]:
 
 
 def _without(src: t.Sequence[str]) -> t.Iterator[Problem]:
-    """A problem ``no-node-pool`` if files were given for calendars and hold no NodePool; else nothing. Reads the
-    files."""
+    """A problem ``no-node-pool`` if files were given for calendars and hold no NodePool; else nothing. Reads the files:
+    FleetError as of ``read_manifests``."""
     given = read_manifests(src) if src else ()
     if not src or _pools(given):
         return

@@ -55,7 +55,8 @@ def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, 
 
 def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
     """The newest update run first, with ``forecasting`` each that is not over with its forecast; what is wrong with
-    those that are left out, or have none. Gates that were answered since their run was conducted say so."""
+    those that are left out, or have none. Gates that were answered since their run was conducted say so. FleetError
+    where runs cannot be listed."""
     runs, problems = recorded_runs(session.records, ())
     told, charts, now = list(problems), [], session.clock()
     sight: FleetSight | None = None
@@ -93,7 +94,8 @@ def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem
 
 
 def rotation_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest rotation of nodes first, and what is wrong with those that are left out."""
+    """The newest rotation of nodes first, and what is wrong with those that are left out. FleetError where they cannot
+    be listed."""
     told: list[Problem] = []
     found = []
     for document in records.list(ROTATION_KIND):
@@ -112,7 +114,8 @@ def _newest_first(found: t.Sequence[tuple[ObjectMeta, RunChart]]) -> tuple[RunCh
 
 
 def _approvers(records: Records, kinds: RunKinds) -> dict[str, dict[str, str]]:
-    """Who has approved, by the namespace and the name of the request; one that cannot be read names nobody."""
+    """Who has approved, by the namespace and the name of the request; one that cannot be read names nobody. FleetError
+    where requests cannot be listed."""
     found: dict[str, dict[str, str]] = {}
     for document in records.list(kinds.approval):
         key = RunKey.of(record_name(document))

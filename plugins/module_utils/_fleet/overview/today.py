@@ -61,7 +61,8 @@ class _Gathered:
     late: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def listed(self, documents: t.Callable[[], t.Iterable[Record]]) -> t.Iterable[Record]:
-        """The documents; none where they cannot be listed, which goes to ``problems``."""
+        """The documents, which ``documents`` has to list at once, not as they are asked for; none where they cannot be
+        listed, which goes to ``problems``."""
         try:
             return documents()
         except FleetError as error:

@@ -121,12 +121,11 @@ def carry_out(
     session: Session, clients: Clients, plan: FleetPlan, replan: Replan, request: PlanRequest, ways: ApplyOptions
 ) -> ApplyResult:
     """Carries out the placements side by side; on a member one after another, in the plan's order, as a later one may
-    need there what an earlier one brings. One that waits for its members holds back no other.
-
-    Placements that another run holds or has changed are passed over and named. When this run is told to end, or its
-    records fail, nothing further is begun, and what was written is told. The problems (``lease-held``,
-    ``records-moved``, ``interrupted``, those of the records) are raised if nothing was done; so is ``no-workers``.
-    """
+    need there what an earlier one brings. One that waits for its members holds back no other. Placements that another
+    run holds or has changed are passed over and named. When this run is told to end, or its records fail, nothing
+    further is begun, and what was written is told. If nothing was done, the problems (``lease-held``,
+    ``records-moved``, ``interrupted``, those of ``replan`` and the records) are raised. FleetError as of ``hired``, by
+    whose rules this is to be called, ``no-workers`` at any time."""
     with Interrupts() as told, contextlib.ExitStack() as stack:
         ways = replace(ways, diagnoses=True)
         runners = stack.enter_context(hired(clients, plan, ways, told))
@@ -272,7 +271,7 @@ def _reached(
     clusters: t.Container[str],
     write: bool,
 ) -> Outcomes:
-    """Goes to the clusters, and writes what is due there if asked to; outcomes by cluster."""
+    """Outcomes of going to the clusters, to write what is due if asked to. FleetError as of ``barred_clusters``."""
     if not write:
         return on_members(plan, uid, work.clients, work.ways, only=clusters, runners=work.runners)
     # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
@@ -304,7 +303,7 @@ def _goes_on(work: _Work, rollout: _Rollout, tally: _Tally) -> bool:
 
 
 def _until_all_end(work: _Work, waiting: list[_Tally]) -> None:
-    """Carries on those that wait for their members, side by side, until all have ended."""
+    """Carries on those that wait, side by side, until all have ended. FleetError as of ``WorkPool.run``."""
     while waiting:
         rollouts = [each.waiting for each in waiting if each.waiting]
         rollouts[0].conductor.wait(POLL)
@@ -384,7 +383,8 @@ def _recorded(rollout: _Rollout, state: RolloutState, work: _Work, again: bool) 
 
 
 def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, work: _Work) -> PlacementStatus:
-    """The status that these outcomes would give, with what staged runs hold back; nothing is written."""
+    """The status that these outcomes would give, with what runs hold back; writes nothing. FleetError of the
+    records."""
     document = fleet.recorded[plan.name].document
     generation, previous = document["metadata"]["generation"] if document else 1, plan.placement.status
     status = placement_status(plan, outcomes, previous, generation, work.request.now, held_back(plan))
@@ -393,7 +393,7 @@ def _status(plan: PlacementPlan, outcomes: Outcomes, fleet: FleetPlan, work: _Wo
 
 
 def _differs(fleet: FleetPlan, plan: PlacementPlan, status: PlacementStatus) -> bool:
-    """Whether the recorded status says something else than the one found now, or there is no record."""
+    """Whether the recorded status is another than this, or there is no record. FleetError ``record-damaged``."""
     document = fleet.recorded[plan.name].document
     if document is None:
         return True

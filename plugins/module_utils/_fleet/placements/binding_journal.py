@@ -70,7 +70,8 @@ class BindingJournal:
         """Writes the bindings that have changed, deletes the records of those that are gone; always True. What was
         written before, and not answered, is gone on from.
 
-        FleetError ``lease-lost``, and ``conflict`` or ``already-exists`` where somebody wrote without one.
+        FleetError ``lease-lost``, and ``conflict`` or ``already-exists`` where somebody wrote without one, and others
+        of the records; what was written before that stays.
         """
         kept = []
         for each in state.bindings:
@@ -124,7 +125,8 @@ class BindingJournal:
             raise
 
     def _find_unanswered(self, name: str) -> None:
-        """Takes over what an earlier write without an answer has left; nothing if there was none."""
+        """Takes over what an earlier write without an answer has left; nothing if there was none. FleetError as of
+        ``Records.get``."""
         wanted = self._unanswered.get(name)
         if wanted is not None:
             found = left_by(self._records, wanted, self._documents.get(name))

@@ -152,8 +152,8 @@ def contents_under(plan: PlacementPlan, request: PlanRequest) -> str:
 
 def check_still_eligible(plan: FleetPlan, members: t.Collection[str], clients: Clients) -> None:
     """An approved plan rests on older facts: each cluster that it picked must still say that it is ready before
-    anything is done. FleetError ``became-ineligible`` with all that do not, or do not answer; those that are no
-    ``members`` are not asked."""
+    anything is done. FleetError ``became-ineligible`` with all that do not, or do not answer, ``no-workers``; those
+    that are no ``members`` are not asked."""
     picked = {each.cluster for one in plan.plans for each in one.clusters if each.change != LOST}
     answers = in_parallel({name: _asks_ready(clients, name) for name in sorted(picked & set(members))})
     problems = [

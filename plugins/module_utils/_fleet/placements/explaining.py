@@ -70,7 +70,7 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
     """For each placement, by name, one explanation, as results have it, of each cluster asked for in the order given,
     ``*`` being all of them by name; of what a plan would decide. ``won`` is the contest that gave the placement to the
     cluster, with its ``lines``; None where ``Contests.of`` knows of none. FleetError ``no-such-placement``,
-    ``unknown-cluster`` for a name that nobody knows, and as of ``ground_of``."""
+    ``unknown-cluster`` for a name that nobody knows, and as of ``ground_of`` and ``schedule``."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
@@ -90,7 +90,8 @@ def suppositions(
 ) -> tuple[tuple[Supposed, ...], tuple[Problem, ...]]:
     """What would become of each placement, but for those that end, if the fleet were as ``supposed``
     (``read_overlay``); and what to tell of the facts. FleetError ``no-such-placement``, ``bad-option`` for a number of
-    clusters that is supposed of several placements, all that is wrong with ``supposed``, and as of ``ground_of``."""
+    clusters that is supposed of several placements, all that is wrong with ``supposed``, and as of ``ground_of`` and
+    ``what_if``."""
     ground = _ground(session, question)
     overlay = read_overlay(supposed, ground.index.positions, "what_if")
     if overlay.number_of_clusters is not None and len(ground.known) > 1:
@@ -112,7 +113,8 @@ def suppositions(
 
 def ground_of(session: Session, question: Question) -> Ground:
     """What is decided on. Where no member is recorded, a facts snapshot says also what is placed; of a name that nobody
-    knows nothing is in it. FleetError as of reading manifests, ``recorded_members`` and ``recorded_placement``."""
+    knows nothing is in it. FleetError as of ``read_placement``, ``read_manifests``, ``placements_in``,
+    ``recorded_members`` and ``recorded_placement``."""
     recorded = {name: each.cluster for name, each in recorded_members(session.records).items()}
     facts, told = question.facts, tuple[Problem, ...]()
     held = facts.held if facts is not None and not recorded else None

@@ -26,7 +26,7 @@ NOTHING = RecordedPlacement(
 
 def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
     """What the records hold of all placements, by name, each kind listed once; also of one of which only bindings or
-    snapshots are there. FleetError as of ``gathered``."""
+    snapshots are there. FleetError as of ``gathered``, and of the records."""
     documents = {str(PlacementKey.of_record(each)): each for each in all_placements(records)}
     bindings = _by_parent(records, [each.binding for each in PLACEMENT_KINDS])
     policies = _by_parent(records, [each.policy_snapshot for each in PLACEMENT_KINDS])
@@ -61,8 +61,8 @@ def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
 
 
 def _by_parent(records: Records, kinds: t.Iterable[str]) -> dict[str, list[Document]]:
-    """The records of these kinds by the placement that they are labelled with; those without such a label are left
-    out."""
+    """The records of these kinds by the placement that they are labelled with; those without such a label are left out.
+    FleetError of the records."""
     found: dict[str, list[Document]] = {}
     for each in (one for kind in kinds for one in records.list(kind)):
         parent = PlacementKey.of_parent(each)

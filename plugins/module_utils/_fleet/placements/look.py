@@ -186,7 +186,7 @@ def _work(
 
 
 def on_one_member(clients: Clients, task: MemberTask) -> MemberOutcome:
-    """What is to be done on the member, and, where the task writes, doing it. FleetError of the whole member, as of
+    """What is to be done on the member, and, where the task writes, doing it. FleetError as of ``Clients.get`` and
     ``run_on_member``, and what the task's ``permit`` raises."""
     if task.write:
         task.permit()  # whoever has not begun begins nothing

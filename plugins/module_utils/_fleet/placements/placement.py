@@ -201,8 +201,9 @@ def removal_limit(text: str, option: str) -> int | str:
 
 def run(session: Session, asked: PlacementRequest) -> Report:
     """Plans what is asked for; looks at the members; writes if asked to and neither brake nor digest forbids it.
-    FleetError ``no-members``, and as of ``wanted_placements``, ``facts_of``, ``evacuation``, ``make_plans``; if it
-    writes of ``members_to_write``, ``check_digest``, ``check_brakes``, ``check_still_eligible``, ``record_marks`` and
+    FleetError ``no-members``, ``no-workers``, of the records, and as of ``wanted_placements``, ``recorded_members``,
+    ``facts_of``, ``plan_request``, ``evacuation``, ``make_plans``, ``rendered_on``; if it writes of
+    ``members_to_write``, ``check_digest``, ``check_brakes``, ``check_still_eligible``, ``record_marks`` and
     ``carry_out``. What fails on a member is in the report."""
     now = session.clock()
     placements, beside, told = _wanted(session, asked)
@@ -277,12 +278,13 @@ def _members_not_read(
 
 def wanted_placements(session: Session, asked: PlacementRequest) -> tuple[LoadedPlacement, ...]:
     """The placements of files, inline, on the hub, or rolled back; none if ``absent``. FleetError ``nothing-asked``,
-    ``no-such-placement``, or all problems of the placements at once."""
+    ``no-such-placement``, as of ``earlier_placements``, ``read_placement``, ``read_manifests``, ``placements_in``, of
+    the records; on the hub the problems of the first placement that has any."""
     return _wanted(session, asked)[0]
 
 
 def _overrides(session: Session, asked: PlacementRequest, manifests: t.Iterable[Manifest]) -> LoadedOverrides:
-    """Those of the files and of the hub; none where placements only end."""
+    """Those of files and hub; none where placements only end. FleetError as of ``overrides_in``, ``overrides_on``."""
     if asked.absent:
         return LoadedOverrides()
     written = overrides_in(manifests, asked.strict)
@@ -293,7 +295,7 @@ def _wanted(
     session: Session, asked: PlacementRequest
 ) -> tuple[tuple[LoadedPlacement, ...], tuple[Manifest, ...], tuple[Problem, ...]]:
     """The placements as of ``wanted_placements``, the manifests that were read for them, and what is to be told of
-    where they were looked for."""
+    where they were looked for. FleetError as there."""
     if asked.absent:
         return (), (), ()
     if asked.roll_back is not None:
@@ -331,7 +333,7 @@ def plan_request(
 ) -> PlanRequest:
     """What ``make_plans`` needs, with the source's revision and the key that seals Secrets, which is made if it is to
     write. ``beside`` are manifests among which the placements were found, as overrides may be there too. FleetError as
-    of ``read_manifests``, ``overrides_in`` and ``overrides_on``."""
+    of ``read_manifests``, ``overrides_in``, ``overrides_on``, ``digest_key``."""
     src = asked.src if asked.roll_back is None else ()  # what is rolled back came from elsewhere
     folder = src[0] if src else ""
     revision = source_revision(folder, session.environ) if folder else ""
@@ -366,7 +368,7 @@ def _as_written(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, parts: tuple[Problem, ...]) -> Report:
-    """What would be done, by a look at the members if ``look`` says so, else by the records alone."""
+    """What would be done, by looking at members if ``look`` says so, else by records. FleetError ``no-workers``."""
     found: dict[str, Outcomes] = {}
 
     def looks(each: PlacementPlan, runners: MemberRunners) -> None:

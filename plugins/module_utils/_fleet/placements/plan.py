@@ -150,8 +150,9 @@ def _gets(row: ClusterPlan, cluster: str) -> bool:
 
 
 def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
-    """The plans of everything that is asked for, by name; nothing is written. FleetError ``recovery-unfinished`` and as
-    of ``recorded_placement``; then every problem of every placement at once. Brakes are in the plans and not raised."""
+    """The plans of everything that is asked for, by name; nothing is written. FleetError ``recovery-unfinished``, of
+    the records and as of ``recorded_placement``; then every problem of every placement at once. Brakes are in the plans
+    and not raised."""
     records = session.records
     members, told = beside(request.facts, request.members, records.place)
     facts = Facts(
@@ -190,10 +191,10 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
 def plan_again(
     session: Session, request: PlanRequest, fleet: FleetPlan, before: PlacementPlan
 ) -> tuple[PlacementPlan, RecordedPlacement]:
-    """One placement's plan on what is recorded of it now, on the facts that the plan of the fleet was made on. It is
-    decided again only if its records have moved. FleetError ``records-moved`` if that gives another plan, if a brake
-    stops it now, or if it would be carried out over a spec that is neither the one planned on nor the wanted one; and
-    as of ``make_plans``."""
+    """One placement's plan, which is one of the ``fleet``, on what is recorded of it now, on the facts that the plan of
+    the fleet was made on. It is decided again only if its records have moved. FleetError ``records-moved`` if that
+    gives another plan, if a brake stops it now, or if it would be carried out over a spec that is neither the one
+    planned on nor the wanted one; and as of ``make_plans``."""
     record = recorded_placement(session.records, before.name)
     planned_on = fleet.recorded[before.name]
     if record == planned_on:
@@ -233,7 +234,7 @@ def _is_from(document: t.Mapping[str, t.Any] | None, source: Source) -> bool:
 
 
 def _documents(records: Records, held: Holdings | None) -> t.Iterator[t.Mapping[str, t.Any]]:
-    """The documents of all placements, recorded or ``held``; records are listed only if they are asked for."""
+    """Documents of all placements, ``held`` or recorded, listed when asked for: FleetError of the records."""
     if held is None:
         yield from all_placements(records)
     else:

@@ -129,7 +129,8 @@ def recovering(document: Document, begun: bool, clearing: bool = False) -> Docum
 
 
 def all_placements(records: Records, name: str = "") -> list[Document]:
-    """The records of all placements, those of no namespace first; with a ``name`` of that one only."""
+    """The records of all placements, those of no namespace first; with a ``name`` of that one only. FleetError of the
+    records."""
     found = (each for kinds in PLACEMENT_KINDS for each in records.list(kinds.placement))
     return [each for each in found if not name or str(PlacementKey.of_record(each)) == name]
 
@@ -149,14 +150,14 @@ def names_of(placements: t.Iterable[Document]) -> list[str]:
 
 def all_bindings(records: Records, name: str = "") -> list[Document]:
     """The records of the bindings of all placements, those of no namespace first; with a ``name`` those of that
-    placement only."""
+    placement only. FleetError of the records."""
     found = (each for kinds in PLACEMENT_KINDS for each in records.list(kinds.binding))
     return [each for each in found if not name or str(PlacementKey.of_parent(each)) == name]
 
 
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     """Everything recorded under a placement's name (``name``, or ``namespace/name``), also where the placement itself
-    is not. FleetError as of ``gathered``."""
+    is not. FleetError as of ``gathered``, and of the records."""
     key = PlacementKey.of(name)
     return gathered(
         records.get(key.kinds.placement, name),

@@ -212,7 +212,7 @@ class RolloutSteering:
         """Does nothing: members are let go as soon as they are written."""
 
     def record(self, state: RolloutState, now: datetime) -> t.Iterator[RolloutChange]:
-        """One change for all that clusters have answered since the last call; none without an answer."""
+        """One change for all that was answered since the last call, none without; to be gone through to the end."""
         news, self._news = self._news, []
         changes: dict[str, list[BindingChange]] = {}
         for each in news:

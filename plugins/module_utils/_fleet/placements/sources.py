@@ -199,7 +199,7 @@ def selected_for(
     credentials: frozenset[tuple[str, str]] = frozenset(),
 ) -> Selected:
     """As ``selected_from_files``, where there is a ``catalog``, else as ``selected_from_hub``. FleetError
-    ``no-resources`` where there is neither."""
+    ``no-resources`` where there is neither; ApiError of the hub."""
     if catalog is not None:
         return selected_from_files(placement, catalog, credentials)
     if hub is None:

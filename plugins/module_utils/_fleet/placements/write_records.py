@@ -119,7 +119,8 @@ class Writer:
 
     def status(self, placement: Document, status: PlacementStatus) -> Document:
         """Writes the placement's status, and an event for each condition of ``EVENTS`` that has become True, with one
-        more for a rollout that is completed as all is available. Gives the record."""
+        more for a rollout that is completed as all is available. Gives the record. FleetError ``record-damaged``
+        too."""
         new = encode(status)
         before = {each.type for each in placement_of(placement).status.conditions if each.status == "True"}
         for condition in status.conditions:

@@ -51,7 +51,7 @@ class Commands:
     def told(self, *arguments: str, given: str = "") -> str:
         """Runs a command that runs no program, and gives what it prints; ``given`` is its input. FleetError
         ``stack-failed``, ``stack-locked``, ``no-such-stack``, ``stack-timeout``, ``stack-unreadable``, also for more
-        than 200 MB."""
+        than 200 MB; OSError for files of the workspace, as of a full disk."""
         done = self._run([*arguments, "--stack", self.stack], self.workspace, given, None)
         if done.code != 0:
             raise self._failure(done.said, Story())
@@ -99,7 +99,7 @@ class Commands:
     def _run(self, arguments: t.Sequence[str], folder: Path, given: str, reader: _Reader | None) -> _Done:
         """Runs the engine in ``folder`` until it has ended; its code is not judged. ``reader`` takes in events
         meanwhile and after. FleetError ``stack-failed`` if it cannot be started, ``stack-timeout``,
-        ``stack-unreadable`` above 200 MB printed."""
+        ``stack-unreadable`` above 200 MB printed; OSError for files of the workspace."""
         command = [str(self.pulumi), *arguments, "--non-interactive", "--color", "never", "--cwd", str(folder)]
         output, errors = self.workspace / "output", self.workspace / "errors"
         with output.open("wb") as written, errors.open("wb") as warned:

@@ -97,7 +97,8 @@ class Story:
         return ""
 
     def _begun(self, metadata: Event) -> str:
-        """Notes a step that begins, and gives a line for people; nothing for what is idle or the engine's own."""
+        """Notes a step that begins, and gives a line for people; nothing for what is idle or the engine's own. Raises
+        as of ``_heard``."""
         if metadata["op"] in IDLE or metadata["type"].startswith(_OWN):
             return ""
         step = self._noted(metadata)
@@ -105,7 +106,7 @@ class Story:
 
     def _done(self, metadata: Event) -> None:
         """Notes whether the stack's outputs differ, and updates and deletions that no earlier event told of: a refresh
-        tells what it found only when it is done."""
+        tells what it found only when it is done. Raises as of ``_heard``."""
         old, new = metadata.get("old") or {}, metadata.get("new") or {}
         if metadata["type"] == "pulumi:pulumi:Stack":
             self.outputs_differ = (old.get("outputs") or {}) != (new.get("outputs") or {})
@@ -115,7 +116,7 @@ class Story:
             self._noted(metadata)
 
     def _noted(self, metadata: Event) -> StackStep:
-        """The step of this event, added to ``steps``."""
+        """The step of this event, added to ``steps``. Raises as of ``_step``."""
         step = _step(metadata)
         self.steps.append(step)
         self._urns.add(step.urn)
@@ -136,8 +137,8 @@ class Story:
 
 
 def _step(metadata: Event) -> StackStep:
-    """The step with the inputs that differ, none of a resource that comes or goes. KeyError, TypeError for an event of
-    another form."""
+    """The step with the inputs that differ, none of a resource that comes or goes. KeyError, TypeError, AttributeError
+    for an event of another form."""
     old, new = metadata.get("old") or {}, metadata.get("new") or {}
     before, after = old.get("inputs") or {}, new.get("inputs") or {}
     both = bool(old) and bool(new)

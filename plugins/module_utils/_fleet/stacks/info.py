@@ -39,7 +39,7 @@ class StackInfo:
 
 def info(options: Options, environ: t.Mapping[str, str], say: Say) -> StackInfo:
     """All that is known of the stack; the backend is only read. One that is not there, or has no state, is no error and
-    gives an empty one. FleetError as of ``place``, ``opened_stack`` and the engine."""
+    gives an empty one. FleetError ``stack-unreadable``, and as of ``place``, ``opened_stack`` and ``Commands.told``."""
     where = place(options)
     try:
         with _reading(where, environ, say) as commands:
@@ -79,7 +79,7 @@ def _told(where: StackPlace, state: t.Any, runs: t.Any, outputs: t.Mapping[str, 
 
 def output(options: Options, wanted: str, environ: t.Mapping[str, str], say: Say) -> t.Any:
     """The output of that name. FleetError ``no-such-stack``, ``no-such-output`` (with those there are),
-    ``secret-output``, and as of ``place``, ``opened_stack`` and the engine."""
+    ``secret-output``, and as of ``place``, ``opened_stack`` and ``stack_outputs``."""
     where = place(options)
     with _reading(where, environ, say) as commands:
         found = stack_outputs(commands)

@@ -162,7 +162,8 @@ def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
     settings (``stackConfigDir``).
 
     The engine writes into it what it would write into the project, which stays as it is; it is gone afterwards.
-    FleetError ``bad-config``, ``unreadable-file``, ``no-project``, and those of YAML that cannot be parsed.
+    FleetError ``bad-config``, ``unreadable-file``, ``no-project``, ``missing-library``, and those of YAML that cannot
+    be parsed; OSError if the folder cannot be made or written.
     """
     with tempfile.TemporaryDirectory(prefix="gitops-fleet-stack-") as folder:
         made = Path(folder)
@@ -226,7 +227,7 @@ def _full(where: StackPlace, name: str) -> str:
 
 def _document(path: Path) -> dict[str, t.Any]:
     """The first mapping among the documents of a YAML file; empty without one, and without the file. FleetError
-    ``unreadable-file``, and those of YAML that stand before it."""
+    ``unreadable-file``, ``missing-library``, and those of YAML that stand before it."""
     for found in read_yaml(_content(path).decode(errors="replace"), str(path)) if path.exists() else ():
         if isinstance(found, Problem):
             raise FleetError.of([found])

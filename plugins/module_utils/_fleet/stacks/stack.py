@@ -57,7 +57,8 @@ def stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say)
     """Carries out the state that is asked for by the options of the verb ``pulumi_stack``; with ``check`` only looks,
     though an engine is built and the folder of a state in files made if need be. FleetError: ``stack-failed`` with what
     the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``, ``deletions``, ``no-such-stack``,
-    ``stack-timeout``, ``bad-config``, and those of ``place`` and ``opened_stack``."""
+    ``stack-timeout``, ``bad-config``, and those of ``place`` and ``opened_stack``; OSError as of ``workspace`` and
+    ``Commands.told``."""
     where = place(options)
     with opened_stack(where, options, environ, say) as commands:
         if options.get("force_unlock") and not check and commands.known():
@@ -75,7 +76,7 @@ def opened_stack(
 ) -> t.Iterator[Commands]:
     """Commands for a stack, with its settings in a folder that is gone afterwards. The folder of a state in files is
     made if it is not there. Without ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is
-    compiled; FleetError as of ``get_engine``, ``ready_folder`` and ``workspace``."""
+    compiled; FleetError as of ``get_engine``, ``ready_folder`` and ``workspace``, and OSError as of that."""
     engine = get_engine(environ, say=say, build=build)
     ready_folder(where)
     with workspace(where, options.get("config") or {}) as folder:
@@ -144,7 +145,8 @@ def _refreshed(options: Options, commands: Commands, check: bool) -> StackReport
 
 def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
     """Removes its resources, and then the stack itself with its history; with targets only those; with ``check`` only
-    tells. No outputs. Unchanged where there is no stack; a whole one is a change even without resources."""
+    tells. No outputs. Unchanged where there is no stack; a whole one is a change even without resources. FleetError as
+    of ``Commands.known``, ``story`` and ``told``."""
     if not commands.known():
         return StackReport(changed=False, counts={}, steps=(), outputs={}, warnings=())
     only = ("--preview-only",) if check else ("--yes", "--skip-preview")

@@ -22,8 +22,8 @@ def decisions(placement: t.Any, facts: t.Any, holes: bool = False) -> list[dict[
     """One row for every cluster, by name, as KubeFleet's scheduler would pick: ``cluster``, ``picked``,
     ``affinityScore`` (None without one), ``rule`` (empty for one that is picked) and ``reason``.
 
-    ``holes`` lets a literal ``...`` pass outside the policy. FleetError ``not-a-placement``, and those of manifests and
-    snapshots that cannot be read.
+    ``holes`` lets a literal ``...`` pass outside the policy. FleetError ``not-a-placement``, as of ``schedule``, and
+    those of manifests and snapshots that cannot be read.
     """
     outcome = _scheduled(placement, facts, holes)
     rows = [

@@ -66,7 +66,7 @@ def _within(now: datetime, window: Mapping[str, t.Any], place: str, kind: str) -
 
 def _configured(configuration: Mapping[str, t.Any], now: datetime, place: str, inside: str) -> bool:
     """Whether the instant is in a maintenance window's configuration, read as that of a FleetMaintenance; ``inside`` is
-    cut off the paths of its problems."""
+    cut off the paths of its problems. FleetError as of ``_maintenance``."""
     document = {
         "apiVersion": FLEET_API,
         "kind": "FleetMaintenance",

@@ -27,7 +27,7 @@ _ATTEMPTS = 5
 def claim(records: Records, member: str, operation: str, holder: str) -> Lease | MemberBlocker:
     """Takes the lease on the member and marks it as worked on by this operation. The lease; or, with nothing held, the
     obstacle: another one has it, it is leaving the fleet, or others keep writing it. Repeating is harmless. FleetErrors
-    of the records."""
+    of the records, after which the lease may be held."""
     try:
         lease = records.acquire(lease_name(member), holder, LEASE_SECONDS)
     except FleetError as error:
@@ -62,7 +62,7 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
 
 def operations_in_flight(records: Records, members: t.Iterable[Record]) -> dict[str, str]:
     """The operations in flight on FleetMembers, by name; members without one are left out. A mark that no run stands
-    for is stale; a run that cannot be read stands for any. Each run is read once."""
+    for is stale; a run that cannot be read stands for any. Each run is read once. FleetErrors of the records."""
     runs: dict[str, t.Container[str]] = {}
     found = {}
     for document in members:
@@ -83,7 +83,7 @@ def operation_in_flight(records: Records, document: Record) -> str:
 
 def _held(records: Records, member: str) -> MemberBlocker:
     """The obstacle for a member whose lease another one has, in words that stay the same from look to look, or every
-    look would be news."""
+    look would be news. FleetErrors of the records."""
     document = records.get("FleetMember", member)
     other = operation_in_flight(records, document) if document else ""
     message = f"{other} is in flight" if other else "another run is about to begin something on it"
@@ -91,7 +91,7 @@ def _held(records: Records, member: str) -> MemberBlocker:
 
 
 def _mark(records: Records, member: str, operation: str) -> MemberBlocker | None:
-    """Marks the member with the operation; None once it bears that, else the obstacle."""
+    """Marks the member with the operation; None once it bears that, else the obstacle. FleetErrors of the records."""
     for _attempt in range(_ATTEMPTS):
         document = records.get("FleetMember", member)
         if document is None:
@@ -118,7 +118,8 @@ def mark_of(document: Record) -> str:
 
 
 def _marked(records: Records, document: Record, operation: str) -> bool:
-    """Writes the record with this mark, none if it is empty; False if somebody else has written it since."""
+    """Writes the record with this mark, none if it is empty; False if somebody else has written it since. Other
+    FleetErrors of the records are raised."""
     status = {key: value for key, value in (document.get("status") or {}).items() if key != "operation"}
     if operation:
         status["operation"] = operation

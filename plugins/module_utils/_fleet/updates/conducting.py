@@ -119,7 +119,7 @@ class Rehearsed(Outcome):
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
     """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
     the target. FleetError of ``started``, ``conduct_run``, ``drivers_from``, ``refuse_target``, ``refuse_type``,
-    ``members_to_write``, ``events_file``."""
+    ``members_to_write``, ``events_file``, ``vouched_since`` and, for the folder of operations, ``intent_reference``."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
@@ -183,7 +183,8 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
 def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Rehearsed:
     """The run as ``carry_on`` would begin with it: everything checked, nothing written, members only read, and given as
     ``seen`` where it goes by steps. ``notes`` say which members may begin now, and what holds others, unless it is over
-    or stopped. FleetError as of ``refuse_unfit``, and of ``started`` for a run that never was."""
+    or stopped. FleetError as of ``refuse_unfit``, but for ``members_to_write`` and ``make_folder``, and of ``started``
+    for a run that never was."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -293,7 +294,7 @@ def _refuse_unknown(run: UpdateRun, drivers: t.Mapping[str, Driver]) -> None:
 def _refuse_without_windows(
     session: Session, run: UpdateRun, given: UpdateManifests, members: t.Container[str]
 ) -> None:
-    """FleetError with ``StartConstraints.problems`` of these members."""
+    """FleetError with ``StartConstraints.problems`` of these members, and as of ``StartConstraints``."""
     found = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in members]
     problems = _permits(session.records, run, given).problems(found, session.clock())
     if problems:
@@ -301,7 +302,8 @@ def _refuse_without_windows(
 
 
 def _beginning(session: Session, run: UpdateRun, given: UpdateManifests) -> tuple[Problem, ...]:
-    """Remarks: which unfinished members may begin now (``may-begin``), and what holds the others (``held-now``)."""
+    """Remarks: which unfinished members may begin now (``may-begin``), and what holds the others (``held-now``).
+    FleetError as of ``StartConstraints``."""
     names, now = run_of(run).unfinished, session.clock()
     documents = [each for each in session.records.list("FleetMember") if each["metadata"]["name"] in names]
     why: dict[str, list[str]] = {}

@@ -133,7 +133,8 @@ def _repeats(run: UpdateRun, before: UpdateRun) -> bool:
 
 
 def candidates(records: Records) -> tuple[Candidate, ...]:
-    """The members of the fleet in the order of their names, with what groups and selectors look at."""
+    """The members of the fleet in the order of their names, with what groups and selectors look at; FleetMembers are
+    not judged. FleetErrors of the records."""
     labels = {each["metadata"]["name"]: each["metadata"].get("labels") or {} for each in records.list("MemberCluster")}
     return tuple(
         Candidate(
@@ -205,7 +206,8 @@ def _kept(
 ) -> UpdateRun:
     """Writes strategies, the run with its digest, and its tree, which needs the run's uid; the run as recorded.
     FleetError, and nothing is written, for a run that no manifest could have: nobody could read it afterwards;
-    ``conflict`` or ``already-exists`` if others write."""
+    ``conflict`` or ``already-exists`` if others write, and as of ``resolve`` and ``proven``, after which a part may be
+    written."""
     read({"apiVersion": FLEET_API, "kind": KIND, "metadata": {"name": run.name}, "spec": encode(run.spec)}, KIND)
     keep(records, given.strategies.values(), write=True)
     body = {"apiVersion": FLEET_API, "kind": KIND, "spec": encode(run.spec)}

@@ -80,8 +80,8 @@ class GateKeeper:
     _vouched: tuple[datetime, datetime | None] | None = None
 
     def prove(self, run: UpdateRun, state: RunState, now: datetime) -> None:
-        """FleetError ``gate-unproven`` if a gate counts as passed that nobody, or nobody who counts, has completed. One
-        that was proven is not looked at again."""
+        """FleetError ``gate-unproven`` if a gate counts as passed that nobody, or nobody who counts, has completed; and
+        what ``since`` raises. One that was proven is not looked at again."""
         for placed in gates_of(state):
             gate = placed.gate
             if gate.state != COMPLETED or (gate.id, gate.by) in self._proven:
@@ -103,7 +103,7 @@ class GateKeeper:
 
         A Gate with one that does not count, or that cannot be read, is deleted, so that somebody else can approve it:
         it opens again. People are told of that, and of refusals. FleetError ``conflict`` if others write a Gate at
-        every attempt.
+        every attempt, others of the records, and what ``since`` raises.
         """
         rows: dict[str, GateRow] = {}
         found: list[Approval] = []
@@ -120,7 +120,7 @@ class GateKeeper:
 
     def publish(self, run: UpdateRun, state: RunState, lease: Lease) -> None:
         """Makes the Gate objects say what the run says: makes one for each gate that is open, and writes the state of
-        those that have closed; nothing for what was shown before. FleetErrors of the records."""
+        those that have closed; nothing for what was shown before. FleetErrors as of ``_publish``."""
         for placed in gates_of(state):
             gate = placed.gate
             if gate.state == self._shown.get(gate.id, NOT_STARTED):
@@ -131,7 +131,7 @@ class GateKeeper:
     def _counting(self, run: UpdateRun, placed: PlacedGate, now: datetime) -> tuple[Gate | None, Approval | None]:
         """The object of an open gate and its approval that counts; None for what there is not. One that does not count
         is deleted as it was judged, which is told: what has come to it since is looked at again. FleetError
-        ``conflict`` if that goes on."""
+        ``conflict`` if that goes on, and as of ``seen``."""
         for left in reversed(range(_ATTEMPTS)):
             document = self.records.get(KIND, placed.gate.id)
             if document is None:
@@ -153,7 +153,8 @@ class GateKeeper:
     def _judged(
         self, run: UpdateRun, placed: PlacedGate, document: Record, now: datetime
     ) -> tuple[Gate, Approval | None] | str:
-        """The Gate and its approval, None for one that nobody has given; a text says why the Gate does not count."""
+        """The Gate and its approval, None for one that nobody has given; a text says why the Gate does not count. What
+        ``since`` raises comes through."""
         try:
             gate = recorded(Gate, document)
         except FleetError as error:
@@ -170,11 +171,12 @@ class GateKeeper:
         return f"the approval of {by} does not count: {given.why}"
 
     def _court(self, run: UpdateRun) -> Court:
-        """What approvals are judged by; the hub is asked since when it vouches."""
+        """What approvals are judged by; the hub is asked since when it vouches, by ``since``, whose errors come
+        through."""
         return Court(run=run, terms=self.terms, since=self.since())
 
     def _shown_court(self, run: UpdateRun, now: datetime) -> Court:
-        """As ``_court``, for what decides nothing: since when the hub vouches is asked every 30 s only."""
+        """As ``_court``, errors too, for what decides nothing: since when the hub vouches is asked every 30 s only."""
         if self._vouched is None or is_over(self._vouched[0], _VOUCHED_FOR, now):
             self._vouched = (now, self.since())
         return Court(run=run, terms=self.terms, since=self._vouched[1])
@@ -187,17 +189,27 @@ class GateKeeper:
 
 def _publish(records: Records, run: UpdateRun, placed: PlacedGate, lease: Lease) -> None:
     """Makes the Gate of an open gate, or writes the state of the run's into the one that is there, but not over an
-    approval. Nothing if somebody else writes it at this moment."""
+    approval. Nothing if somebody else makes or writes it at this moment. FleetError ``lease-lost``, and others of the
+    records."""
     stored = records.get(KIND, placed.gate.id)
     if stored is None:
         if placed.gate.state == PENDING:  # one that was skipped before it opened has nothing to show
-            records.create(_document(run, placed), lease)
+            _create(records, _document(run, placed), lease)
         return
     status = stored.get("status") or {}
     if status.get("state") == placed.gate.state or status.get("state") == COMPLETED:
         return
     # Not if somebody completes it at this very moment; the run decides.
     replaced(records, {**stored, "status": {**status, "state": placed.gate.state}}, lease)
+
+
+def _create(records: Records, gate: Record, lease: Lease) -> None:
+    """Makes the Gate, unless somebody else has just made it. FleetError ``lease-lost``, and others of the records."""
+    try:
+        records.create(gate, lease)
+    except FleetError as error:
+        if error.code != "already-exists":
+            raise
 
 
 def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:

@@ -144,7 +144,8 @@ class UpgradeLeases:
         self.release(member)
 
     def _take(self, member: str) -> KeptLease:
-        """The lease on the member, just taken. FleetError of its connection, and as of ``MemberLeases.take``."""
+        """The lease on the member, just taken. FleetError of its connection, and as of ``MemberLeases.take``;
+        AssertionError where ``clients`` have no leases."""
         if self.clients.leases is None:
             raise AssertionError("only conductors hold members")
         return self.clients.leases.take(self.clients.get(member), self.task, self.seconds)

@@ -119,8 +119,8 @@ class MemberMonitor:
 
     def refresh(self, now: datetime) -> None:
         """Brings ``views`` up to date: who is in the fleet, listed every 15 s; obstacles that are due to be looked at
-        again are forgotten. FleetError ``record-damaged``, ``duplicate-location``. Begins a turn of the conductor, in
-        which members have ``LOOKING`` seconds to answer."""
+        again are forgotten. FleetError ``record-damaged``, ``duplicate-location``, others of the records. Begins a turn
+        of the conductor, in which members have ``LOOKING`` seconds to answer."""
         self._until = time.monotonic() + LOOKING
         if self._listed is None or is_over(self._listed, LIST_AFTER, now):
             self._list(now)
@@ -132,7 +132,8 @@ class MemberMonitor:
 
     def _list(self, now: datetime) -> None:
         """Lists FleetMembers anew: who has left loses its view, and who is new or may begin at other times gets one.
-        The first time it keeps what earlier conductors left."""
+        The first time it keeps what earlier conductors left. FleetError as of ``refresh``, and others of the
+        records."""
         listed = self.records.list("FleetMember")
         here = {each["metadata"]["name"]: mark_of(each) for each in listed}
         if self._listed is None:
@@ -156,7 +157,8 @@ class MemberMonitor:
 
     def claim_or_look(self, begins: t.Sequence[Begin], now: datetime) -> bool:
         """Whether all of them are claimed already. If not, the others are looked at, and those that may begin are
-        claimed; decide anew then, by ``views``. FleetErrors of the records."""
+        claimed; decide anew then, by ``views``. After ``refresh``; each must be of a member that has a view.
+        FleetErrors of the records, ``no-workers``, and what ``judge`` raises."""
         unclear = [each for each in begins if self._claims.get(each.member, ("",))[0] != each.operation]
         looked = self._look(unclear, now)
         for each in unclear:
@@ -177,13 +179,14 @@ class MemberMonitor:
             self.leases.renew(self._claims, now)
 
     def bears(self, member: str, operation: str) -> bool:
-        """Whether the member bears the mark of this operation, as it does before the intent is recorded."""
+        """Whether the member bears the mark of this operation, as it does before the intent is recorded; False if it
+        has left. FleetErrors of the records."""
         document = self.records.get("FleetMember", member)
         return document is not None and mark_of(document) == operation
 
     def take_up(self, member: str, operation: str) -> None:
         """Claims a member whose operation was in flight when this conductor came, and its lease on it; nothing if
-        another one has it."""
+        another one has it. FleetErrors of the records."""
         found = claim(self.records, member, operation, self.holder)
         if isinstance(found, Lease):
             self._claims[member] = (operation, found)
@@ -192,7 +195,8 @@ class MemberMonitor:
 
     def keep_only(self, in_flight: t.Mapping[str, str], ours: str) -> None:
         """Gives up every claim but those of operations in flight (``in_flight``: operation by member). ``ours`` begins
-        the name of each operation of the run: what its earlier conductors did not live to give up goes too."""
+        the name of each operation of the run: what its earlier conductors did not live to give up goes too. FleetErrors
+        of the records."""
         for member, (operation, lease) in list(self._claims.items()):
             if in_flight.get(member) != operation:
                 if self.leases and member in self.views:
@@ -218,7 +222,8 @@ class MemberMonitor:
         return {name: (mark, lease) for name, (mark, lease) in found.items() if mark or lease}
 
     def _look(self, begins: t.Sequence[Begin], now: datetime) -> dict[str, Observation | FleetError]:
-        """What members answer, by name: those that have a driver and were not seen within ``FRESH``."""
+        """What members answer, by name: those that have a driver and were not seen within ``FRESH``. FleetError as of
+        ``_answered``."""
         due = [
             each.member
             for each in begins
@@ -228,7 +233,8 @@ class MemberMonitor:
 
     def _answered(self, due: t.Collection[str]) -> dict[str, Observation | FleetError]:
         """What each of them answers in the time that this turn has left; FleetError ``timeout`` for one that is still
-        at it. Such a one is not asked once more; its answer is taken when it is looked at again."""
+        at it. Such a one is not asked once more; its answer is taken when it is looked at again. Errors are given, not
+        raised, but for ``no-workers`` where this machine starts no thread."""
         new = [each for each in due if self._answer(each) is None and each not in self._under_way]
         left = max(0.1, self._until - time.monotonic())
         found = in_parallel({member: self._observe(member) for member in new}, threads=len(new), deadline=left)
@@ -266,7 +272,7 @@ class MemberMonitor:
 
     def _judge(self, begin: Begin, found: Observation | FleetError | None, now: datetime) -> None:
         """Brings the member's view up to date by what it answered, None if it was not asked again; claims it if it may
-        begin, else it has an obstacle, or is to be skipped or fail."""
+        begin, else it has an obstacle, or is to be skipped or fail. FleetError as of ``claim_or_look``."""
         view = self._plain[begin.member]
         if begin.member not in self.drivers:
             self.views[begin.member] = replace(view, fail=GONE)

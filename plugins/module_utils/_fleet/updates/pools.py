@@ -92,8 +92,8 @@ class WholeJudge:
     def __call__(
         self, view: MemberView, version: str, pools: tuple[NodePoolStatus, ...], now: datetime, /
     ) -> MemberView:
-        """The view with what is to do by ``upgrade_work``: skip, fail, obstacles. As it is for who is no
-        FleetMember."""
+        """The view with what is to do by ``upgrade_work``: skip, fail, obstacles; it fails for what is no version. As
+        it is for who is no FleetMember. What ``known`` raises comes through."""
         member = self.member(view.name)
         if member is None:
             return view
@@ -160,7 +160,7 @@ def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, .
 def skew_problems(records: Records, run: UpdateRun, known: Releases, now: datetime) -> list[Problem]:
     """A problem ``kubelet-skew`` for each unfinished member whose kubelets, as they were read last, would be too old
     for the target. None in a run that a profile made, where these fail when their turn comes, alone; nor for members
-    that cannot be read."""
+    that cannot be read. FleetErrors of the records."""
     if run.spec.auto_upgrade_profile_id or not run.target:
         return []
     names = run_of(run).unfinished
@@ -182,7 +182,8 @@ def skew_problems(records: Records, run: UpdateRun, known: Releases, now: dateti
 
 def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime) -> MemberBlocker | None:
     """Why kubelets of the member, as recorded, hold its control plane back; None if they do not. A whole upgrade brings
-    pools up before its control plane goes too far from them, if that is enough."""
+    pools up before its control plane goes too far from them, if that is enough. ValueError for a kubelet that has no
+    version, or a target that is none."""
     kubelets = {each.name: each.version for each in member.status.node_pools}
     refused = skewed(kubelets, run.target)
     if refused is None or run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY:
@@ -206,7 +207,7 @@ def pools_seen(
         return member.status.node_pools if member else ()
 
     def ask(name: str, seen: Observation) -> tuple[NodePoolStatus, ...]:
-        """The pools of a member that was just observed."""
+        """The pools of a member that was just observed. FleetError as of ``pools_seen``."""
         driver = drivers.get(name)
         if seen.pools is not None:
             return seen.pools

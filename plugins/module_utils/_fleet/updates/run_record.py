@@ -39,17 +39,17 @@ class RunBook:
 
     def written(self, document: Record, state: RunState, epoch: int) -> Record:
         """The document with this state and epoch, its status ``trimmed`` where it is too large. It counts once it is
-        ``kept``."""
+        ``kept``. After ``read``."""
         status, encoded = trimmed(replace(status_of(state, derive(state), self.run.status), epoch=epoch))
         self._written = replace(self.run, status=status)
         return {**document, "status": encoded}
 
     def kept(self) -> None:
-        """From now on ``run`` is what ``written`` gave last."""
+        """From now on ``run`` is what ``written`` gave last, which must have been called."""
         self.run = self._written
 
     def epoch(self) -> int:
-        """The epoch of the lease under which the run was written last."""
+        """The epoch of the lease under which the run was written last. After ``read``."""
         return self.run.status.epoch
 
     def gone(self) -> FleetError:

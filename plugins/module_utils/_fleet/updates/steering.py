@@ -172,8 +172,8 @@ class UpdateSteering:
 
     def see(self, state: RunState, now: datetime) -> UpdateSeen:
         """Members, gates and approvals as they are now; Gates with an approval that does not count are deleted.
-        FleetError ``gate-unproven``, ``record-damaged``, ``duplicate-location``, ``conflict``, and of
-        ``ApprovalRules.since``."""
+        FleetError ``gate-unproven``, ``record-damaged``, ``duplicate-location``, ``conflict``, others of the records,
+        and of ``ApprovalRules.since``."""
         self._sight.refresh(now)
         self._gates.prove(self.book.run, state, now)
         approvals, shown = self._gates.seen(self.book.run, state, now)
@@ -191,7 +191,7 @@ class UpdateSteering:
 
     def clear(self, decision: Decision[RunState, UpdateAct], seen: UpdateSeen, now: datetime) -> UpdateSeen | None:
         """Looks at members that are about to begin, and claims those that may. None if all were claimed before; else
-        what is seen by now, to decide anew."""
+        what is seen by now, to decide anew. FleetError as of ``MemberMonitor.claim_or_look``."""
         begins = [each for each in decision.acts if isinstance(each, Begin)]
         return None if self._sight.claim_or_look(begins, now) else replace(seen, members=dict(self._sight.views))
 
@@ -205,13 +205,14 @@ class UpdateSteering:
         return run
 
     def stored(self, state: RunState, lease: Lease) -> None:
-        """Makes the Gate objects say what the run says."""
+        """Makes the Gate objects say what the run says. FleetErrors as of ``GateKeeper.publish``."""
         self._gates.publish(self.book.run, state, lease)
 
     def carry_out(self, act: UpdateAct, state: RunState, resumed: bool) -> RunChange | None:
         """Begins an upgrade, or takes it up if it is ``resumed``; one whose intent somebody else wrote is only
         followed. Tells of a gate, which is shown by now. For an upgrade that was resumed a change: it takes the
-        reference off one that is not ours, and what holds it up off any other. None otherwise."""
+        reference off one that is not ours, and what holds it up off any other. None otherwise. FleetErrors of the
+        records."""
         if isinstance(act, OpenGate):
             self._progress.gate_opened(act)
             return None
@@ -224,7 +225,7 @@ class UpdateSteering:
 
     def release(self, state: RunState) -> None:
         """Gives up the claims of members that are in flight no more; keeps whether all that is in flight waits for
-        later."""
+        later. FleetErrors of the records."""
         flying = {each.member: each.operation for each in machine.acts_in_flight(state)}
         self._resting = self._turns.is_whole(flying.values())
         self._sight.keep_only(flying, operations_of(state))
@@ -252,7 +253,8 @@ class UpdateSteering:
                 yield change_of(event, now)
 
     def keep(self, state: RunState, now: datetime) -> None:
-        """Renews leases of members in flight, and begins again what was blocked or has paused, once it is time."""
+        """Renews leases of members in flight, and begins again what was blocked or has paused, once it is time.
+        FleetErrors of the records."""
         self._sight.renew(now)
         flying = {each.operation: each for each in machine.acts_in_flight(state)}
         due = [one for one, at in self._retries.items() if is_over(at - TRY_AGAIN, TRY_AGAIN, now)]
@@ -295,7 +297,7 @@ class UpdateSteering:
     def _taken_up(self, work: Work) -> bool:
         """Whether the intent may be carried out; the member is claimed then. It may not if nothing but the intent is
         recorded and the member does not bear its mark, which is there before the intent is: then somebody else wrote
-        it."""
+        it. FleetErrors of the records."""
         if self._sight.bears(work.member, work.operation) or not is_intent(work.reference):
             self._sight.take_up(work.member, work.operation)
             return True

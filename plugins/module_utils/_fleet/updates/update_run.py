@@ -227,7 +227,7 @@ def delete_run(session: Session, name: str, force: bool, write: bool) -> bool:
 
 def _delete(records: Records, name: str, state: RunState, lease: Lease | None) -> None:
     """Deletes the run's gates, the rotations with names of its operations, and last the run, under the lease if there
-    is one."""
+    is one. FleetError ``lease-lost``, others of the records."""
     for gate in records.list(GATE, {RUN_LABEL: name}):
         records.delete(GATE, gate["metadata"]["name"], lease=lease)
     for rotation in records.names(ROTATION):
@@ -295,7 +295,8 @@ def _versioned(records: Records, run: UpdateRun, status: t.Any) -> Record:
 
 
 def _too_far(run: UpdateRun, state: RunState, versions: t.Mapping[str, str]) -> list[Problem]:
-    """A problem ``minor-skipped`` for each unfinished member whose version is known and too far from the target."""
+    """A problem ``minor-skipped`` for each unfinished member whose version is known and too far from the target.
+    ValueError for a version that is none."""
     chain, found = run.spec.managed_cluster_update.upgrade.chain, []
     for row in state.members:
         if row.state in TERMINAL or row.name not in versions:
@@ -308,7 +309,8 @@ def _too_far(run: UpdateRun, state: RunState, versions: t.Mapping[str, str]) -> 
 
 
 def _held(records: Records, run: UpdateRun, state: RunState) -> list[Problem]:
-    """A problem ``member-busy`` for each member that another run works on, if the run is to be refused for them."""
+    """A problem ``member-busy`` for each member that another run works on, if the run is to be refused for them.
+    FleetErrors of the records."""
     if run.spec.on_conflict != REFUSE_ON_CONFLICT:
         return []
     names = {row.name for row in state.members}

@@ -162,7 +162,7 @@ def is_loopback(server: str) -> bool:
 
 def foreign_problem(url: str, schemes: t.Container[str]) -> str:
     """Why a URL that came from others must not be connected to, as the rest of a sentence; empty if it may be. A host
-    name is not looked up. ValueError if it is no URL.
+    name is not looked up; ``schemes``, in lower case, can be iterated. ValueError if it is no URL.
 
     Services that give away secrets of a machine to whoever asks on it (metadata of clouds) have link-local addresses,
     and none of them speaks TLS.

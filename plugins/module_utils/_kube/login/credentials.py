@@ -52,8 +52,9 @@ class Basic:
     password: str = field(repr=False)
 
     def get(self) -> Credential:
-        """The credential with the header ``Basic``."""
-        pair = base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
+        """The credential with the header ``Basic``; halves of characters, which no server knows, are sent as they
+        are."""
+        pair = base64.b64encode(f"{self.username}:{self.password}".encode(errors="surrogatepass")).decode()
         return Credential(authorization=f"Basic {pair}")
 
     def renew(self, refused: Credential) -> Credential | None:
@@ -205,8 +206,8 @@ def _connection(config: Kubeconfig, context: str, trusted: bool) -> Connection:
 def _part(
     config: Kubeconfig, table: t.Mapping[str, Entry], context: str, kind: str, trusted: bool, problems: list[Problem]
 ) -> _EntryReader | None:
-    """The cluster or the user (``kind``) of a context, to be read; a context without a user is anonymous. None, and a
-    problem, where it is not there."""
+    """The cluster or the user (``kind``) of a context that ``config`` has, to be read; one without a user is anonymous.
+    None, and a problem, where it is not there."""
     name = config.contexts[context].value.get(kind)
     place = f"{config.where} context {context!r}"
     if kind == "user" and not name:
@@ -275,7 +276,7 @@ def _notes(server: str, insecure: bool, foreign_name: str) -> t.Iterator[str]:
 def _identity(user: _EntryReader, cluster: _EntryReader) -> tuple[str, CredentialSource | None]:
     """Token, or where credentials come from (both empty: neither); in kubectl's order: token file, token, plugin, auth
     provider, password. Other clients have other orders, so that a login by commands is judged also where it stands
-    behind a token."""
+    behind a token. FleetError ``missing-library`` for an auth provider."""
     file, token = user.file("tokenFile"), user.text("token")
     plugin, provider = user.command("exec"), user.command("auth-provider")
     if file:

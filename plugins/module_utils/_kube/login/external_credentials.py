@@ -97,9 +97,9 @@ class ExecPlugin:
 
     @classmethod
     def of(cls, config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any], folder: Path, place: str) -> ExecPlugin:
-        """``config`` is the user's ``exec``, which names its ``command`` and ``apiVersion``; ``cluster`` is the
-        cluster's entry, which the plugin is told only if it wants to be; ``folder`` is that of the kubeconfig. Nothing
-        is run yet."""
+        """``config`` is the user's ``exec``, which names its ``command`` and ``apiVersion``; ``args`` and ``env``, if
+        any, have their form; ``cluster`` is the cluster's entry, which the plugin is told only if it wants to be;
+        ``folder`` is that of the kubeconfig. Nothing is run yet."""
         told = cluster if config.get("provideClusterInfo") else {}
         return cls(json.dumps(_used_section(config, folder)), json.dumps(as_json(told)), folder, place)
 

@@ -87,7 +87,7 @@ class KnownSecrets:
 
     def within(self, document: str) -> t.Callable[[str], str]:
         """What does as ``taken_out`` for the texts of this document (JSON with ``ensure_ascii=False``), faster by far:
-        most secrets are in none of them."""
+        most secrets are in none of them. Those that are added later do not count."""
         candidates = {*self._candidates(document), *self._escaped}
         present = [form for form in candidates if _as_json(form.text) in document]
         return (lambda text: _without(present, text)) if present else str

@@ -131,8 +131,9 @@ def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -
 
 
 def parse_yaml(text: str | bytes, where: str) -> t.Any:
-    """The document; FleetError ``kubeconfig-invalid`` with the line, and nothing of the text, or ``missing-library``.
-    What aliases stand for is in it again and again, within ``MAX_UNFOLDED`` characters."""
+    """The one document, None for an empty text; FleetError ``kubeconfig-invalid`` with the line, and nothing of the
+    text, also for several documents, or ``missing-library``. What aliases stand for is in it again and again, within
+    ``MAX_UNFOLDED`` characters."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
     try:
@@ -180,7 +181,7 @@ def _flatten_mapping(self: t.Any, node: t.Any) -> None:
 
 def _unfolded(value: t.Any, known: dict[int, int]) -> int:
     """Characters of the value when each alias is written out; beyond all limits for one that is within itself.
-    ``known`` has what was counted, by ``id``, and is added to."""
+    ``known`` has what was counted, by ``id``, and is added to. RecursionError for what is too deep."""
     if isinstance(value, (str, bytes)):
         return len(value) + 1
     if not isinstance(value, (dict, list, tuple, set)):

@@ -27,7 +27,7 @@ _AWAITED = (*_TO_END, signal.SIGCHLD)
 
 def main(parent: int, command: list[str]) -> int:
     """Runs the command until it ends, a signal says so, or (on Linux) ``parent``, a process ID, ends; then ends what it
-    started.
+    started. For the main thread of a process of its own, whose handling of signals, parenthood and children it takes.
 
     Returns its exit status, 128 and the number for a signal that ended it; 126 if it cannot be started, 143 if this was
     told to end or the parent is gone.

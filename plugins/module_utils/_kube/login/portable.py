@@ -23,7 +23,7 @@ Document = dict[str, t.Any]
 
 def portable_kubeconfig(config: Kubeconfig, context: str = "") -> Document:
     """A kubeconfig with that context (else ``current-context``), its cluster and its user, and nothing else. A cluster
-    or user that is not there is an empty one.
+    or user that is not there is an empty one; where the context names no user, there is none.
 
     A token is the one that is in its file now. A login by a plugin stays what it is: its program has to be where the
     document is used. FleetError ``context-missing``, or ``kubeconfig-missing`` for a file that cannot be read.

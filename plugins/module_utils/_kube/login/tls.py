@@ -72,7 +72,7 @@ def _show(context: ssl.SSLContext, cert: bytes, key: bytes, where: str) -> None:
 @contextlib.contextmanager
 def _nameless(pem: bytes) -> t.Iterator[str]:
     """A path for OpenSSL, which takes keys from files only, good while entered; the file is in no folder, so that
-    nothing of it is left on this machine, however this process ends."""
+    nothing of it is left on this machine, however this process ends. OSError if none can be made or written."""
     with _file_without_name() as file:
         file.write(pem)
         file.seek(0)
@@ -80,7 +80,7 @@ def _nameless(pem: bytes) -> t.Iterator[str]:
 
 
 def _file_without_name() -> t.BinaryIO:
-    """An open file in memory; a temporary one without a name where the system has no such files."""
+    """An open file in memory; a temporary one without a name where the system has no such files. OSError."""
     try:
         return os.fdopen(os.memfd_create("gitops-fleet"), "w+b")
     except (AttributeError, OSError):  # not on Linux, or forbidden there

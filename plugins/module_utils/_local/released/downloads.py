@@ -112,7 +112,8 @@ def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool]
     ``whole`` tells whether its content is what it should be. FleetError ``release-missing`` for status 404 and 410,
     ``release-unreachable`` for other ones, without a connection, and for ``ATTEMPTS`` early ends, or one without a byte
     more (``part`` stays); ``release-damaged`` (it is removed; also for a file of more than 2 GB),
-    ``unwritable-folder``.
+    ``unwritable-folder``. OSError where ``part`` cannot be looked at or removed; what ``whole`` raises. One caller at a
+    time.
     """
     make_folder(part.parent)
     name, host = place.rsplit("/", 1)[-1], of.host(place)
@@ -259,7 +260,7 @@ T = t.TypeVar("T")
 def _soon(call: t.Callable[[], T], host: str) -> T:
     """The result of ``call``, which is left alone in its thread after ``CONNECT`` seconds: the look-up of a name has no
     time limit of its own. FleetError as of ``fetch_text`` for that, and for an HTTPError, OSError, HTTPException or
-    ValueError of it; any other exception of it is raised as it is."""
+    ValueError of it; any other exception of it is raised as it is, and RuntimeError where no thread can start."""
     answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
 
     def work() -> None:

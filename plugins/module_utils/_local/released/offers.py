@@ -45,7 +45,8 @@ class ReleaseOffer:
 
 def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer | None:
     """The release files of a recipe for this machine; None where there are none, as anywhere but on Linux, or
-    ``FLEET_RELEASES`` is ``off``. Nothing is asked for yet. FleetError ``bad-option``."""
+    ``FLEET_RELEASES`` is ``off``. Nothing is asked for yet. FleetError ``bad-option``; OSError as of
+    ``cache_key``."""
     files, where = release_files(one, platform.machine()), server(environ.get(SETTING, ""))
     if not files or where is None or platform.system() != "Linux":
         return None
@@ -55,8 +56,8 @@ def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer
 def install_release(offered: ReleaseOffer, say: Say) -> bool:
     """Downloads, checks and unpacks the files into the folder of ``offered``, in the place of one that is there;
     whether it is whole there then. If not, nothing there is changed, and ``say`` got one line that says why, none where
-    the server was out of reach less than ``REST`` seconds ago; it hears of progress, too. FleetError
-    ``unwritable-folder``."""
+    the server was out of reach less than ``REST`` seconds ago; it hears of progress, too. The lock of the
+    recipe is held. FleetError ``unwritable-folder``; other errors as of ``_take``."""
     if resting(offered):
         return False
     one = offered.recipe
@@ -111,7 +112,7 @@ def _note(root: Path) -> Path:
 
 def _take(offered: ReleaseOffer, say: Say) -> None:
     """Downloads, checks and unpacks the files into the folder of ``offered``, whole or not at all, in the place of one
-    that is there. FleetError as of ``download``, ``_check`` and ``_unpack``."""
+    that is there. Errors as of ``download`` and ``_check``, FleetErrors of ``_unpack``, ``unwritable-folder``."""
     one, began = offered.recipe, time.monotonic()
     checks = [(file, _check(one, file, offered.server)) for file in offered.files]
     parts: list[tuple[ReleaseFile, Path]] = []
@@ -138,7 +139,7 @@ def _take(offered: ReleaseOffer, say: Say) -> None:
 def _check(one: Recipe, file: ReleaseFile, where: Server) -> tuple[str, t.Callable[[Path], bool]]:
     """(A name for the wanted content, a function that tells whether a file has it): of a Go module by the sum in our
     ``go.sum``, else by the SHA-256 that the publisher is asked for. FleetError as of ``fetch_text`` and
-    ``told_sum``."""
+    ``told_sum``; OSError as of ``pinned_module_sum``. The function raises OSError."""
     if file.is_module:
         pinned = pinned_module_sum(one)
         return f"{one.product}-{one.version}.zip", lambda part: _is_module(part, pinned)
@@ -147,7 +148,7 @@ def _check(one: Recipe, file: ReleaseFile, where: Server) -> tuple[str, t.Callab
 
 
 def _is_module(part: Path, pinned: str) -> bool:
-    """Whether it is the archive with that sum; False where none is pinned, or it is no archive."""
+    """Whether it is the archive with that sum; False where none is pinned, or for one that cannot be read."""
     try:
         return bool(pinned) and module_sum(part) == pinned
     except FleetError:
@@ -156,7 +157,7 @@ def _is_module(part: Path, pinned: str) -> bool:
 
 def _unpack(one: Recipe, file: ReleaseFile, part: Path, making: Path) -> None:
     """Puts what a downloaded file holds into the folder ``making``: binaries, with mode 0755, and of a module the files
-    that come along. FleetError ``release-damaged``; OSError."""
+    that come along. It was checked before. FleetError ``release-damaged``, ``unwritable-folder``; OSError."""
     if file.is_module:
         _unpack_shipped(one, part, making)
     for name, inside in file.binaries.items():
@@ -183,7 +184,7 @@ def _unpack_one(archive: Path, inside: str, target: Path) -> None:
 
 def _unpack_shipped(one: Recipe, archive: Path, making: Path) -> None:
     """The same files that a build copies from the module: YAML and JSON right in the ``shipped`` folders, but for
-    ``kustomization.yaml``."""
+    ``kustomization.yaml``. The archive was checked before. FleetError ``unwritable-folder``; OSError."""
     with zipfile.ZipFile(archive) as opened:
         for target, source in one.shipped.items():
             folder = f"{one.module}@v{one.version}/{source}/"

@@ -12,9 +12,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import lzma
 import re
 import typing as t
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +26,8 @@ from ..recipes import FILES, Recipe
 # What Python calls a processor, and what Go and the publishers call it.
 _MACHINES: t.Mapping[str, str] = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _SUM = re.compile(r"[0-9a-f]{64}")
+# What ``zipfile`` raises for a damaged or an encrypted archive, beside what unpacking it does.
+_UNREADABLE = (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)
@@ -94,13 +98,13 @@ def _github_digest(name: str, text: str) -> str:
 def module_sum(archive: Path) -> str:
     """``h1:...`` of a module's archive, as ``go.sum`` has it: of the SHA-256 of every file in it, by name.
 
-    FleetError ``release-damaged`` if it is no archive, is damaged, or cannot be read.
+    FleetError ``release-damaged`` if it is no archive, has a wrong checksum, or cannot be read, unpacked or decrypted.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
             names = sorted(opened.namelist())
             lines = [f"{_digest(opened, name)}  {name}\n" for name in names]
-    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile, EOFError) as error:
+    except (*_UNREADABLE, zlib.error, lzma.LZMAError) as error:
         raise FleetError("release-damaged", f"{archive.name} is no archive: {error}") from None
     return "h1:" + base64.b64encode(hashlib.sha256("".join(lines).encode()).digest()).decode()
 

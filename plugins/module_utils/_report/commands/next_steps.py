@@ -288,7 +288,8 @@ def _back(given: Variables, ways: WaysOn) -> list[NextStep]:
 
 
 def _rolls_back_on(given: Variables, outcome: str) -> NextStep:
-    """The step that does the same roll back again: it goes on, and never to a snapshot before."""
+    """The step that does the same roll back again: it goes on, and never to a snapshot before. ``outcome`` is
+    ``waiting`` or ``partial``."""
     variables = {"placement": _one(given.get("names") or [])}
     if given.get("to") is not None:
         variables["to"] = given["to"]

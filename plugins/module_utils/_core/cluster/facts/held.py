@@ -92,7 +92,8 @@ def write_holdings(holdings: Holdings) -> dict[str, t.Any]:
 
 def read_holdings(document: Row) -> Holdings:
     """What the fleet holds by a facts snapshot, bindings by name and contents by index; ValueError where it is not of
-    the form that ``write_holdings`` gives it, or has more or longer entries than are taken."""
+    the form that ``write_holdings`` gives it, or has more or longer entries than are taken, AttributeError for
+    annotations that are no map."""
     placements = _map_of_at_most(document.get("held"), "held", MOST_PLACEMENTS)
     credentials = (_map(each, "credentials") for each in _list(document.get("credentials") or [], "credentials"))
     return Holdings(
@@ -103,7 +104,8 @@ def read_holdings(document: Row) -> Holdings:
 
 def without_content(document: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """A recorded placement (a document) cut down to what plans read of it: kind, those of ``METADATA`` and
-    ``ANNOTATIONS`` that are not empty, and its spec, which is shared. KeyError without metadata, name or spec."""
+    ``ANNOTATIONS`` that are not empty, and its spec, which is shared. KeyError without metadata, name or spec,
+    AttributeError for metadata or annotations that are no map."""
     metadata = document["metadata"]
     kept = {key: metadata[key] for key in METADATA if metadata.get(key)}
     written = metadata.get("annotations") or {}
@@ -160,7 +162,7 @@ def _binding(binding: ClusterResourceBinding) -> dict[str, t.Any]:
 
 def _read_placement(name: str, row: t.Any) -> HeldPlacement:
     """The placement of a row that ``_placement`` wrote, bindings by name and contents by index. ValueError for another
-    form, more entries than are taken, and a name that stands twice."""
+    form, more entries than are taken, and a name that stands twice; AttributeError as of ``_read_document``."""
     row = _map(row, name)
     policy = _map(row["policy"], f"{name} policy") if row.get("policy") else None
     bindings = tuple(
@@ -182,7 +184,7 @@ def _read_placement(name: str, row: t.Any) -> HeldPlacement:
 
 def _read_document(name: str, row: Row) -> dict[str, t.Any]:
     """The placement of a row as ``without_content`` has it; ValueError if its metadata are not those of ``name``, or
-    its spec is not one or too deep."""
+    its spec is not one or too deep, AttributeError for annotations that are no map."""
     metadata = _map(row.get("metadata"), f"{name} metadata")
     key = PlacementKey.of(name)
     if key.metadata(key.name).items() != _named(metadata) or not _is_whole(metadata.get("generation", 1)):

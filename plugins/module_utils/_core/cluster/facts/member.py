@@ -64,8 +64,8 @@ class MemberReading:
 def after_read(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
     """The member's status after a read. What could not be read stays as it was, with the time of its last read, and so
     do costs where no prices are given; with prices they are left out unless every node has one. Available amounts are
-    left out unless pods were read; of more than 200 namespaces the first by name are kept. Health follows
-    ``ready``."""
+    left out unless pods were read; of more than 200 namespaces the first by name are kept. Health follows ``ready``.
+    ValueError for an amount of a node that is no quantity."""
     values = {VERSION: reading.version, ENTRYPOINT: reading.server}
     if reading.nodes is not None:
         values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}
@@ -219,7 +219,7 @@ def _texts(amounts: t.Mapping[str, Quantity]) -> dict[str, str]:
 
 def _costs(nodes: t.Sequence[NodeFacts], prices: t.Mapping[str, float]) -> dict[str, str]:
     """Hourly price per core and per GiB, three decimals, each where the nodes have any; nothing unless every node has a
-    price."""
+    price. ValueError as of ``_summed``."""
     if not nodes or any(node.instance_type not in prices for node in nodes):
         return {}
     price = sum(prices[node.instance_type] for node in nodes)

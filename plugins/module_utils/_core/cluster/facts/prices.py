@@ -63,7 +63,7 @@ class Cost:
 
     @property
     def unit(self) -> str:
-        """``core`` or ``GiB``."""
+        """``core`` or ``GiB``; KeyError where ``name`` is no property of a cost."""
         return UNITS[self.name]
 
     def as_dict(self) -> dict[str, str]:

@@ -51,9 +51,9 @@ def ahead_words(budgets: t.Iterable[Budget]) -> str:
 
 
 def closed_words(answer: Allowed, opens: datetime | None, now: datetime) -> str:
-    """Which budgets let none go, the first three of them and how many more, and until when, in UTC: ``budget 2 (0
-    nodes, 21:00-04:00 UTC) until Fri 04:00 UTC``, or without ``opens`` ``for a year or more``, a year being
-    ``ahead_words``. One that is alone in the list has no number."""
+    """Which budgets let none go, of an answer with a limit of 0 or less, the first three of them and how many more, and
+    until when, in UTC: ``budget 2 (0 nodes, 21:00-04:00 UTC) until Fri 04:00 UTC``, or without ``opens`` ``for a year
+    or more``, a year being ``ahead_words``. One that is alone in the list has no number."""
     rows = answer.budgets
     alone = len(rows) == 1
     found = []

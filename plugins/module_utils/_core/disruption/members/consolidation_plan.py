@@ -109,7 +109,7 @@ def consolidation_plans(
 ) -> tuple[MemberPlan, ...]:
     """A plan for each member that has Karpenter, at an aware instant, its nodes by name, those that Karpenter overlooks
     included; ``unknown`` where something was not read. With ``names``, only these nodes, while ``commands`` are still
-    all of the pass. FleetError as of ``Simulator.simulate`` and ``Catalogue.put_into``."""
+    all of the pass. Errors as of ``pass_of`` and ``Catalogue.put_into``."""
     return tuple(_plan(each, catalogue, now, settings, names) for each in members if each.karpenter)
 
 
@@ -117,7 +117,7 @@ def looked_again(
     plan: MemberPlan, member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings = DEFAULTS
 ) -> MemberPlan:
     """The same plan, each of whose commands is held against the member as it is at a later instant; where that could
-    not be read, with ``unknown`` instead. FleetError as of ``Simulator.simulate`` and ``Catalogue.put_into``."""
+    not be read, with ``unknown`` instead. Errors as of ``check_again`` and ``Catalogue.put_into``."""
     unknown = _why_unknown(member)
     if unknown:
         return replace(plan, unknown=unknown)
@@ -128,7 +128,8 @@ def looked_again(
 def _plan(
     member: MemberNodes, catalogue: Catalogue, now: datetime, settings: Settings, names: t.Collection[str]
 ) -> MemberPlan:
-    """The plan of one member, as of ``consolidation_plans``; nothing but ``unknown`` where something was not read."""
+    """The plan of one member, as of ``consolidation_plans``, errors included; nothing but ``unknown`` where something
+    was not read."""
     unknown = _why_unknown(member)
     if unknown:
         return MemberPlan(member=member.name, given=catalogue.given, unknown=unknown)
@@ -163,7 +164,7 @@ class _Nodes:
 
     def __init__(self, look: MethodInput, done: Pass, given: bool) -> None:
         """Judges all nodes of ``look`` and picks the candidates; ``done`` is its pass, ``given`` whether there is a
-        list of instance types."""
+        list of instance types. ValueError as of ``MethodInput.candidates``."""
         self._look, self._given = look, given
         self._next = {name: each for each in done.commands for name in each.nodes}
         self._blocked = {each.node: each.blockers for each in look.verdicts() if each.blockers}
@@ -172,7 +173,7 @@ class _Nodes:
 
     def of(self, node: StateNode) -> NodePlan:
         """The row of a node: what the pass does with it, else the gates that block it, else what would be done with it
-        alone. FleetError as of ``Simulator.simulate``."""
+        alone. Errors as of ``pass_of``."""
         command = self._next.get(node.name)
         if command is not None:
             return self._gone(node, command, True)
@@ -191,7 +192,7 @@ class _Nodes:
 
     def _alone(self, node: StateNode) -> Command | RefusedCommand:
         """What would be done with a candidate as if no other node went, budgets left aside: an empty one as of
-        emptiness, others as of consolidation. FleetError as of ``Simulator.simulate``."""
+        emptiness, others as of consolidation. Errors as of ``pass_of``."""
         one = self._candidates[node.name]
         why = not_emptied(self._look, one) if one.empty else not_consolidated(self._look, one)
         if why is not None:

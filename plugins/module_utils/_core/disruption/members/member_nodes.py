@@ -127,7 +127,8 @@ def _kept(kind: str, document: Mapping[str, t.Any]) -> Document:
 
 
 def _node_status(status: Mapping[str, t.Any]) -> Document:
-    """The parts of a Node's status that are read: amounts, versions, and conditions without reasons and messages."""
+    """The parts of a Node's status that are read: amounts, versions, and conditions without reasons and messages.
+    ValueError if these are no list of maps."""
     conditions = [
         {key: each[key] for key in ("type", "status", "lastTransitionTime") if key in each}
         for each in rows(status, "conditions")

@@ -25,7 +25,7 @@ def read_network(document: t.Any, where: str) -> Network:
     """The network that a document of the form in ``FORM`` describes, which ``where`` names; ``subnets`` is None if it
     has none: nobody looked. ``dockerBridgeCIDR`` and ``reached`` may stand there too, other fields not; what is left
     out is as in ``Network``. FleetError ``network-invalid`` with all problems, ranges being judged once all else is
-    well."""
+    well, but for an empty one of the bridge."""
     if not isinstance(document, Mapping):
         raise FleetError("network-invalid", "this describes no network", where, FORM)
     wrong = [f"there is no field {key!r:.60}" for key in document if key not in _FIELDS]
@@ -39,9 +39,9 @@ def read_network(document: t.Any, where: str) -> Network:
     wrong += [] if subnets is None or isinstance(subnets, Mapping) else ["subnets: an object by identity is wanted"]
     wrong += [f"subnets {name!r:.80}: prefixes, and used, are wanted" for name, each in rows.items() if not _good(each)]
     if not wrong:
-        ranges = [bridge, *(each for key in _LISTS for each in document.get(key, []))]
+        ranges = [*filter(None, [bridge]), *(each for key in _LISTS for each in document.get(key, []))]
         ranges += [prefix for each in rows.values() for prefix in each["prefixes"]]
-        wrong += [text for each in ranges if each and (text := check_range(each))]
+        wrong += [text for each in ranges if (text := check_range(each))]
     if wrong:
         raise FleetError.of(Problem("network-invalid", text, where, FORM) for text in wrong)
     found = {

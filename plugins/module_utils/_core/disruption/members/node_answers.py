@@ -78,7 +78,8 @@ def node_answers(
 ) -> tuple[NodeAnswer, ...]:
     """All Nodes of the members, in the order of these and then by name, at an aware instant, those too that Karpenter
     overlooks; NodeClaims without a Node are left out. Of several ``rotations`` for which a node is due the last one is
-    told. ValueError for a selector or a duration of a rotation that is none."""
+    told. ValueError for a selector or a duration of a rotation, or a duration of a NodeClaim, that is none; FleetError
+    as of ``drift``."""
     grounds = [RotationGround(rotation=each) for each in rotations]
     out = []
     for member in members:
@@ -96,7 +97,7 @@ def _due(ground: RotationGround, member: MemberNodes, now: datetime) -> dict[str
 
 def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now: datetime) -> NodeAnswer:
     """The answer about one node, which must have a Node, at an aware instant; ``due`` are sentences by name of the
-    Node."""
+    Node. ValueError for a duration of its NodeClaim that is none; FleetError as of ``drift``."""
     state = member.state
     lives = expiry(state, node, now)
     own, by_pods = node_blockers(state, node, now), pod_blockers(node.pods, state.limits, now)
@@ -121,7 +122,7 @@ def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now:
 
 def _drain(member: MemberNodes, node: StateNode, now: datetime) -> str:
     """How far Karpenter has come with the drain of a node whose NodeClaim is being deleted, in a sentence; empty for
-    other nodes, and where pods were not read."""
+    other nodes, and where pods were not read. ValueError as of ``deadline``."""
     if node.claim is None or node.claim.metadata.deletion_timestamp is None or not member.pods_read:
         return ""
     return drain_step(node.pods, deadline(node.claim), now).text
@@ -131,7 +132,7 @@ def _causes(
     member: MemberNodes, node: StateNode, lives: Expiry, due: t.Mapping[str, str], now: datetime
 ) -> t.Iterator[tuple[str, str]]:
     """The causes why the node may be disrupted, with words, in the order ``Empty``, ``Drifted``, ``Expired``, ``Due``;
-    ``Empty`` is never told where pods were not read."""
+    ``Empty`` is never told where pods were not read. FleetError as of ``drift``."""
     if member.pods_read and not any(map(reschedulable, node.pods)):
         yield EMPTY, "no pod on it would need room elsewhere"
     found = _drift(member, node, now)
@@ -145,7 +146,7 @@ def _causes(
 
 def _drift(member: MemberNodes, node: StateNode, now: datetime) -> Drift | None:
     """Why the node has drifted: what its NodeClaim says, if Karpenter has found it, else as pool and class stand now.
-    None if it has not, without a NodeClaim, and if its pool is not there."""
+    None if it has not, without a NodeClaim, and if its pool is not there. FleetError as of ``drift``."""
     pool = member.state.pools.get(node.pool)
     if node.claim is None or pool is None:
         return None

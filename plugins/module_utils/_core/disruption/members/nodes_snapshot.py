@@ -149,5 +149,6 @@ def _read_member(row: Mapping[str, t.Any]) -> MemberNodes:
 
 
 def _daemons(objects: Mapping[str, t.Any]) -> tuple[Pod, ...]:
-    """One pod of each DaemonSet of a row, from its DaemonSets and pods. FleetErrors of ``daemon_pods``."""
+    """One pod of each DaemonSet of a row, from its DaemonSets and pods. FleetError and ValueError as of
+    ``daemon_pods``."""
     return daemon_pods(objects.get(DAEMON_SET) or (), objects.get(POD) or ())

@@ -92,8 +92,8 @@ class RotationGround:
         """The input of a step at an aware instant. ``members`` are those that could be read; ``failed``, ``unknown``,
         ``left`` and ``wait`` are as in ``RotationInput``; ``flying`` are the pools of nodes that have not ended, which
         may be gone, and whose member takes part whatever its labels say by now; ``others`` are nodes that other
-        rotations have in flight. A member whose window cannot be told counts as closed. ValueError for a selector or an
-        amount that is none."""
+        rotations have in flight. A member whose window cannot be told counts as closed. ValueError for a selector, an
+        amount, a zone or a date that is none, KeyError for a type of run that is none."""
         found = _Sighted(self.rotation.name, others)
         holds = selects_node(self.rotation)
         for pool in flying:
@@ -246,7 +246,7 @@ def _windows(
     times: Calendar, members: t.Iterable[MemberNodes], kind: str, now: datetime
 ) -> t.Iterator[tuple[str, WindowAnswer]]:
     """By name of the member, whether its window is open, for those that have windows or freezes; where it is not known
-    when a member may be worked on, closed without end."""
+    when a member may be worked on, closed without end. KeyError and ValueError as of ``window_answer``."""
     for member in members:
         try:
             answer = window_answer(times, member, now, kind)

@@ -55,7 +55,8 @@ class Balance:
     Both are empty where no pool has the policy."""
 
     def __init__(self, look: MethodInput) -> None:
-        """Sums prices and costs up from the candidates and nodes of ``look``; of nothing if no pool has the policy."""
+        """Sums prices and costs up from the candidates and nodes of ``look``; of nothing if no pool has the policy.
+        ValueError as of ``MethodInput.candidates``."""
         self.prices: dict[str, float] = {}
         self.costs: dict[str, float] = {}
         if not any(each.pool.disruption.consolidation_policy == BALANCED for each in look.state.pools.values()):

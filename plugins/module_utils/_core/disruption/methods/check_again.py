@@ -44,8 +44,8 @@ def check_again(command: Command, state: ClusterState, now: datetime, settings: 
 
     Of empty nodes those stay in it that are still empty and have room in the budgets, and nothing else of it changes; a
     consolidation needs all of its nodes, room in the budgets, and as many new nodes, which may still be of all types
-    that it names; drift is not checked and always holds. Policy ``Balanced`` is not asked again. FleetError as of
-    ``Simulator.simulate``.
+    that it names; drift is not checked and always holds. Policy ``Balanced`` is not asked again. Errors as of
+    ``Simulator.simulate`` and ``underused``.
     """
     look = MethodInput(state, now, settings)
     if command.method == EMPTINESS:
@@ -74,7 +74,7 @@ def check_again(command: Command, state: ClusterState, now: datetime, settings: 
 
 def _still_empty(command: Command, look: MethodInput) -> Checked:
     """The command with those of its nodes that are still empty and that budgets have room for, whatever else has become
-    empty meanwhile; failure ``budget`` if only room lacks, else ``churn``."""
+    empty meanwhile; failure ``budget`` if only room lacks, else ``churn``. ValueError as of ``underused``."""
     able = {each.name: each for each in look.candidates() if not_emptied(look, each) is None}
     still = [able[name] for name in command.nodes if name in able]
     kept, over = within_budgets(still, look.allowances(command.reason))
@@ -87,7 +87,7 @@ def _still_empty(command: Command, look: MethodInput) -> Checked:
 
 def _why(look: MethodInput, name: str, method: str) -> str:
     """Why a node is no candidate of the method any more, in a sentence: it is gone, its first gate, or the method's own
-    rules."""
+    rules. ValueError as of ``NodeCandidate.of`` and ``never_consolidates``."""
     node = next((each for each in look.state.nodes if each.name == name), None)
     if node is None:
         return f"node {name} is gone"

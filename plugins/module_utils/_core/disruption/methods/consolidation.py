@@ -49,7 +49,7 @@ def multi_node(look: MethodInput) -> MethodCommands:
     command; ``error`` where upstream gives up, as no pool may make nodes.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
-    FleetError as of ``Simulator.simulate``.
+    Errors as of ``Simulator.simulate`` and ``underused``.
     """
     nodes, refused, filtering = underused(look)
     names = tuple(each.name for each in by_saving(nodes))
@@ -65,8 +65,8 @@ def multi_node(look: MethodInput) -> MethodCommands:
 
 def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[RefusedCommand]) -> Command | None:
     """The command of the longest run from the first node on that works, found by halves; None if no run of two or more
-    that is tried does. Adds to ``tried`` why runs do not work, and events to ``work``. NoPools, FleetError as of
-    ``Consolidation.of``."""
+    that is tried does. Adds to ``tried`` why runs do not work, and events to ``work``. Errors, NoPools among them, as
+    of ``Consolidation.of`` and ``unbalanced``."""
     best: Command | None = None
     scores: dict[str, Score] = {}
     rejected: dict[str, Score] | None = None
@@ -89,7 +89,7 @@ def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[Refuse
 
 def single_node(look: MethodInput) -> MethodCommands:
     """The first underused node within the budgets that can go alone, with at most one replacement that is cheaper;
-    pools take turns. At most one command. FleetError as of ``Simulator.simulate``."""
+    pools take turns. At most one command. Errors as of ``Simulator.simulate`` and ``underused``."""
     nodes, refused, filtering = underused(look)
     names = tuple(each.name for each in by_saving(nodes))
     allowed, tried = look.allowances(UNDERUTILIZED), list(refused)
@@ -109,7 +109,7 @@ def single_node(look: MethodInput) -> MethodCommands:
 
 def underused(look: MethodInput) -> tuple[list[NodeCandidate], list[RefusedCommand], list[NodeEvent]]:
     """The candidates of consolidation, the best first; why its own rules leave others out, but for silent causes; and
-    what upstream says of these."""
+    what upstream says of these. ValueError as of ``MethodInput.candidates`` and ``never_consolidates``."""
     kept, refused, events = sorted_out([(each, not_consolidated(look, each)) for each in look.candidates()])
     return by_saving(kept, look.settings.first), refused, events
 
@@ -134,13 +134,14 @@ class Consolidation:
 
     @cached_property
     def balance(self) -> Balance:
-        """Prices and costs of pools with policy ``Balanced``."""
+        """Prices and costs of pools with policy ``Balanced``. ValueError as of ``MethodInput.candidates``."""
         return Balance(self.look)
 
     def of(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
         """What consolidating these nodes together comes to, ``Balanced`` and budgets left aside; or why it is not done:
         ``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, what ``cheaper`` says, and of several nodes
-        ``same-type``. Adds to ``events``. NoPools where upstream gives up, FleetError as of ``Simulator.simulate``."""
+        ``same-type``. Adds to ``events``. NoPools where upstream gives up, other errors as of
+        ``Simulator.simulate``."""
         names = tuple(each.name for each in nodes)
         done, told = simulated(self.look, nodes, consolidation=True)
         self.events += told
@@ -160,7 +161,7 @@ class Consolidation:
 
     def alone(self, one: NodeCandidate) -> Command | RefusedCommand:
         """What consolidating this node alone comes to, budgets left aside; or why it is not done: ``balanced``,
-        ``no-pools``, or as of ``of``, FleetError included."""
+        ``no-pools``, or as of ``of``. Errors as of ``Simulator.simulate`` and ``balance``."""
         if not self.balance.can_pass(one):
             text = f"{one.name}: not even its deletion would save enough for policy {BALANCED}"
             return RefusedCommand((one.name,), "balanced", text)
@@ -174,7 +175,7 @@ class Consolidation:
 
     def unbalanced(self, nodes: t.Sequence[NodeCandidate], command: Command) -> RefusedCommand | None:
         """Why a consolidation is not worth it, for the first pool with policy ``Balanced`` where it is not; None if it
-        is. The scores of all these pools are left in ``scored``."""
+        is. The scores of all these pools are left in ``scored``. ValueError as of ``balance``."""
         self.scored = self.balance.scores(nodes, command.saving or 0.0)
         for pool, score in self.scored.items():
             if not score.approved:

@@ -52,7 +52,8 @@ def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandi
     to move first, then those that have been known longest to have drifted, those without the condition as if since now;
     ties by name.
 
-    Pods that block are overruled where the NodeClaim has a ``terminationGracePeriod``.
+    Pods that block are overruled where the NodeClaim has a ``terminationGracePeriod``. FleetError as of ``drift``,
+    ValueError as of ``MethodInput.candidates``.
     """
     found = [
         DriftCandidate(each, look.drifted[each.name])
@@ -66,7 +67,7 @@ def drift_candidates(look: MethodInput, static: bool = False) -> list[DriftCandi
 def drift_method(look: MethodInput) -> MethodCommands:
     """One command for the first drifted node, of pools without ``replicas``, whose pods all find a place within the
     budgets; none if there is no such node. It may need several new nodes. ``error`` where upstream gives up, as no pool
-    may make nodes. FleetError as of ``Simulator.simulate``."""
+    may make nodes. Errors as of ``Simulator.simulate`` and ``drift_candidates``."""
     allowed, refused, events = look.allowances(DRIFTED), [], list[NodeEvent]()
     due = drift_candidates(look)
     names = tuple(each.name for each in by_saving(each.candidate for each in due))
@@ -91,7 +92,8 @@ def static_drift_method(look: MethodInput) -> MethodCommands:
     """In pools with ``replicas``: as many drifted nodes as budgets and the limit of nodes allow, a command and a
     replacement for each, pods not looked at; pools by name.
 
-    A pool that has more nodes than replicas is left alone until it has shrunk. FleetError as of ``pool_limits``.
+    A pool that has more nodes than replicas is left alone until it has shrunk. Errors as of ``pool_limits`` and
+    ``drift_candidates``.
     """
     allowed = look.allowances(DRIFTED)
     commands, refused = [], []

@@ -66,6 +66,7 @@ def expiry(state: ClusterState, node: StateNode, now: datetime) -> Expiry:
 
 
 def expired(state: ClusterState, now: datetime) -> tuple[Expiry, ...]:
-    """What expiration means for the nodes that are due at an aware instant, the longest due first, then by name."""
+    """What expiration means for the nodes that are due at an aware instant, the longest due first, then by name.
+    ValueError as of ``due_at``."""
     found = [each for each in (expiry(state, node, now) for node in state.nodes) if each.due]
     return tuple(sorted(found, key=lambda one: (one.due_at or now, one.node)))

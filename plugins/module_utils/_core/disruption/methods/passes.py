@@ -54,13 +54,14 @@ class Pass:
 
 def commands_of(look: MethodInput, method: str) -> MethodCommands:
     """What one method, by its name in ``METHODS``, does with the cluster that ``look`` is at; methods that share a look
-    find nothing out twice. KeyError for another name, FleetError as of ``Simulator.simulate``."""
+    find nothing out twice. KeyError for another name; FleetError ``undecodable``, ``invalid-quantity`` and, for
+    durations, ValueError where pools or NodeClaims cannot be read."""
     return _METHODS[method](look)
 
 
 def pass_of(look: MethodInput) -> Pass:
     """What one pass of the controller does with the cluster that ``look`` is at: the commands of the first method that
-    has any, and why methods up to it leave nodes alone. FleetError as of ``Simulator.simulate``."""
+    has any, and why methods up to it leave nodes alone. FleetError and ValueError as of ``commands_of``."""
     refused: dict[str, tuple[RefusedCommand, ...]] = {}
     for method in METHODS:
         found = commands_of(look, method.name)

@@ -20,7 +20,7 @@ def simulated(
     look: MethodInput, going: t.Sequence[NodeCandidate], consolidation: bool = False
 ) -> tuple[Simulation | None, list[NodeEvent]]:
     """The simulation of what becomes of pods without the nodes ``going``, and the events meanwhile. None with the
-    setting ``upstream`` where no pool may make nodes: Karpenter does not begin then. FleetError as of
+    setting ``upstream`` where no pool may make nodes: Karpenter does not begin then. Errors as of
     ``Simulator.simulate``."""
     simulator = look.simulator
     told = [event for each in going for event in words.of_annotations(each.pods, look.now, moving=True)]

@@ -83,8 +83,8 @@ class Admission:
         return why or self._shared(self._needs(seen))
 
     def begun(self, node: NodeProgress, seen: RotationNode) -> NodeProgress:
-        """The waiting node, begun: ``Surging`` if its replacement comes before, else ``Draining``; what it takes of
-        wave, surge and budgets is no longer there for others."""
+        """The waiting node, which nothing refuses, begun: ``Surging`` if its replacement comes before, else
+        ``Draining``; what it takes of wave, surge and budgets is no longer there for others."""
         first = SURGING if self._settings.replacement == BEFORE else DRAINING
         self._surging += first == SURGING
         self._flying += 1

@@ -100,7 +100,7 @@ class Simulator:
 
     @cached_property
     def rooms(self) -> Rooms:
-        """The nodes that stay, with what is free on them; each simulation leaves them as they were. FleetErrors of
+        """The nodes that stay, with what is free on them; each simulation leaves them as they were. Errors of
         ``simulate``."""
         return Rooms(self._room(each) for each in self.staying)
 
@@ -133,7 +133,7 @@ class Simulator:
     def simulate(self, going: t.Sequence[StateNode], consolidation: bool = False) -> Simulation:
         """What becomes of the pods of ``going``, of pods that wait, and of those on nodes on their way out, if
         ``going`` were not there. FleetError ``undecodable``, ``invalid-quantity`` for pools and NodeClaims that cannot
-        be read.
+        be read, ValueError for a ``consolidateAfter`` that is no duration.
 
         With ``consolidation`` pods that run move to no node whose ``consolidateAfter`` still runs, unless they come
         from a node on its way out; and, where there are no constraints between pods, the first pod of a node that finds
@@ -209,7 +209,7 @@ class Simulator:
 
     def _room(self, node: StateNode) -> Room:
         """The node as a place for pods. Unless the setting ``upstream`` is on, soft taints do not count, and an
-        initialized node that is not Ready takes no pod. FleetErrors of ``simulate``."""
+        initialized node that is not Ready takes no pod. Errors of ``simulate``."""
         labels = node.labels
         hostname = labels.get(HOSTNAME) or node.name
         requirements = of_labels(labels)

@@ -167,7 +167,8 @@ def template(of: MakingPool, daemons: t.Sequence[Pod], known: frozenset[str]) ->
 
 
 def _making(row: _Pool, pool: StatePool) -> MakingPool:
-    """The pool as one that makes nodes, whatever its conditions. FleetError ``undecodable``, ``invalid-quantity``."""
+    """The pool as one that makes nodes, whatever its conditions. FleetError ``invalid-quantity`` for a limit that is
+    none."""
     spec = row.spec.template.spec
     own: Requirements = {}
     for each in spec.requirements:

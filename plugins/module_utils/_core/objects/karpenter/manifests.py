@@ -85,8 +85,9 @@ def _claim_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
 
 
 def _overlay_rules(spec: Mapping[str, t.Any]) -> t.Iterator[Found]:
-    """What is wrong over several fields of a NodeOverlay's spec: ``two-prices``, ``restricted-capacity``, what
-    ``check_node_requirements`` finds, and ``values-missing`` for NotIn too."""
+    """What is wrong over several fields of a NodeOverlay's spec, which ``check_object`` has freed of what is wrong in
+    itself: ``two-prices``, ``restricted-capacity``, what ``check_node_requirements`` finds, and ``values-missing`` for
+    NotIn too."""
     if "price" in spec and "priceAdjustment" in spec:
         yield Found("two-prices", "spec", "price and priceAdjustment exclude each other", "keep one of them")
     for name in spec.get("capacity") or ():

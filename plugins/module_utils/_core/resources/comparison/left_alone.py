@@ -107,7 +107,8 @@ def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Mani
 
 def compared(manifest: Manifest, live: Manifest) -> Manifest:
     """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live`` as by
-    ``as_live``, and the annotation itself is left out. ValueError as of ``ignored``."""
+    ``as_live``, and the annotation itself is left out. ValueError as of ``ignored``. ``live`` has passed
+    ``check_managed_fields``."""
     paths = ignored(manifest)
     if not paths:
         return manifest

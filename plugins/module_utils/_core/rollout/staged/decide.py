@@ -313,7 +313,7 @@ def _stop_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
 
 def _stop_delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
     """One look at the delete stage of a run that stops: deletions that have begun are let finish. Upstream counts those
-    that have not begun too, and never stops."""
+    that have not begun too, and never stops. RunRefused as of ``deletion_step``."""
     marks = Marks(scene.generation, scene.now)
     stage, actions = deletion_step(scene, stage, stopping=True)
     left = deletions_under_way(scene, stage)

@@ -93,7 +93,8 @@ def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetim
     """The clusters as the overlay supposes them, in their order without those that are gone, new ones last: these were
     heard of at ``now``, the instant of the facts, and have the labels, taints and facts of the cluster, as it was
     given, that they are ``like``, which may be one that is gone, but not the mark of an evacuation. Changes of clusters
-    that are not there do nothing."""
+    that are not there do nothing. KeyError as of ``properties.path_of``, which an overlay of ``read_overlay`` does not
+    give."""
     known = {each.metadata.name: each for each in clusters}
     kept = [_changed(each, overlay.change.get(name)) for name, each in known.items() if name not in overlay.gone]
     return (*kept, *(_joined(each, known, now) for each in overlay.new))
@@ -112,7 +113,7 @@ def _changed(cluster: MemberCluster, change: ClusterChange | None) -> MemberClus
 
 def _with_properties(cluster: MemberCluster, changes: Texts) -> MemberCluster:
     """The cluster with these properties changed, taken away where the text is None. The older name of a changed
-    property goes too: both are one fact."""
+    property goes too: both are one fact. KeyError as of ``properties.path_of``."""
     plain = {name: text for name, text in changes.items() if not name.startswith(RESOURCE_PREFIX)}
     values = {name: PropertyValue(value=text) for name, text in plain.items() if text is not None}
     reported = cluster.status.properties.items()

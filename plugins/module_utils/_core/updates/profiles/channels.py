@@ -41,7 +41,7 @@ def goal(
     are those that it has to fit.
 
     FleetError ``no-such-release`` if no version comes of the channel, ``unknown-channel`` for one that is not in the
-    table.
+    table. ValueError where the channel takes the target version of ``spec``, and that is none.
     """
     channel = channels.get(spec.channel)
     if channel is None:
@@ -66,7 +66,7 @@ def _version(
     channel: Channel, spec: AutoUpgradeProfileSpec, members: t.Sequence[Cluster], known: Releases, now: datetime
 ) -> str:
     """The newest patch of the channel's minor that is generally available on all platforms, without ``v``. FleetError
-    ``no-such-release`` if there is none."""
+    ``no-such-release`` if there is none, ValueError as of ``goal``."""
     general = general_everywhere(known, {each.provider for each in members}, now)
     if not general:
         raise FleetError("no-such-release", "no version is generally available on all platforms of the fleet")

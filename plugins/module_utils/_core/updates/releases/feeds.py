@@ -109,13 +109,14 @@ def _text(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
 
 
 def _list(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
-    """A list of versions."""
+    """A list of versions. TypeError for one that is no text."""
     return plain(map(_full, feed))
 
 
 def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
     """The release schedule of Kubernetes (https://kubernetes.io/releases/patch-releases, data/releases/schedule.yaml):
-    patches that came out, by minor, each with its day."""
+    patches that came out, by minor, each with its day. ValueError, TypeError, AttributeError or KeyError for an entry
+    of another form."""
     for each in feed["schedules"]:
         status = _status(each.get("endOfLifeDate"), now)
         for patch in each.get("previousPatches") or ():
@@ -125,7 +126,8 @@ def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
 
 
 def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
-    """https://endoflife.date/api/kubernetes.json: the newest patch of each minor, with its day."""
+    """https://endoflife.date/api/kubernetes.json: the newest patch of each minor, with its day. ValueError, TypeError,
+    AttributeError or KeyError for an entry of another form."""
     for each in feed:
         yield KubernetesRelease(
             version=_patch(each["latest"]),
@@ -135,19 +137,22 @@ def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
 
 
 def _aks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
-    """What ``az aks get-versions`` prints: each patch of each minor."""
+    """What ``az aks get-versions`` prints: each patch of each minor. ValueError, TypeError, AttributeError or KeyError
+    for an entry of another form."""
     for each in feed["values"]:
         status = PREVIEW if each.get("isPreview") else GA
         yield from (KubernetesRelease(version=_patch(patch), status=status) for patch in each["patchVersions"])
 
 
 def _gke(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
-    """What ``gcloud container get-server-config`` prints: versions of control planes."""
+    """What ``gcloud container get-server-config`` prints: versions of control planes. ValueError, TypeError,
+    AttributeError or KeyError for an entry of another form."""
     return plain(map(_patch, feed["validMasterVersions"]))
 
 
 def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
-    """What ``aws eks describe-cluster-versions`` prints; what is not in standard support is deprecated."""
+    """What ``aws eks describe-cluster-versions`` prints; what is not in standard support is deprecated. ValueError,
+    TypeError, AttributeError or KeyError for an entry of another form."""
     for each in feed["clusterVersions"]:
         said = each.get("versionStatus") or each.get("status")
         version = as_text(each.get("kubernetesPatchVersion") or each["clusterVersion"])
@@ -155,7 +160,7 @@ def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
 
 
 def _full(version: str) -> str:
-    """A minor alone with patch 0; other versions as they are."""
+    """A minor alone with patch 0; other texts as they are."""
     return f"{version}.0" if is_minor(version) else version
 
 
@@ -170,7 +175,7 @@ def _patch(version: t.Any) -> str:
 
 def _status(end: t.Any, now: datetime) -> str:
     """Deprecated if support has ended by ``now``, else generally available; ``end`` is a day, or whether it is over, or
-    nothing."""
+    nothing. ValueError as of ``_day``."""
     if isinstance(end, bool):
         return DEPRECATED if end else GA
     day = _day(end)

@@ -219,7 +219,7 @@ def general_everywhere(known: Releases, providers: t.Iterable[str], now: datetim
 
 
 def exact_version(known: Releases, providers: t.Iterable[str], wanted: str, now: datetime) -> str:
-    """A minor such as 1.33 as its newest generally available patch, without ``v``; a full version as it is.
+    """A minor such as 1.33 as its newest generally available patch, without ``v``; any other text as it is.
 
     As it is, too, where nothing is known of the providers. FleetError ``no-such-release`` if they offer no such patch.
     """

@@ -105,7 +105,7 @@ class UpgradeWork:
 
 def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> UpgradeWork:
     """What the member has to do for the target at ``now``, to be asked when its turn comes. ValueError for a malformed
-    version."""
+    version, of a pool too."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
     skip = next((each.skip for _pool, each in choices if each.skip), None)
@@ -176,7 +176,7 @@ def _choices(cluster: Cluster, target: UpgradeTarget, known: Releases, now: date
 
 def _goal(pool: Pool, choice: Choice, target: UpgradeTarget) -> UpgradeStep | None:
     """What the pool gets, version, image or both; None if it stays as it is. Custom leaves images alone that it does
-    not name, not versions."""
+    not name, not versions. ValueError for what is no version."""
     held = choice.stays and pool.snapshot and target.selection == LATEST
     wanted = target.version if target.type == FULL and not held else ""
     version = wanted if wanted and not (pool.version and reached(pool.version, wanted)) else ""
@@ -195,7 +195,8 @@ def _goal(pool: Pool, choice: Choice, target: UpgradeTarget) -> UpgradeStep | No
 
 def _nothing_to_do(cluster: Cluster, target: UpgradeTarget, left_out: tuple[str, ...], unknown: bool) -> MemberBlocker:
     """Why the member is skipped, with what is said of its pools. By type: the control plane alone; it and every pool,
-    version and image; images alone. With ``unknown`` images of all pools nobody can say that they are at a target."""
+    version and image; images alone. With ``unknown`` images of all pools nobody can say that they are at a target.
+    ValueError for what is no version."""
     words = "; ".join(left_out)
     if target.type == NODE_IMAGE_ONLY:
         reason = IMAGE_MISSING_FOR_POOL if unknown else ALREADY_AT_TARGET
@@ -208,7 +209,8 @@ def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
     """The skip of a member whose minor is out of support, else None. Automatic runs alone leave it; with long-term
     support older ones are in it.
 
-    A member without it is not left alone where the profile asks for it: it fails the run, see ``_judged``.
+    A member without it is not left alone where the profile asks for it: it fails the run, see ``_judged``. ValueError
+    for a version that is none.
     """
     if not target.automatic or target.long_term_support or cluster.long_term_support:
         return None
@@ -225,7 +227,8 @@ def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
 
 def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget) -> UpgradeWork:
     """The verdict with the distance of the control plane: automatic runs skip a member that is too far behind, others
-    fail there unless they chain. One without the long-term support that a profile asks for fails."""
+    fail there unless they chain. One without the long-term support that a profile asks for fails. ValueError for what
+    is no version."""
     if target.automatic and target.long_term_support and not cluster.long_term_support:
         words = f"the profile asks for long-term support, which {cluster.name} does not have"
         return replace(verdict, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=words))
@@ -240,7 +243,7 @@ def _planned(
 ) -> UpgradeWork:
     """The verdict with its steps: control plane through the versions of ``path``, then pools; one whose kubelets are
     too old for the next version comes up to that before it. It fails where such a pool is not moved by the run, or
-    would be too old still."""
+    would be too old still. ValueError for what is no version."""
     kubelets = {pool.name: pool.version for pool in cluster.pools if pool.version}
     moving = {pool.name for pool, step in pools if step.version}
     at, steps = cluster.version, []
@@ -258,7 +261,8 @@ def _planned(
 
 def _path(version: str, target: str, place: LocationReleases | None, now: datetime) -> tuple[str, ...]:
     """The versions that the control plane goes through, the target last. On the way that is the newest patch which is
-    generally available in the place; the minor alone where none is known, or the target is a minor, too."""
+    generally available in the place; the minor alone where none is known, or the target is a minor, too. FleetError as
+    of ``upgrade_path``."""
     *between, last = upgrade_path(version, target)
     if not is_minor(target):
         between = [_newest_patch(minor, place, now) for minor in between]
@@ -267,6 +271,6 @@ def _path(version: str, target: str, place: LocationReleases | None, now: dateti
 
 def _newest_patch(minor: str, place: LocationReleases | None, now: datetime) -> str:
     """The newest patch of the minor that is generally available in the place, the minor itself without one; written as
-    the minor is, with v or without."""
+    the minor is, with v or without. ValueError for what is no version."""
     found = [each for each in place.versions if each.is_of(minor) and each.generally(now)] if place else []
     return f"{'v' * minor.startswith('v')}{found[-1].text.removeprefix('v')}" if found else minor

@@ -64,7 +64,8 @@ def _begins_anew(unit: int, now: datetime) -> bool:
 
 
 def _floor(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
-    """The start of the month, day, hour or minute that the clock time is in; the time itself for SECOND."""
+    """The start of the month, day, hour or minute that the clock time is in; the time itself for SECOND. OverflowError
+    outside the years 1 to 9999."""
     if unit in _TO_FLOOR:
         return _at(now.replace(tzinfo=None, fold=0, **_TO_FLOOR[unit]), zone)
     return now.replace(second=0) if unit == MINUTE else now
@@ -72,7 +73,7 @@ def _floor(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
 
 def _advance(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
     """The clock time one ``unit`` later: months and days by the calendar, smaller units in real time. A day begins at
-    the full hour nearest to midnight where a clock change leaves none."""
+    the full hour nearest to midnight where a clock change leaves none. OverflowError outside the years 1 to 9999."""
     clock = now.replace(tzinfo=None, fold=0)
     if unit == MONTH:
         first = (clock.replace(day=1) + timedelta(days=31)).replace(day=1)
@@ -85,16 +86,18 @@ def _advance(now: datetime, unit: int, zone: ZoneInfo) -> datetime:
 
 
 def _at(clock: datetime, zone: ZoneInfo) -> datetime:
-    """The instant that Go's ``time.Date`` gives to a naive clock time, in gaps and repeated hours too."""
+    """The instant that Go's ``time.Date`` gives to a naive clock time, in gaps and repeated hours too. OverflowError
+    outside the years 1 to 9999."""
     guess = clock - _offset(clock, zone)
     return (clock - _offset(guess, zone)).replace(tzinfo=UTC).astimezone(zone)
 
 
 def _offset(utc: datetime, zone: ZoneInfo) -> timedelta:
-    """What the zone's clock is ahead of UTC at a naive instant in UTC."""
+    """What the zone's clock is ahead of UTC at a naive instant in UTC. OverflowError outside the years 1 to 9999."""
     return utc.replace(tzinfo=UTC).astimezone(zone).utcoffset() or timedelta()
 
 
 def _later(now: datetime, delta: timedelta, zone: ZoneInfo) -> datetime:
-    """The instant so much real time later, in the zone, which adding to a zoned datetime is not."""
+    """The instant so much real time later, in the zone, which adding to a zoned datetime is not. OverflowError outside
+    the years 1 to 9999."""
     return (now.astimezone(UTC) + delta).astimezone(zone)

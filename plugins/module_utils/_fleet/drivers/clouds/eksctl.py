@@ -19,7 +19,8 @@ _BUSY = re.compile(r"CREATING|UPDATING|DELETING|PENDING|.*_IN_PROGRESS")
 
 def _observe(tool: Tool, settings: Settings) -> Document:
     """Version, what is under way, and node groups, as EKS tells; the count of one is what is wanted of it. FleetError
-    ``no-such-cluster``, and as of ``Tool.told``."""
+    ``no-such-cluster``, and as of ``Tool.told``; KeyError, TypeError, AttributeError or ValueError for clusters, groups
+    or versions of another form, which ``main`` tells."""
     clusters = tool.told("eksctl", "get", "cluster", f"--name={settings['name']}", *_where(settings), "--output=json")
     if not clusters:
         raise FleetError("no-such-cluster", f"eksctl knows no cluster {settings['name']} in {settings['region']}")
@@ -42,7 +43,7 @@ def _observe(tool: Tool, settings: Settings) -> Document:
 
 def _begin(tool: Tool, settings: Settings, target: str) -> str:
     """Upgrades the control plane and returns at the end; gives an empty text. FleetError ``target-not-offered``, and as
-    of ``Tool.do``."""
+    of ``Tool.do``; ValueError for what is no version."""
     which = (f"--name={settings['name']}", *_where(settings))
     what = (f"--version={_minor(target)}", "--approve", f"--timeout={settings['timeout']}")
     tool.do("eksctl", "upgrade", "cluster", *which, *what)
@@ -51,7 +52,7 @@ def _begin(tool: Tool, settings: Settings, target: str) -> str:
 
 def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
     """Upgrades the node group to the version, or without one to the release of the image, and returns at the end.
-    FleetError ``target-not-offered``, and as of ``Tool.do``."""
+    FleetError ``target-not-offered``, and as of ``Tool.do``; ValueError for what is no version."""
     which = (f"--cluster={settings['name']}", f"--name={work.pool}", *_where(settings))
     what = (
         f"--kubernetes-version={_minor(work.version)}"
@@ -93,7 +94,8 @@ def _version(pool: t.Mapping[str, t.Any]) -> str:
 
 def _image(tool: Tool, settings: Settings, pool: t.Mapping[str, t.Any]) -> str:
     """The image of a managed node group, asked of ``aws``, as of ``image_name``; empty for others, and without that
-    setting. FleetError as of ``Tool.told``."""
+    setting. FleetError as of ``Tool.told``; KeyError, TypeError, AttributeError or ValueError for answers of another
+    form."""
     if not settings["aws"] or pool.get("Type") != "managed":
         return ""
     which = (f"--cluster-name={settings['name']}", f"--nodegroup-name={pool['Name']}", *_where(settings))

@@ -84,8 +84,8 @@ def main(arguments: t.Sequence[str], environ: t.Mapping[str, str]) -> int:
 def _carried_out(
     definition: Definition, verb: str, tool: Tool, settings: Settings, environ: t.Mapping[str, str]
 ) -> int:
-    """Carries out the verb, prints what it tells, and gives the exit code as of ``main``. FleetErrors of the
-    definition."""
+    """Carries out the verb, prints what it tells, and gives the exit code as of ``main``. What the
+    definition raises comes through."""
 
     def value(name: str) -> str:
         """What the driver ``command`` has set of that name; empty if it has not."""

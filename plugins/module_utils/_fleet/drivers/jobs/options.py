@@ -71,7 +71,7 @@ def executor_problems(given: Options, where: str, hub: bool) -> t.Iterator[Probl
 
 
 def job_settings(given: Options) -> JobSettings:
-    """The settings in options of the driver ``role`` without problems."""
+    """The settings in options of the driver ``role`` without problems, of which ``runs_as_job`` is true."""
     said = {name: value for name, value in given["executor"].items() if value is not None}
     names = ("image", "service_account", "deadline", "keep", "resources")
     chosen = {name: said[name] for name in names if name in said}

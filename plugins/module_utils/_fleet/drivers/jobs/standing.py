@@ -57,7 +57,7 @@ def _check_conditions(status: Part) -> None:
 
 
 def condition(document: Document, kind: str) -> Document:
-    """The condition of that type if it is True, else an empty mapping."""
+    """The condition of that type if it is True, else an empty mapping. Of a Job or Pod that was checked, as here."""
     found = (document.get("status") or {}).get("conditions") or ()
     return next((each for each in found if each.get("type") == kind and each.get("status") == "True"), {})
 
@@ -75,7 +75,8 @@ def has_begun(job: Document) -> bool:
 
 def standing(job: Document, pods: t.Sequence[Document] = (), events: t.Sequence[Document] = ()) -> OperationProgress:
     """IN_PROGRESS with what it waits for, SUCCEEDED, or FAILED with why; ``pods`` are oldest first, ``events`` warnings
-    about the Job and its pods, too. Without these less is said."""
+    about the Job and its pods, too. Without these less is said. All must have passed ``check_job``, ``check_pod`` and
+    ``check_event``."""
     if condition(job, "Complete"):
         return OperationProgress(state=SUCCEEDED)
     failed = condition(job, "Failed")

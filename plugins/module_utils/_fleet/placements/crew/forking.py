@@ -25,8 +25,8 @@ _PATIENCE = 2.0
 
 def forked(serve: t.Callable[[MessagePipe], None], others: t.Iterable[MessagePipe]) -> tuple[int, MessagePipe]:
     """Forks a process that does ``serve`` with its end of a pipe, and ends when that returns; gives its pid and our
-    end. ``others`` are our ends of the pipes to earlier ones, which it must not keep open. OSError if no process can be
-    started.
+    end. ``others`` are our ends of the pipes to earlier ones, which it must not keep open. OSError if no pipe or no
+    process can be had. In the new process this never returns.
 
     To be called by a thread that lives as long as the process is needed: on Linux the kernel kills it with that thread.
     """

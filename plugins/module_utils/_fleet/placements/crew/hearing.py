@@ -37,7 +37,8 @@ Heard = t.Union[tuple[t.Any, str], None]  # noqa: UP007  # pylint takes the othe
 
 
 class WorkerHearing:
-    """While entered a thread hears all workers. To leave tells them to end, and waits until they were heard out."""
+    """While entered, which is once, a thread hears all workers. To leave tells them to end, and waits until they were
+    heard out."""
 
     def __init__(self, workers: t.Sequence[HiredWorker], clients: Clients, page: PermitPage) -> None:
         self._workers, self._clients, self._page = workers, clients, page

@@ -55,7 +55,8 @@ class HiredWorker:
 
     def run(self, task: MemberTask, window: int) -> MemberOutcome:
         """Has it do the task, and waits for the end; what it has written is in the task's ``progress``, also as an
-        error is raised: FleetError as it raised there, or ``worker-lost``."""
+        error is raised: FleetError as it raised there, or ``worker-lost``. A ``WorkerHearing`` has to hear it
+        meanwhile."""
         number, given = next(_NUMBERS), GivenTask(task, window)
         with self._lock:
             if not self.lost:

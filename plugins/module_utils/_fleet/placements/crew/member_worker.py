@@ -58,7 +58,8 @@ class MemberWorker:
         self._identified: set[str] = set()
 
     def serve(self) -> None:
-        """Does what it is told to, until nobody is at the other end any more."""
+        """Does what it is told to, until nobody is at the other end any more. To be called once, in the forked
+        process."""
         SHOWN.told_to(lambda forms: self._pipe.send(SecretsLearned(forms)))
         USES.take()  # what is known of connections already is told by the process that this one was forked from
         threading.Thread(target=self._tell, daemon=True).start()
@@ -129,8 +130,9 @@ class MemberWorker:
         return end._replace(uid=uid, unknown=unknown)
 
     def _permit(self, order: TaskOrder) -> None:
-        """FleetError if there is to be no further write. Where what is shared does not permit it, it is asked for, and
-        the answer counts for as long as a sign of life does; a holder that is stopped is waited for."""
+        """FleetError, with the problems that were answered, if there is to be no further write. Where what is shared
+        does not permit it, it is asked for, and the answer counts for as long as a sign of life does; a holder that is
+        stopped is waited for."""
         while not self._page.permits(order.window):
             asked = running_time()
             problems = self._ask(order.number)

@@ -37,7 +37,8 @@ class MessagePipe:
             self._end.sendall(_LENGTH.pack(len(content)) + content)
 
     def receive(self) -> t.Any:
-        """The next message, which is waited for; EOFError at the end."""
+        """The next message, which is waited for; EOFError at the end, also where the connection breaks. By one thread
+        at a time."""
         while True:
             whole = self._whole(1)
             if whole:
@@ -46,7 +47,8 @@ class MessagePipe:
                 raise EOFError
 
     def arrived(self) -> list[bytes]:
-        """The messages that are there by now, as they were pickled; ``ended`` says that no other will come."""
+        """The messages that are there by now, as they were pickled; ``ended`` says that no other will come. By one
+        thread at a time."""
         while self._more(socket.MSG_DONTWAIT):
             pass
         return self._whole(math.inf)

@@ -40,7 +40,8 @@ def hired(
     """Who goes to the members of a plan while entered: threads of this process, or of as many workers as are asked for,
     though not more than there are members. With ``told``, which says that this run is to end, they may write.
 
-    To be entered before there are threads, by one that stays. FleetError ``no-workers``.
+    To be entered before there are threads, by one that stays. FleetError ``no-workers``, and as of ``records_id``,
+    where ``told`` is given and there are leases; RuntimeError if the machine starts no thread.
     """
     members = sorted({row.cluster for each in plan.plans for row in each.clusters} if plan else ())
     workers = min(ways.workers, len(members))

@@ -56,9 +56,10 @@ class Wanted:
 def wanted_evictions(
     records: Records, src: t.Sequence[str], placement: str, clusters: t.Sequence[str], now: datetime
 ) -> Wanted:
-    """The evictions of ``placement`` from ``clusters``; without a placement those of the files, and all that are
-    recorded and not over. By placement, those that were begun first. Nothing is written. FleetError ``nothing-asked``,
-    ``not-evictable``, or everything that is wrong with the files.
+    """The evictions of ``placement`` from ``clusters``; without a placement, where ``clusters`` do not count, those of
+    the files, and all that are recorded and not over. By placement, those that were begun first. Nothing is written.
+    FleetError ``nothing-asked``, ``not-evictable``, as of ``read_manifests`` and of ``read`` for all that they hold of
+    these kinds, and of the records.
 
     A recorded eviction that cannot be read is among the findings and stops no other one, unless a file has an eviction
     of its name: nobody knows whether that was carried out. That, and a budget that cannot be read, which may forbid any
@@ -99,7 +100,8 @@ def record_budgets(records: Records, wanted: Wanted) -> None:
     of that name from elsewhere is replaced.
 
     Those recorded under the same ``source`` and no longer in it are deleted. Without ``source``: nothing. FleetError
-    ``conflict`` or ``already-exists`` if somebody writes one at the same time.
+    ``conflict`` or ``already-exists`` if somebody writes one at the same time, and others of the records; what was
+    written before stays.
     """
     if not wanted.source:
         return
@@ -127,7 +129,8 @@ def record_eviction(
     records: Records, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction, lease: Lease
 ) -> RequestedEviction:
     """Records the eviction with its conditions, under the lease, as a new record or over the one of ``asked``, unless
-    that says so already; gives ``asked`` as it is now. FleetError ``lease-lost``, ``conflict``, ``already-exists``."""
+    that says so already; gives ``asked`` as it is now. FleetError ``lease-lost``, ``conflict``, ``already-exists``,
+    ``record-damaged``, and others of the records."""
     status = {"status": encode(eviction.status)}
     if asked.document is None:
         document = encode(replace(eviction, metadata=ObjectMeta(name=eviction.name)))
@@ -172,7 +175,7 @@ def _read(
 
 
 def _recorded(records: Records) -> tuple[dict[str, tuple[ClusterResourcePlacementEviction, Document]], list[Problem]]:
-    """Those that can be read, by name, and what is wrong with the others."""
+    """Those that can be read, by name, and what is wrong with the others. FleetError where they cannot be listed."""
     found, problems = dict[str, tuple[ClusterResourcePlacementEviction, Document]](), list[Problem]()
     for each in records.list(EVICTION):
         try:
@@ -195,7 +198,7 @@ def _budgets(
     records: Records, source: str, names: t.Container[str]
 ) -> dict[str, ClusterResourcePlacementDisruptionBudget]:
     """Those that are recorded, by name, without what the same files do not hold any more. FleetError ``record-damaged``
-    with all that cannot be read."""
+    with all that cannot be read. It is that of the records where they cannot be listed."""
     return all_decoded(
         ClusterResourcePlacementDisruptionBudget,
         (
@@ -215,8 +218,8 @@ def _from_file(
     each: ClusterResourcePlacementEviction,
     recorded: t.Mapping[str, tuple[ClusterResourcePlacementEviction, Document]],
 ) -> RequestedEviction:
-    """An eviction of a file, or its record with what became of it before. FleetError if the file changes what may not
-    change."""
+    """An eviction of a file, or its record with what became of it before. FleetError as of ``check_update`` if the file
+    changes what may not change."""
     if each.name not in recorded:
         return RequestedEviction(eviction=_fresh(each), document=None, kept=True)
     old, document = recorded[each.name]

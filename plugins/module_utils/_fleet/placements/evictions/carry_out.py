@@ -125,8 +125,8 @@ class _Placement:
 
 def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
     """Judges what is asked for; with ``write`` records the budgets of the files, and carries out what is permitted.
-    FleetError as of ``wanted_evictions``, ``members_to_write`` and ``record_budgets``, and where nothing was begun:
-    ``lease-held``, ``interrupted``, ``recovery-unfinished`` and so on; what stops it later is among the problems."""
+    FleetError as of ``wanted_evictions``, ``recorded_members``, ``members_to_write``, ``record_budgets``, without any
+    result ``lease-held``, ``interrupted``, ``recovery-unfinished`` and so on, which else is among the problems."""
     now = session.clock()
     wanted = wanted_evictions(session.records, request.src, request.placement, request.clusters, now)
     members = members_to_write(session) if request.write else recorded_members(session.records)
@@ -156,8 +156,8 @@ def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
 
 
 def _of_placement(work: _Evicting, name: str) -> t.Iterator[EvictionResult]:
-    """The results of one placement: those that are over, then the others as each is judged; under its lease with
-    ``write``. FleetError as of ``run_evictions`` stops the rest."""
+    """The results of one placement: those that are over, then the others as each is judged; with ``write`` under its
+    lease. FleetError of taking and keeping that, and as of ``_begun`` and ``_judged`` stops the rest."""
     asked = [each for each in work.wanted.evictions if each.eviction.spec.placement_name == name]
     due = [each for each in asked if not each.is_over]
     yield from (_over(each) for each in asked if each.is_over)
@@ -175,7 +175,7 @@ def _of_placement(work: _Evicting, name: str) -> t.Iterator[EvictionResult]:
 
 
 def _begun(work: _Evicting, name: str) -> _Placement:
-    """What is recorded of the placement now. FleetError ``recovery-unfinished``, ``record-damaged``."""
+    """What is recorded of the placement now. FleetError ``recovery-unfinished``, as of ``recorded_placement``."""
     recorded = recorded_placement(work.session.records, name)
     if is_recovering(recorded.document):
         raise FleetError.of([unfinished(name)])
@@ -193,7 +193,7 @@ def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
 
 def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEviction]) -> t.Iterator[EvictionResult]:
     """Judges one after another, on what the former has left; carries out what is permitted, and records what is refused
-    if it is ``kept``."""
+    if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``."""
     for each in due:
         judged = judged_eviction(
             each.eviction, placement.recorded.placement, placement.bindings, placement.budget, work.now
@@ -212,7 +212,7 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
 def _attested(
     work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
 ) -> EvictionResult:
-    """The result of what is permitted, testified where it is written."""
+    """The result of what is permitted, testified where it is written. FleetError as of ``_carried_out``."""
     spec = asked.eviction.spec
     deed = Deed(
         action=EVICTED,
@@ -231,8 +231,8 @@ def _attested(
 def _carried_out(
     work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
 ) -> EvictionResult:
-    """The result of what is permitted: DONE if everything is gone from the member, or would be, else UNDERWAY. When it
-    writes, it is recorded as meant before, and as executed after."""
+    """The result of what is permitted: DONE if everything is gone from the member, or would be, else UNDERWAY. Where it
+    writes, it is recorded as meant before, as executed after. FleetError of the records, ``no-workers``."""
     if placement.recorded.placement is None:
         raise AssertionError("only of a placement that is there")
     cluster = asked.eviction.spec.cluster_name
@@ -264,7 +264,7 @@ def _intended(judged: Evicted) -> tuple[t.Any, ...]:
 
 def _leaving(work: _Evicting, placement: _Placement, binding: ClusterResourceBinding) -> Document:
     """The binding's record, saying that its cluster is being cleaned: whoever counts does not count on it any more.
-    Written unless it says so already."""
+    Written unless it says so already. FleetError of the records."""
     document = placement.recorded.bindings[binding.name]
     conditions = _unavailable(binding, work.now)
     annotations = {
@@ -293,7 +293,7 @@ def _unavailable(binding: ClusterResourceBinding, now: datetime) -> tuple[t.Any,
 
 def _removed(work: _Evicting, placement: _Placement, plan: PlacementPlan, cluster: str) -> MemberOutcome | None:
     """What was done on the member, or would be; None for one that has left the fleet: what is there stays. One that is
-    being let go has an error and is left alone."""
+    being let go has an error and is left alone. FleetError of the records, ``no-workers``."""
     if cluster not in work.members:
         return None
     held_by = leaving_members(work.session.records).get(cluster)
@@ -318,7 +318,7 @@ def _after(
 
 
 def _record_evicted(work: _Evicting, placement: _Placement, cluster: str, verdict: EvictionVerdict) -> None:
-    """Writes a line into the placement's journal, and its status, which does not speak of the cluster any more."""
+    """Journals it, and writes the placement's status without the cluster. FleetError of the records."""
     records, document = work.session.records, placement.recorded.document
     if document is None or placement.lease is None:
         raise AssertionError("only of a placement that is there")
@@ -342,7 +342,7 @@ def _record_evicted(work: _Evicting, placement: _Placement, cluster: str, verdic
 
 def _next_pick(work: _Evicting, placement: _Placement, cluster: str) -> str:
     """In words which clusters the next apply would pick, by what is recorded of the fleet: an evicted one may be picked
-    again, as upstream."""
+    again, as upstream. FleetError as of ``schedule``."""
     if placement.recorded.placement is None:
         return ""
     members = tuple(each.cluster for each in work.members.values())
@@ -360,7 +360,7 @@ def _next_pick(work: _Evicting, placement: _Placement, cluster: str) -> str:
 
 
 def _holders(wanted: ClusterResourcePlacement, placement: _Placement, index: FleetIndex) -> set[str]:
-    """The clusters that would hold the placement if it were scheduled now."""
+    """The clusters that would hold the placement if it were scheduled now. FleetError as of ``schedule``."""
     snapshot, _new = policy_snapshot_of(wanted, placement.recorded.known.policy_snapshot)
     return set(decide(wanted, snapshot, index, tuple(placement.bindings)).scheduled.staying)
 
@@ -378,7 +378,7 @@ def _result(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> E
 
 
 def _over(asked: RequestedEviction) -> EvictionResult:
-    """The result of one that an earlier run has carried out or refused: OVER, with what that said."""
+    """The result of one that is over (``is_over``): OVER, with what its condition says."""
     executed = find_condition(asked.eviction.status.conditions, EXECUTED)
     found = executed or asked.eviction.status.conditions[0]
     done = executed is not None and executed.status == TRUE

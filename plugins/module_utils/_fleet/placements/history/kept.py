@@ -18,15 +18,16 @@ from ..recorded import INDEX, REVISION, ROLLED_BACK, Document, RecordedPlacement
 
 def snapshot_rows(session: Session, names: t.Iterable[str]) -> tuple[SnapshotRow, ...]:
     """A row for each snapshot of these placements, in the order of ``names``, then of indices. ``age`` is in seconds,
-    None where it is not known when it was made. FleetError as of ``recorded_placement`` and ``kept_snapshots``."""
+    None where it is not known when it was made. A name that is not recorded has none. FleetError as of
+    ``recorded_placement`` and ``kept_snapshots``."""
     return tuple(
         row for name in names for row in _rows(recorded_placement(session.records, name), name, session.clock())
     )
 
 
 def _rows(recorded: RecordedPlacement, name: str, now: datetime) -> t.Iterator[SnapshotRow]:
-    """The rows of one placement as of ``snapshot_rows``; clusters, sorted, are those whose bindings name the
-    snapshot."""
+    """The rows of one placement as of ``snapshot_rows``; clusters, sorted, are those whose bindings name the snapshot.
+    FleetError as of ``kept_snapshots``."""
     kept = kept_snapshots(recorded)
     holders: dict[str, list[str]] = {}
     for each in recorded.known.bindings:

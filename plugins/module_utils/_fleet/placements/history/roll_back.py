@@ -80,7 +80,7 @@ def forward_again(recorded: RecordedPlacement, objects: t.Iterable[Rendered]) ->
 
 def _earlier(session: Session, name: str, asked: RollBack) -> LoadedPlacement:
     """One placement as of ``earlier_placements``, with findings that say to what it goes back and that a later apply
-    goes forward again."""
+    goes forward again. FleetError as there."""
     recorded = recorded_placement(session.records, name)
     if recorded.placement is None or recorded.document is None:
         raise no_such_placement(name, names_of(all_placements(session.records)), session.records.place)
@@ -137,8 +137,8 @@ def content_of(
 ) -> tuple[Rendered, ...]:
     """The objects of a snapshot that is whole (``require_whole``), as they are sent, in its order. What Secrets hold is
     looked for in ``present`` (cleaned manifests by key, as of ``add_by_key``) and then in the revision that it came
-    from; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``,
-    ``revision-gone`` and ``no-checkout`` for every one that is not found."""
+    from; only what has the recorded hash counts. FleetError ``no-key``, or ``secret-gone``, ``revision-gone`` and
+    ``no-checkout`` for every one that is not found, ``missing-library``, and of the records."""
     again = _secrets(session, name, kept, asked, present or {})
     out = []
     for each in kept.manifests:
@@ -206,7 +206,7 @@ def _read_again(
 ) -> dict[t.Any, list[Manifest]]:
     """All objects below the checkouts as they were in the revision that the source names, by key; documents that cannot
     be read are passed over. FleetError ``secret-gone`` for a source that is not Git, ``no-checkout``,
-    ``revision-gone``."""
+    ``revision-gone``, ``missing-library``."""
     if not source.startswith(GIT):
         text = f"snapshot {kept.index} has its content from {source or 'the hub'}, which does not keep what it was"
         raise FleetError("secret-gone", text, hint="only what came from a Git checkout can be read again: apply it")

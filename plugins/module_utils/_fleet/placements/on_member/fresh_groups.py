@@ -28,7 +28,7 @@ class FreshGroups:
 
     def served(self, step: MemberStep, work: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
         """What the step's ``work`` gives; in an awaited group it is done again for up to 10 s while the member does not
-        serve it. ApiError of the last attempt."""
+        serve it. ApiError of the last attempt; what else ``work`` raises comes through at once."""
         end = time.monotonic() + SERVED_SECONDS
         while True:
             try:

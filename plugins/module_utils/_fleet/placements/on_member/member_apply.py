@@ -132,8 +132,8 @@ def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> Mem
 
     The member is looked at once, and held by the lease that ``holding`` takes only if something is to be written. What
     is written was decided on what was seen under the lease, or on what provably is as it was before. FleetError
-    ``foreign-applyset``, ``applyset-invalid``, ``member-moved``, of a member that does not answer, and what ``permit``
-    and ``holding`` raise.
+    ``foreign-applyset``, ``applyset-invalid``, ``member-moved``; ApiError of reading, of writing the parent, and any of
+    ``WHOLE_MEMBER``; what ``permit`` and ``holding`` raise.
     """
     seen = task.seen
     if seen is None and not (task.write and task.due):
@@ -250,7 +250,8 @@ def _carried_out(
     client: KubeClient, task: MemberTask, seen: Seen, parent: Parent
 ) -> tuple[dict[ObjectId, dict[str, t.Any]], tuple[ObjectFailure, ...]]:
     """Writes the intent and then object by object, and waits until what was deleted is gone; gives what the server
-    answered, and what failed or was refused. ApiError if the member as a whole fails."""
+    answered, and what failed or was refused. FleetError ``member-moved``, ApiError as of ``Parent.write``,
+    ``wait_until_gone`` or of ``WHOLE_MEMBER``, and what ``permit`` raises."""
     results: dict[ObjectId, dict[str, t.Any]] = {}
     observed, to_do = seen.observed, seen.to_do
     if to_do:

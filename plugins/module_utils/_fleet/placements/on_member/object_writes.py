@@ -48,7 +48,8 @@ def write_object(
     another run has written, is refused there. An object that only others changed meanwhile (its status, say) is written
     all the same, in up to ``ATTEMPTS`` attempts, but not for ADOPT, nor where nothing was there (``live`` is None):
     that is ApiError ``conflict``, as are fields of others without ``force``, and changes that do not end. FleetError
-    ``member-moved`` when another run of ours changed it, or another object is there now; other ApiErrors as they come.
+    ``member-moved`` when another run of ours changed it, or another object is there now; other ApiErrors, and what
+    ``permit`` raises, as they come.
     """
     seen = live
     for _attempt in range(ATTEMPTS):

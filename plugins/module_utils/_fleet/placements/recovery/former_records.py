@@ -43,7 +43,7 @@ class Ours:
 
 
 def known_of(records: Records, name: str) -> Ours:
-    """What the records know of the placement. FleetError ``record-damaged``."""
+    """What the records know of the placement. FleetError ``record-damaged``, and others of the records."""
     key = PlacementKey.of(name)
     document: Document | None = records.get(key.kinds.placement, name)
     bindings = records.list(key.kinds.binding, key.labels, key.namespace)

@@ -76,9 +76,10 @@ def recover(
 ) -> Recovered:
     """Rebuilds the records of the ``described`` placements that are lost, by name, from what the members hold; without
     ``write`` it only says which. Every member must answer: from some of its clusters the others would be forgotten.
-    FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``conflict`` (another run has
-    written the records since they were compared), ``member-held``, ``member-moved``, ``record-damaged``,
-    ``interrupted``; placements before that one are rebuilt then.
+    FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``lease-lost``, ``conflict``
+    (another run has written the records since they were compared), ``member-held``, ``member-lost``, ``member-moved``,
+    ``foreign-applyset``, ``record-damaged``, ``interrupted``, ``no-workers``, ApiError of a member, others of the
+    records; placements before that one are rebuilt then.
 
     ``former`` are uids that the placement had in records which are given up; ``key_bytes`` seals Secrets.
     """
@@ -115,7 +116,7 @@ def recover(
 
 
 def _refuse_moved(records: Records, name: str, before: Ours) -> None:
-    """FleetError ``conflict`` if the placement's records are not as they were before."""
+    """FleetError ``conflict`` if the placement's records are not as they were before. Others as of ``known_of``."""
     if known_of(records, name) != before:
         raise FleetError("conflict", "another run has written its records meanwhile", name, "run fleet_recover again")
 
@@ -134,34 +135,35 @@ class _Lease:
     keeps: tuple[Keep, ...]
 
     def permit(self) -> None:
-        """Raises where there is to be no further write."""
+        """FleetError as of ``Keeper.check`` and ``KeptLease.keep`` where there is to be no further write."""
         for keep in self.keeps:
             keep()
 
     def get(self, kind: str, name: str) -> dict[str, t.Any] | None:
-        """The record, None if there is none."""
+        """The record, None if there is none. FleetError as of ``Records.get``."""
         return self.records.get(kind, name)
 
     def has(self, placement: PlacementKey, kind: str, name: str) -> bool:
-        """Whether a record that belongs to the placement is there. FleetError ``record-damaged`` for one of another."""
+        """Whether a record that belongs to the placement is there. FleetError ``record-damaged`` for one of another,
+        and as of ``Records.get``."""
         found = self.get(kind, placement.record(name))
         if found is not None:
             refuse_strange(found, placement)
         return found is not None
 
     def create(self, record: dict[str, t.Any]) -> dict[str, t.Any]:
-        """As of ``Records.create``, once writes are permitted."""
+        """As of ``Records.create``, once writes are permitted; FleetError as of ``permit`` too."""
         self.permit()
         return self.records.create(record, self.lease)
 
     def replace(self, record: dict[str, t.Any]) -> dict[str, t.Any]:
-        """As of ``Records.replace``, once writes are permitted."""
+        """As of ``Records.replace``, once writes are permitted; FleetError as of ``permit`` too."""
         self.permit()
         return self.records.replace(record, self.lease)
 
     def clear(self, placement: PlacementKey, but: t.Mapping[tuple[str, str], str] | None = None) -> None:
         """Takes away what belongs to the placement, but not itself, nor what says the same (``_says``) as this, by kind
-        and name."""
+        and name. FleetError as of ``permit`` and ``delete_record``."""
         kinds = placement.kinds
         for kind in (kinds.binding, kinds.resource_snapshot, kinds.policy_snapshot):
             for each in self.records.list(kind, placement.labels, placement.namespace):
@@ -211,7 +213,7 @@ def _rebuild(
 
 def _placement_record(records: _Lease, placement: ClusterResourcePlacement) -> str:
     """The uid of the placement's record, which is made if need be. It says from here on that the others are not whole
-    yet; what was recorded before is taken away first."""
+    yet; what was recorded before is taken away first. FleetError as of ``_Lease.create``, ``replace`` and ``clear``."""
     found = records.get(placement.key.kinds.placement, str(placement.key))
     if found is None:
         metadata = {
@@ -239,7 +241,7 @@ def _says(record: Record) -> str:
 
 
 def _mark_whole(records: _Lease, key: PlacementKey) -> None:
-    """Takes off the placement's record that the others are not whole."""
+    """Takes off the placement's record that the others are not whole. FleetError as of ``_Lease.replace``."""
     found = records.get(key.kinds.placement, str(key))
     if found is not None and is_recovering(found):
         records.replace(recovering(found, begun=False))
@@ -269,7 +271,7 @@ def _same_secret(wanted: Rendered, live: t.Mapping[str, t.Any] | None) -> bool:
 
 def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: ApplySet) -> None:
     """The policy under which the members were picked, unless it is recorded; if it is not today's, its text is lost,
-    the hash is known."""
+    the hash is known. FleetError as of ``_Lease.has`` and ``create``."""
     snapshot, _new = policy_snapshot_of(placement, None)
     spec = encode(snapshot.spec) if snapshot.spec.policy_hash == held.policy_hash else {"policyHash": held.policy_hash}
     name, key = held.policy_snapshot, placement.key
@@ -285,8 +287,8 @@ def _policy_record(records: _Lease, placement: ClusterResourcePlacement, held: A
 
 
 def _contents(snapshot: str, held: t.Iterable[ApplySet], objects: t.Sequence[Rendered]) -> list[Manifest]:
-    """What was in a snapshot: the manifests where they are those still, else the names, in order, of what any member
-    has of it. What overrides have left out on one member may be on another."""
+    """What was in a snapshot, which one of ``held`` names at least: the manifests where they are those still, else the
+    names, in order, of what any member has of it. What overrides have left out on one member may be on another."""
     sets = [each for each in held if each.resource_snapshot == snapshot]
     if sets[0].resource_hash == resource_hash([each.hash for each in objects]):
         return [each.manifest for each in objects]
@@ -295,7 +297,8 @@ def _contents(snapshot: str, held: t.Iterable[ApplySet], objects: t.Sequence[Ren
 
 
 def _resource_record(records: _Lease, held: ApplySet, content: t.Sequence[Manifest], latest: bool) -> None:
-    """Writes the snapshot, in one part, unless a run that was killed has written it."""
+    """Writes the snapshot, in one part, unless a run that was killed has written it. FleetError as of ``_Lease.has``
+    and ``create``."""
     name, key = held.resource_snapshot, PlacementKey.of(held.placement)
     if records.has(key, key.kinds.resource_snapshot, name):
         return

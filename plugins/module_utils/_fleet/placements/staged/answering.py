@@ -43,7 +43,8 @@ def is_staged(records: Records, run: str, kind: str) -> bool:
     """Whether the run is a staged one; ``kind`` is empty where nobody said.
 
     Runs of a kind that the account may not read are none that it could answer. FleetError ``ambiguous-run``, and
-    ``forbidden`` where it may read neither, and ``bad-option`` where no run of the kind can be called so.
+    ``forbidden`` where it may read neither, ``bad-option`` where no run of the kind can be called so, and others of the
+    records.
     """
     own = RunKey.of(run).kinds.run
     if kind and kind != own and kind in STAGED:

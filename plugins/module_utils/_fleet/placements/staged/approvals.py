@@ -98,7 +98,7 @@ def approver_in(key: RunKey, document: Record) -> str:
 
 def approvers_of(records: Records, run: ClusterStagedUpdateRun) -> dict[str, str]:
     """Who has given approvals of the run, by the names of their requests without namespace; no entry where that is not
-    known."""
+    known. FleetError of the records."""
     found: dict[str, str] = {}
     for each in requests_of(run):
         document = records.get(run.key.kinds.approval, each.name) if each.reached else None
@@ -122,7 +122,7 @@ def request_approval(
 
 def accept_approval(records: Records, key: RunKey, name: str, now: datetime, lease: Lease) -> None:
     """Says on the request that the run has taken the approval; not where somebody writes it at this moment, nor where
-    it is gone. FleetError ``record-damaged``, ``lease-lost``."""
+    it is gone. FleetError ``record-damaged``, ``lease-lost``, and others of the records."""
     document = records.get(key.kinds.approval, key.record(name))
     if document is not None:
         told = accepted(recorded_request(key, document), now)
@@ -224,7 +224,7 @@ def approve(
 
     FleetError: ``digest-mismatch``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``self-approval``,
     ``conflict``, ``gate-unproven`` for a request that is not of this run, ``record-damaged`` for one that cannot be
-    read.
+    read; and others of the records.
     """
     key = run.key
     hint = "look at the run again: what it does is not what was approved"
@@ -265,7 +265,8 @@ def _written(
     message: str,
     now: datetime,
 ) -> bool:
-    """Writes the approval with this message on the request; False if somebody else has written it since it was read."""
+    """Writes the approval with this message on the request; False if somebody else has written it since it was read.
+    FleetError of the records."""
     row = (TRUE, "ApprovedByGate", message)
     conditions = set_condition(request.status.conditions, APPROVED, row, request.metadata.generation, now)
     status = {**(document.get("status") or {}), "conditions": [encode(each) for each in conditions]}

@@ -62,7 +62,7 @@ def _recorded(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, state: str, wish: StagedOptions
 ) -> StagedReport:
     """The report of a run that is recorded and not carried on; with PRESENT its stages are recorded, if there are none
-    yet."""
+    yet. FleetError as of ``lay_out`` and ``rehearse``."""
     if state == PRESENT:
         return lay_out(session, run, given, wish)
     return rehearse(session, run, given, wish, changed=False)

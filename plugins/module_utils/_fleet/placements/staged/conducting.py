@@ -84,7 +84,8 @@ def rehearse(
 ) -> StagedReport:
     """The run as it would begin or go on, from the records alone. Nothing is written, no member is asked. ``changed``
     says that recording it is a change already. Brakes that would stop it are its ``problems``. FleetError
-    ``digest-mismatch``, and as of ``run_ground``, ``planned`` and ``refuse_other_overrides``."""
+    ``digest-mismatch``, and as of ``recorded_members``, ``run_ground``, ``seen_requests``, ``planned``,
+    ``refuse_other_overrides``."""
     laid = _laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
         _check_digest(laid, wish.approved)
@@ -109,7 +110,8 @@ def refuse_unfit(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> None:
     """Refuses a new run that could not begin before it is recorded: FleetError with the reason it would end with,
-    brakes, ``digest-mismatch``, and as of ``run_ground`` and ``planned``. Nothing is written, no member is asked."""
+    brakes, ``digest-mismatch``, and as of ``run_ground``, ``seen_requests`` and ``planned``. Nothing is written, no
+    member is asked."""
     laid = _laid_out(session, run, given, wish, members, sends=True)
     failure = laid.decision.state.failure
     if failure is not None:
@@ -129,11 +131,10 @@ _NOT_APPLIED = (
 def carry_on(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> StagedReport:
-    """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end.
-
-    FleetError: ``lease-held`` where another run, or an apply, works on the placement; ``run-deleted``; brakes;
-    ``digest-mismatch``; and as of ``run_ground``, ``planned`` and ``refuse_other_overrides``.
-    """
+    """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end. FleetError
+    ``lease-held`` where another run, or an apply, works on the placement; ``lease-lost``; ``run-deleted``; brakes;
+    ``digest-mismatch``; of the records; and as of ``run_ground``, ``seen_requests``, ``planned`` and
+    ``refuse_other_overrides``."""
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
         laid = _laid_out(session, journal.state.run, given, wish, members, sends=True)
@@ -151,7 +152,7 @@ def carry_on(
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
     """Records the stages of a run that has none yet, and who is in each; one that has is only rehearsed. No member is
-    asked. FleetError ``lease-held``, ``run-deleted``, and as of ``rehearse``."""
+    asked. FleetError ``lease-held``, ``lease-lost``, ``run-deleted``, and as of ``rehearse``."""
     if find_condition(run.status.conditions, "Initialized") is not None:
         return rehearse(session, run, given, wish, changed=False)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
@@ -166,8 +167,8 @@ def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifest
 
 
 def _held(session: Session, run: ClusterStagedUpdateRun, keeper: Keeper) -> HeldJournal:
-    """The journal of this very run, under the lease of its placement. FleetError ``lease-held``; ``run-deleted``, also
-    where another has its name by now."""
+    """The journal of this very run, under the lease of its placement. FleetError ``lease-held``; ``record-damaged``;
+    ``run-deleted``, also where another has its name by now."""
     lease = keeper.take(f"placement/{run.placement_key}")
     book = StagedBook(str(run.key), lease.epoch, run.metadata.uid)
     return HeldJournal(session.records, book, lease, keeper.check_leases)
@@ -182,8 +183,9 @@ def _laid_out(
     *,
     sends: bool,
 ) -> _Laid:
-    """The run decided on as it stands: twice, for which snapshot it takes is known only once it has begun, and which
-    overrides act only with the content. FleetError as of ``run_ground``, ``planned`` and ``refuse_other_overrides``."""
+    """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
+    only with the content. FleetError as of ``run_ground``, ``seen_requests``, ``planned``,
+    ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)
@@ -257,7 +259,7 @@ class _Conducted:
         self._members_read = self.session.clock()
 
     def conducted(self, journal: HeldJournal, given: StagedManifests, before: ClusterStagedUpdateRun) -> StagedReport:
-        """Carries the run to its ending, then records the placement's status."""
+        """Carries the run to its ending, then records the placement's status. FleetError as of ``Conductor.run``."""
         session, ground = self.session, self.laid.ground
         bindings = BindingJournal(
             session.records, self.lease, self.keeper.check_leases, self.plan, ground.recorded.bindings
@@ -289,7 +291,8 @@ class _Conducted:
 
     def see(self, state: StagedState, bindings: tuple[RolloutBinding, ...], now: datetime) -> ObservedState:
         """What the run is decided on now. Answers to requests are read anew every 5 s, at once where one was due,
-        labels of clusters every 15 s. A request that counts for nothing is deleted, and that is told."""
+        labels of clusters every 15 s; a request that counts for nothing is deleted, and told. FleetError as of
+        ``seen_requests``."""
         records, ground = self.session.records, self.laid.ground
         if self._looked is None or clock_skew.is_over(self._looked, RELOAD, now):
             self._looked = now
@@ -308,14 +311,14 @@ class _Conducted:
         self._looked = None
 
     def approved(self, name: str) -> None:
-        """Tells whose the approval is that the run takes, before what begins by it."""
+        """Tells whose the approval is that the run takes, before it begins what follows. ApiError of the hub."""
         run = self.laid.run
         for each in self._requests:
             if run.key.record(each.name) == name:
                 self.session.say(f"{run.key}: {told_approval(self.session, run, self._digest(run), each)}")
 
     def accept(self, name: str, now: datetime) -> None:
-        """Says on the request that the run has taken the approval, and in the journal whose it is."""
+        """Says on the request that its approval was taken, in the journal whose it is. FleetError of records, hub."""
         run = self.laid.run
         for each in self._requests:
             if each.name == name:
@@ -325,13 +328,13 @@ class _Conducted:
         self._looked = None
 
     def delete(self, name: str) -> None:
-        """Deletes a request; absent is fine."""
+        """Deletes a request; absent is fine. FleetError of the records."""
         key = self.laid.run.key
         self.session.records.delete(key.kinds.approval, key.record(name), lease=self.lease)
         self._looked = None
 
     def reach(self, clusters: t.Container[str], write: bool) -> Outcomes:
-        """Goes to the clusters, and writes what is due there if asked to; outcomes by cluster."""
+        """Goes to the clusters, to write what is due if asked to; outcomes by cluster. FleetError of the records."""
         uid, ways, plan = self.laid.ground.recorded.uid, replace(self.wish.ways, diagnoses=True), self.plan
         if not write:
             return on_members(plan, uid, self.clients, ways, only=clusters, runners=in_threads(ways.threads, self.told))

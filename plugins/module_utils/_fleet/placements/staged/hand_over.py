@@ -75,7 +75,8 @@ def repaired(plan: PlacementPlan, looked: Outcomes, reach: Reach) -> Outcomes:
     """The outcomes of a look, with those of clusters where what a run gave them is applied once more, as it was changed
     or is missing there. KubeFleet's member agents do so whatever the strategy. The very ``looked`` if there are none.
 
-    The look may be older than the ``plan``: a cluster that a run has given something else since is left alone.
+    The look may be older than the ``plan``: a cluster that a run has given something else since is left alone. What
+    ``reach`` raises is raised.
     """
     still = clusters_to_look_at(plan) or frozenset()
     drifted = {name for name, each in looked.items() if each.changes and name in still}
@@ -94,7 +95,7 @@ def hand_over(
     """Repairs what runs have given; records which clusters are picked and which are to lose the placement, as the next
     run finds them, and the status. ``told`` says why this apply is to end, empty if it is not.
 
-    FleetError ``lease-lost`` and those of the records, if no member was written.
+    FleetError ``lease-lost`` and those of the records, if no member was written; and what ``reach`` raises.
     """
     plan = writer.plan
     outcomes = repaired(plan, looked, reach)
@@ -115,7 +116,7 @@ def _recorded(
     session: Session, writer: Writer, placement: Document, keeper: Keeper, outcomes: Outcomes
 ) -> tuple[PlacementStatus, FleetError | None]:
     """Stores bindings and status; the status, and why it could not be written into its namespace, None if it could.
-    FleetError of the records."""
+    FleetError of the records, ``lease-lost`` among them."""
     plan, generation, now = writer.plan, placement["metadata"]["generation"], session.clock()
     copy = StatusInNamespace.of(writer.records, session.hub is not None, plan.placement)
     journal = BindingJournal(writer.records, writer.lease, keeper.check_leases, plan, writer.recorded.bindings)

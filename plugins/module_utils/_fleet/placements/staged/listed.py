@@ -24,7 +24,7 @@ EXTERNAL = "External"
 
 def staged_standings(records: Records, placements: t.Iterable[Record]) -> tuple[RunStanding, ...]:
     """The runs of placements with the strategy ``External``, by placement and name. Nothing is read where there is no
-    such placement; a run that cannot be read is ``Damaged``, with why."""
+    such placement; a run that cannot be read is ``Damaged``, with why. FleetError where runs cannot be listed."""
     waiting = {str(PlacementKey.of_record(each)) for each in placements if _type_of(each) == EXTERNAL}
     found = [_standing(each) for kinds in RUN_KINDS if waiting for each in records.list(kinds.run)]
     mine = (each for each in found if each.placement in waiting)
@@ -36,7 +36,8 @@ def runs_upset(
 ) -> tuple[Problem, ...]:
     """A warning, by placement and name, for each run that has begun and not ended, and that fails when it goes on,
     since by these plans its placement gets other clusters or another policy (KubeFleet's staged runs refuse both).
-    Damaged runs are passed over. ``recorded`` has each placement of ``plans``."""
+    Damaged runs are passed over. ``recorded`` has each placement of ``plans``. FleetError where runs cannot be
+    listed."""
     moved = {each.name: each for each in plans if each.by_run and _moves(each, recorded[each.name])}
     found = [_standing(each) for kinds in RUN_KINDS if moved for each in records.list(kinds.run)]
     return tuple(

@@ -52,8 +52,8 @@ def planned(
     """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something.
 
     FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``; if it ``sends``,
-    those of ``content_of``), where it holds what a member is reached with by now (``fleet-credentials``), and where an
-    override cannot be carried out.
+    those of ``content_of``), where it holds what a member is reached with by now (``fleet-credentials``), where an
+    override cannot be carried out, of the records, and as of ``kept_snapshots``, ``overrides_on`` and ``concerning``.
     """
     placement, policy = ground.placement, ground.policy
     if placement is None or policy is None:
@@ -91,8 +91,9 @@ def _kept(ground: RunGround, run: ClusterStagedUpdateRun) -> KeptSnapshot:
 def _objects(
     session: Session, kept: KeptSnapshot, run: ClusterStagedUpdateRun, given: StagedManifests, sends: bool
 ) -> tuple[Rendered, ...]:
-    """The snapshot's objects; where Secrets cannot be read and nothing is sent, as they are recorded, without what
-    those hold. FleetError as of ``content_of`` if the run ``sends``."""
+    """The snapshot's objects; where Secrets, or the files or the hub that may have them, cannot be read and nothing is
+    sent, as they are recorded, without what those hold. FleetError as of ``content_of`` and ``_present`` if the run
+    ``sends``."""
     asked = RollBack(to=kept.index, checkouts=given.resources)
     try:
         return content_of(session, str(run.placement_key), kept, asked, _present(session, kept, given))

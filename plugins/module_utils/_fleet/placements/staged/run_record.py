@@ -77,7 +77,7 @@ class Commanded:
 
 def run_document(records: Records, name: str) -> Record:
     """The record as it is; FleetError ``no-such-run`` with the names of those that are there, and that the account may
-    list."""
+    list. Others of the records."""
     document = records.get(RunKey.of(name).kinds.run, name)
     if document is None:
         there = ", ".join(_there(records)) or "none"
@@ -87,12 +87,13 @@ def run_document(records: Records, name: str) -> Record:
 
 
 def read_run(records: Records, name: str) -> ClusterStagedUpdateRun:
-    """The recorded run; FleetError ``no-such-run`` and ``record-damaged``."""
+    """The recorded run; FleetError as of ``run_document``, ``record-damaged``."""
     return recorded_run(RunKey.of(name), run_document(records, name))
 
 
 def _there(records: Records) -> list[str]:
-    """The names of runs of both kinds, sorted in each, as far as the account may list them."""
+    """The names of runs of both kinds, sorted in each, as far as the account may list them. FleetError for any other
+    reason."""
     found: list[str] = []
     for each in RUN_KINDS:
         try:
@@ -107,7 +108,8 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
     """The run as it is to be recorded, with the ``state`` that is asked for, empty for none. Nothing is written.
 
     What a file says of the state counts unless it says Initialize, which is what it says by saying nothing. A run that
-    has ended stands as it is. FleetError ``no-such-run``, ``record-damaged``, and what an update may not change.
+    has ended stands as it is. FleetError ``no-such-run``, ``record-damaged``, what an update may not change, and others
+    of the records.
     """
     key = RunKey.of(name)
     defined, stored = given.runs.get(name), records.get(key.kinds.run, name)
@@ -132,7 +134,8 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
     """Writes the run as it is wanted. It takes no lease: a conductor, if there is one, meets the change and goes on.
 
     ``who`` is recorded as its maker if it is new. FleetError ``conflict`` if others write it at every attempt,
-    ``already-exists`` if they made one of its name meanwhile, ``no-such-run`` if they deleted it.
+    ``already-exists`` if they made one of its name meanwhile, ``no-such-run`` if they deleted it, ``record-damaged``,
+    and others of the records.
     """
     run, key = wanted.run, wanted.run.key
     if not wanted.changed:
@@ -154,7 +157,7 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
 def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:
     """Deletes the run with its approval requests, if it is to ``write``; whether there is one. Clusters in flight stay
     as they are, which ``force`` has to say is meant; so has it of a run that cannot be read (``record-damaged``).
-    FleetError ``run-in-flight``."""
+    FleetError ``run-in-flight``, and of the records; requests that were deleted before are gone then."""
     key = RunKey.of(name)
     document = records.get(key.kinds.run, name)
     if document is None:

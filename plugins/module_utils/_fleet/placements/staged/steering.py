@@ -56,13 +56,13 @@ class Approvals(t.Protocol):
     """The approval requests of the run, as the records have them."""
 
     def request(self, run: ClusterStagedUpdateRun, act: RequestApproval) -> None:
-        """Makes the request that ``act`` names, for people to approve."""
+        """Makes the request that ``act`` names, for people to approve. FleetError of the records."""
 
     def accept(self, name: str, now: datetime) -> None:
-        """Says on the request of that name that the run has taken its approval."""
+        """Says on the request of that name that the run has taken its approval. FleetError of the records."""
 
     def delete(self, name: str) -> None:
-        """Deletes the request of that name; absent is fine."""
+        """Deletes the request of that name; absent is fine. FleetError of the records."""
 
 
 # What is true besides the bindings, once a turn.
@@ -138,7 +138,7 @@ class StagedSteering:
         self._queue = {each.cluster: REMOVE for each in self.bindings.state.bindings if each.deleting} if begun else {}
 
     def see(self, state: StagedState, now: datetime) -> ObservedState:
-        """What is true now, with the bindings as they are here."""
+        """What is true now, with the bindings as they are here. What ``see`` of its making raises is raised."""
         return self._see(state, self.bindings.state.bindings, now)
 
     def decide(self, state: StagedState, seen: ObservedState, now: datetime) -> Decision[StagedState, Action]:
@@ -173,7 +173,7 @@ class StagedSteering:
 
     def carry_out(self, act: Action, state: StagedState, resumed: bool) -> None:
         """Makes the binding say what its cluster is to hold, and queues the cluster for the ``wait`` after the next
-        ``release``. What is about approvals is done at once."""
+        ``release``. What is about approvals is done at once. FleetError as of ``Approvals``."""
         now = self._now
         if isinstance(act, BindCluster):
             self._begin(
@@ -207,7 +207,8 @@ class StagedSteering:
 
     def record(self, state: StagedState, now: datetime) -> t.Iterator[Change[StagedState]]:
         """Brings what the clusters have answered into their bindings, where it is seen, and stores these. The changes
-        that it gives, one for each cluster that was written, leave the state as it is."""
+        that it gives, one for each cluster that was written, leave the state as it is. It has to be gone through to its
+        end. FleetError as of ``release``."""
         news, self._news = self._news, []
         for each in news:
             self._keep(each, now)

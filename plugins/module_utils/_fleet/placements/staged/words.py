@@ -109,8 +109,8 @@ class StagedTelling:
         self._reason = _reason(state.run.status.conditions)
 
     def stored(self, state: StagedState, now: datetime) -> None:
-        """Tells which clusters have begun or ended since; for stages and the run lines go to the journal.
-        What was approved for it comes first."""
+        """Tells which clusters have begun or ended since; for stages and the run lines go to the journal. What was
+        approved for it comes first. What ``approved`` raises is raised."""
         for asked in requests_of(state.run):
             if asked.accepted and asked.name not in self._approvals:
                 self._approvals.add(asked.name)

@@ -37,7 +37,7 @@ class SeenMembers:
 
     def of(self, records: Records, names: t.Container[str]) -> tuple[MemberCluster, ...]:
         """Those of these names that are in the fleet, by name, with their labels; a run asks for the clusters of its
-        bindings. FleetError ``record-damaged``."""
+        bindings. FleetError ``record-damaged``, and others of the records."""
         found = []
         for each in records.list("MemberCluster"):
             name, version = each["metadata"]["name"], each["metadata"]["resourceVersion"]
@@ -104,7 +104,7 @@ class RunGround:
 
 def run_ground(records: Records, run: ClusterStagedUpdateRun, given: StagedManifests) -> RunGround:
     """What is recorded of the run's placement, with the strategy of a file before the recorded one. FleetError
-    ``recovery-unfinished``, and where a record is damaged."""
+    ``recovery-unfinished``, ``record-damaged``, ``records-damaged``, and others of the records."""
     name = str(run.placement_key)
     found = recorded_placement(records, name)
     if is_recovering(found.document):
@@ -129,8 +129,8 @@ def _metadata_of(snapshot: Document) -> ObjectMeta:
 def _strategy(
     records: Records, run: ClusterStagedUpdateRun, given: StagedManifests
 ) -> ClusterStagedUpdateStrategy | None:
-    """The run's strategy, of a file before the recorded one; None if there is neither. FleetError
-    ``record-damaged``."""
+    """The run's strategy, of a file before the recorded one; None if there is neither. FleetError ``record-damaged``,
+    and others of the records."""
     name = run.strategy_record
     if name in given.strategies:
         return given.strategies[name]

@@ -87,7 +87,7 @@ def catalogued(
 
 
 def delete_catalogue(records: Records, name: str, write: bool) -> bool:
-    """Deletes the catalogue, with ``write``; whether it was there."""
+    """Deletes the catalogue, with ``write``; whether it was there. FleetErrors of the records."""
     there = records.get(KIND, name) is not None
     if there and write:
         records.delete(KIND, name)
@@ -175,7 +175,8 @@ def _reported(
 ) -> tuple[tuple[KubernetesRelease, ...], tuple[Problem, ...]]:
     """Versions that control planes of the provider have, in the location: they can be had there, or could be. With a
     word about each member that is alone with a minor far above the others and what was ``told``: that would be the goal
-    of all, and out of their reach. FleetError ``no-member`` if none was read, and as of ``versions_in``."""
+    of all, and out of their reach. FleetError ``no-member`` if none was read, ``record-damaged``, and as of
+    ``versions_in``."""
     members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
     mine = [each for each in members if each.spec.provider == provider and location in (EVERYWHERE, each.spec.location)]
     found = {each.name: each.status.version for each in mine if each.status.version}

@@ -125,7 +125,7 @@ def record_profiles(records: Records, given: UpdateManifests, write: bool) -> bo
 
 
 def delete_profile(records: Records, name: str, write: bool) -> bool:
-    """Deletes the profile, with ``write``; its runs stay. Whether it was there."""
+    """Deletes the profile, with ``write``; its runs stay. Whether it was there. FleetErrors of the records."""
     there = records.get(KIND, name) is not None
     if there and write:
         records.delete(KIND, name)
@@ -171,7 +171,8 @@ class _Turn:
     lease: Lease
 
     def keep(self) -> None:
-        """Before anything is written: FleetError ``lease-lost`` if somebody else evaluates by now."""
+        """To be called before anything is written. FleetError ``lease-lost`` if somebody else evaluates by now, and
+        others of the records."""
         self.lease = self.records.renew(self.lease)
 
 
@@ -272,7 +273,8 @@ def _with_steps_and_notes(
     others: t.Mapping[str, tuple[str, t.Collection[str]]],
     now: datetime,
 ) -> Evaluated:
-    """The evaluation with the steps that would bring members level which it leaves behind, and with its notes."""
+    """The evaluation with the steps that would bring members level which it leaves behind, none where these cannot be
+    found, and with its notes. FleetError as of ``_unwindowed``."""
     gaps = [each.member for each in found.reasons if each.code in (MINOR_GAP, OUT_OF_SUPPORT)]
     steps: tuple[ProposedRun, ...] = ()
     if gaps and found.target and found.target.version:
@@ -306,7 +308,8 @@ def _beside(found: Evaluation, others: t.Mapping[str, tuple[str, t.Collection[st
 
 
 def _unwindowed(records: Records, given: UpdateManifests, found: Evaluation, now: datetime) -> t.Iterator[Problem]:
-    """A remark ``no-window`` if members will be upgraded as soon as their turn comes, at any time of day."""
+    """A remark ``no-window`` if members will be upgraded as soon as their turn comes, at any time of day. FleetError as
+    of ``StartConstraints``."""
     if found.run is None or not found.start:
         return
     documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in found.behind]
@@ -363,7 +366,7 @@ def _reasons(error: FleetError) -> tuple[Reason, ...]:
 
 def _remember(records: Records, profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> None:
     """Writes the profile's status, if it is recorded; an evaluation that says the same as the last one writes
-    nothing."""
+    nothing. FleetError ``record-damaged``."""
     stored = records.get(KIND, profile.name)
     if stored is None:
         return

@@ -54,7 +54,8 @@ def waiting(records: Records) -> WaitingWork:
 
 
 def _listed(records: Records, kind: str, unread: list[str]) -> list[Record]:
-    """What is recorded of the kind; none where the account may not list it, which is noted in ``unread``."""
+    """What is recorded of the kind; none where the account may not list it, which is noted in ``unread``. Other
+    FleetErrors of the records are raised."""
     try:
         return list(records.list(kind))
     except FleetError as error:
@@ -65,7 +66,7 @@ def _listed(records: Records, kind: str, unread: list[str]) -> list[Record]:
 
 
 def _goes_on_or_unreadable(goes_on: t.Callable[[Record], bool], document: Record) -> bool:
-    """Whether it goes on, or cannot be read."""
+    """Whether it goes on, or cannot be read, as ``goes_on`` says by any FleetError."""
     try:
         return goes_on(document)
     except FleetError:

@@ -63,7 +63,8 @@ class MemberSteps:
 
     @cached_property
     def _rotations(self) -> PoolRotations:
-        """Upgrades of pools by rotation, with the members as they are recorded when it is first asked for."""
+        """Upgrades of pools by rotation, with the members as they are recorded when it is first asked for. FleetError
+        ``record-damaged``."""
         return PoolRotations(
             session=self.session,
             run=self.run,
@@ -84,7 +85,7 @@ class MemberSteps:
 
     def _pool(self, task: PoolTask) -> PoolEnd:
         """Upgrades a pool: by the driver where its platform upgrades pools, or else by a rotation of the pool's
-        nodes."""
+        nodes. FleetError as of ``commanded``, or ``PoolRotations.upgrade`` and ``_rotations``."""
         command = task.driver.driver if isinstance(task.driver, LeasedDriver) else task.driver
         if isinstance(command, (CommandDriver, ClusterApiDriver)):
             return commanded(PoolSubject(task.driver, self._cluster, task.step), task, self.pace, self.here)

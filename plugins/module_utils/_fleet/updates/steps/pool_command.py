@@ -53,7 +53,7 @@ class PoolSubject:
         return self.driver.begin(work)
 
     def poll(self, work: Work) -> OperationProgress:
-        """How the work stands, as the driver tells."""
+        """How the work stands, as the driver tells, and its errors."""
         return self.driver.poll(work)
 
     def reached(self, _version: str, _target: str) -> bool:
@@ -75,7 +75,8 @@ class PoolSubject:
 def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable[[], str]) -> PoolEnd:
     """Carries the step of the task out, to its end; paused if the member is busy or does not answer now. It is begun
     only if the attempt was begun on this machine, else looked for, for it may be under way elsewhere. ``here`` is
-    ``intent_reference`` of ``drivers.host``. FleetError as of ``Operation.run``."""
+    ``intent_reference`` of ``drivers.host``. FleetError as of that, of ``Operation.run``, and of ``Driver.poll``;
+    ValueError as of ``PoolSubject.reached``, Closed as of ``Attempt``."""
     step, work = task.step, task.work
     of_platform = work.reference.startswith(PLATFORM)
     ours = _is_seen_here(task) if of_platform else work.reference.startswith(machine())
@@ -104,5 +105,5 @@ def commanded(subject: PoolSubject, task: PoolTask, pace: Pace, here: t.Callable
 
 def _is_seen_here(task: PoolTask) -> bool:
     """Whether the attempt was begun where we would see it, though its platform has given it a name by now: pools of it
-    were begun there, or nowhere."""
+    were begun there, or nowhere. FleetError as of ``Driver.poll``."""
     return task.driver.poll(replace(task.work, reference="", pool_step=True)).state != UNKNOWN

@@ -91,9 +91,8 @@ class PoolRotations:
 
     def upgrade(self, task: PoolTask) -> PoolEnd:
         """Rotates the nodes of the step's pool that are behind, until all are replaced or given up, or it has to wait.
-        The record of the rotation goes once it is over. FleetError as of ``driver_problems`` and ``carried``,
-        ``members-unread`` if its nodes cannot be read now, ``not-a-member``, ``conflict``. Closed when nobody follows
-        any more."""
+        The record of the rotation goes once it is over. FleetError as of ``_begun`` where it has not begun, and of
+        ``carried``, ``record-damaged``, and others of the records. Closed when nobody follows any more."""
         ground = self._ground(task.work, task.step, task.image)
         members = self._reading(task.work.member, ground)
         session = replace(self.session, say=briefly(task, ground.rotation.name))
@@ -149,7 +148,9 @@ class PoolRotations:
         stored: Record | None,
     ) -> NodeRotation:
         """The rotation recorded over what is ``stored``, with the nodes that are behind now; as it is, not recorded, if
-        none is. FleetError as of ``upgrade``."""
+        none is. FleetError ``members-unread`` if the member's nodes cannot be read now, ``not-a-member`` if it joined
+        since the run was taken up, the problems of ``driver_problems``, and as of ``begin`` of the rotation's decider
+        and ``record_begun``."""
         now = self.session.clock()
         snapshot = read_members(members, self.clients, self.wish.reading, now)
         unknown = unreadable(snapshot)

@@ -75,7 +75,8 @@ class WholeUpgrade:
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
         """Carries the attempt to its end, or to where nothing but time helps (Paused); Blocked if it has not begun and
         the member does not answer or is busy. With ``only_follow`` nothing is begun. FleetError as of
-        ``Operation.run``, and of upgrading a pool; Closed when nobody follows any more."""
+        ``Operation.run``, of upgrading a pool, and what ``known`` and ``here`` raise; ValueError as of
+        ``Operation.run``; Closed when nobody follows any more."""
         self._pause(0)
         self.begun = self._teller.recorded = resumed
         if resumed and self._work.upgrade_type != NODE_IMAGE_ONLY:
@@ -89,7 +90,7 @@ class WholeUpgrade:
 
     def _take_up(self, only_follow: bool) -> Last | None:
         """Follows the operation that may be in flight on the control plane, to its end; how the attempt ends, if it
-        does, else None."""
+        does, else None. FleetError of ``here``; ValueError and Closed as of ``Operation.run``."""
         if not self._parts.target.chain:
             return _unless_well(self._operation(self._work).take_up(only_follow))
         seen = self._look()
@@ -113,7 +114,7 @@ class WholeUpgrade:
         return Operation(replace(self._attempt, work=work), self._teller)
 
     def _next(self, only_follow: bool) -> Last | None:
-        """One step, after a new look; how the attempt ends, if it does, else None."""
+        """One step, after a new look; how the attempt ends, if it does, else None. Errors as of ``run``."""
         seen = self._look()
         if isinstance(seen, FleetError):
             return self._out_of_sight(seen)
@@ -156,7 +157,7 @@ class WholeUpgrade:
 
     def _step(self, step: UpgradeStep, cluster: Cluster) -> Last | None:
         """Takes the step; how the attempt ends, if it does, else None. What cannot be read for a while is looked at
-        again. FleetError as of ``run``."""
+        again. Errors as of ``run``."""
         self._done.add(step)
         if step.what == CONTROL_PLANE:
             control = self._operation(hop(self._work, step.version))
@@ -203,7 +204,8 @@ class WholeUpgrade:
 
     def _look(self) -> tuple[Observation, Cluster] | FleetError:
         """What is there; FleetError, given back, if nothing is seen. An attempt that has begun is not given up for a
-        member that does not answer at once (``lost_after`` seconds), but for one that has left the fleet."""
+        member that does not answer at once (``lost_after`` seconds), but for one that has left the fleet. Closed when
+        nobody follows any more."""
         end = self._clock() + (self._pace.lost_after if self.begun else 0)
         while True:
             try:

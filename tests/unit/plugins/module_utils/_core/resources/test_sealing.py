@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.sealing import (
     has_secrets,
     object_hash,
@@ -69,6 +70,12 @@ def test_equal_values_do_not_look_equal() -> None:
 def test_string_data_that_could_not_be_folded_is_sealed_as_well() -> None:
     out = sealed({**secret(), "stringData": {"pin": 1234}}, KEY, SOURCE)
     assert out["stringData"]["pin"].startswith("hmac-sha256:")
+
+
+def test_half_a_character_is_refused_and_not_told() -> None:
+    with pytest.raises(FleetError) as error:
+        sealed(secret(pw="canary \ud800"), KEY, SOURCE)
+    assert error.value.code == "not-json" and "canary" not in str(error.value)
 
 
 def test_sealing_without_a_key_is_refused() -> None:

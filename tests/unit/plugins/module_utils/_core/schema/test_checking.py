@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
+from datetime import date
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.checking import Check, check_object
@@ -64,6 +65,7 @@ def told(document: object, **options: t.Any) -> list[tuple[str, str]]:
         ({"name": "..."}, ["placeholder-text"]),
         ({"marks": [1, True, "1", 1.5, {"a": 1}]}, []),
         ({"marks": ["a", "b", "a"]}, ["duplicate-value"]),
+        ({"marks": [{1: "a", "b": "c"}, {date(2026, 12, 24): 1}, {1: "a", "b": "c"}]}, ["duplicate-value"]),
         ({"known": {"more": 1}}, ["unknown-field"]),
         ({"inner": [{"more": 1, "wait": 5}]}, ["unknown-field", "wrong-type"]),
     ],

@@ -163,3 +163,16 @@ def test_what_was_refused_since_is_shown(records: HastyRecords) -> None:
     shown(records, status={"state": "Pending", "refusal": refusal})
     told = with_answers(records, run_and_state()[0], lambda: None, NOW)
     assert told.status.stages[0].before_gates[0].refused == "bert, unverified: not now"
+
+
+def test_a_gate_that_somebody_makes_in_between_is_theirs(
+    records: HastyRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked for and not there, and there when it is to be made."""
+    shown(records)
+    monkeypatch.setattr(records, "get", lambda *_asked: None)
+    run, state = run_and_state()
+    lease = records.acquire("run/r", "runner-1", 60)
+    GateKeeper(records).publish(run, state, lease)
+    monkeypatch.undo()
+    assert (records.get("Gate", GATE.id) or {})["status"] == {"state": "Pending"}

@@ -16,6 +16,7 @@ import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Credential, TokenFile
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import (
+    Basic,
     connection_from_document,
     connection_from_kubeconfig,
     connection_in_cluster,
@@ -528,3 +529,8 @@ def test_an_auth_provider(tmp_path):
     user["auth-provider"]["config"] = {"id-token": "canary"}
     source = connection_from_kubeconfig(written(tmp_path, document(user), "bad")).credentials
     assert refused(source.get).code == "credentials-plugin"
+
+
+def test_half_a_character_in_a_password_is_sent_as_it_is():
+    """Readers of YAML give such; the server refuses it, and nothing breaks."""
+    assert Basic("me", "\ud800").get().authorization == "Basic " + encoded(b"me:\xed\xa0\x80")

@@ -352,3 +352,20 @@ def test_the_way_is_told_before(place: Place, monkeypatch: pytest.MonkeyPatch) -
             told == provisioning_line([ETCD, KUBERNETES], place.cache)
             and "cannot be reached: Connection refused" in told
         )
+
+
+def test_an_archive_with_damaged_or_encrypted_data_is_damaged(tmp_path: Path) -> None:
+    damaged, encrypted = io.BytesIO(), io.BytesIO(module(KWOK))
+    with zipfile.ZipFile(damaged, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("a", "kind: Stage\n" * 1000)
+    data = bytearray(damaged.getvalue())
+    data[31:60] = bytes(29)  # behind the header of the file, which has a name of one letter
+    marked = bytearray(encrypted.getvalue())
+    first = marked.index(b"PK\x01\x02")  # the directory says whether a file is encrypted
+    marked[first + 8] |= 1
+    for content in (data, marked):
+        archive = tmp_path / "module.zip"
+        archive.write_bytes(content)
+        with pytest.raises(FleetError) as refused:
+            publishers.module_sum(archive)
+        assert refused.value.code == "release-damaged"

@@ -116,6 +116,8 @@ def test_what_no_member_has_is_refused_all_at_once() -> None:
         ({"subnets": {"a": {"prefixes": ["10.0.0.0/8"], "used": -1}}}, "prefixes, and used"),
         ({"podCIDRs": "10.0.0.0/8"}, "a list of ranges"),
         ({"podCIDRs": ["10.0.0.0/99"]}, "10.0.0.0/99"),
+        ({"podCIDRs": [""]}, "''"),
+        ({"subnets": {"a": {"prefixes": [""]}}}, "''"),
         ({"reached": OLD}, "identities of subnets"),
         ({"addressesPerNode": 0}, "a number from 1"),
         ({"dockerBridgeCIDR": 7}, "a range is wanted"),
