@@ -18,7 +18,7 @@ from ...._core.updates.releases.targets import target_of
 from ...conductor.operation import Pace
 from ...drivers.cluster_api import ClusterApiDriver
 from ...drivers.command import CommandDriver
-from ...drivers.contract import Observation
+from ...drivers.contract import Driver, Observation
 from ...members.members import Clients, recorded_members
 from ...nodes.reading import ReadingWish
 from ...nodes.rotating import RotationWish
@@ -57,6 +57,7 @@ class MemberSteps:
             cluster=self._cluster,
             known=self.permits.releases,
             pool=self._pool,
+            left=self._left,
             now=self.session.clock,
             here=self.here,
         )
@@ -83,10 +84,20 @@ class MemberSteps:
             raise FleetError(NOT_A_MEMBER, "the cluster is not a member of the fleet", member, "join it first")
         return cluster_as(found, seen.version, self.pools(member, seen))
 
+    def _left(self, task: PoolTask) -> PoolEnd:
+        """Ends what rotations of this run have left on the member; there are none where its platform upgrades pools.
+        FleetError as of ``PoolRotations.finish`` and ``_rotations``."""
+        return PoolEnd() if _by_platform(task.driver) else self._rotations.finish(task)
+
     def _pool(self, task: PoolTask) -> PoolEnd:
         """Upgrades a pool: by the driver where its platform upgrades pools, or else by a rotation of the pool's
         nodes. FleetError as of ``commanded``, or ``PoolRotations.upgrade`` and ``_rotations``."""
-        command = task.driver.driver if isinstance(task.driver, LeasedDriver) else task.driver
-        if isinstance(command, (CommandDriver, ClusterApiDriver)):
+        if _by_platform(task.driver):
             return commanded(PoolSubject(task.driver, self._cluster, task.step), task, self.pace, self.here)
         return self._rotations.upgrade(task)
+
+
+def _by_platform(driver: Driver) -> bool:
+    """Whether the platform behind the driver upgrades pools itself."""
+    command = driver.driver if isinstance(driver, LeasedDriver) else driver
+    return isinstance(command, (CommandDriver, ClusterApiDriver))

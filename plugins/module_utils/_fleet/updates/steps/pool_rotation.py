@@ -49,6 +49,8 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _NAMED = 5
 UNREAD = "members-unread"
 NOT_A_MEMBER = "not-a-member"
+# The step of a task that only ends what was left.
+LEFT = UpgradeStep(what="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,15 +96,42 @@ class PoolRotations:
         The record of the rotation goes once it is over. FleetError as of ``_begun`` where it has not begun, and of
         ``carried``, ``record-damaged``, and others of the records. Closed when nobody follows any more."""
         ground = self._ground(task.work, task.step, task.image)
+        left = self.finish(task, but=ground.rotation.name)
+        if left.paused:
+            return left
         members = self._reading(task.work.member, ground)
-        session = replace(self.session, say=briefly(task, ground.rotation.name))
-        stored = session.records.get(KIND, ground.rotation.name)
+        stored = self.session.records.get(KIND, ground.rotation.name)
         rotation = recorded(NodeRotation, stored) if stored is not None else ground.rotation
         if not has_begun(rotation):
             rotation = self._begun(ground, members, task.work, task.step, stored)
+        return self._carried(task, replace(ground, rotation=rotation), members)
+
+    def finish(self, task: PoolTask, but: str = "") -> PoolEnd:
+        """Carries to their ends what this attempt or an earlier one of the run has recorded of the member's nodes and
+        left, the rotation of the name ``but`` excepted; ``paused`` where one has to wait. What is seen of nodes may say
+        that a pool is done before its rotation has heard of it: a conductor was killed in between. The step of the
+        ``task`` does not count. FleetError as of ``carried``, ``record-damaged``, and others of the records."""
+        attempts = task.work.operation.rpartition(".")[0]
+        for document in self.session.records.list(KIND):
+            name = str(document["metadata"]["name"])
+            if name == but or not name.startswith(f"{attempts}."):
+                continue
+            rotation = recorded(NodeRotation, document)
+            if rotation.spec.members != (task.work.member,) or not has_begun(rotation):
+                continue
+            ground = replace(self._ground(task.work, task.step, task.image), rotation=rotation)
+            end = self._carried(task, ground, self._reading(task.work.member, ground))
+            if end.paused:
+                return end
+        return PoolEnd()
+
+    def _carried(self, task: PoolTask, ground: RotationGround, members: t.Mapping[str, Member]) -> PoolEnd:
+        """Carries the rotation of the ground on until it is over, and deletes its record then, or until it has to wait.
+        FleetError as of ``carried``, and of the records; Closed when nobody follows any more."""
+        rotation = ground.rotation
         state, paused = rotation_state(rotation), PoolEnd()
         if not state.over:
-            ground = replace(ground, rotation=rotation)
+            session = replace(self.session, say=briefly(task, rotation.name))
             limits = RunLimits(holder=self.holder, max_idle=self.max_idle, interrupted=lambda: _closed(task.pause))
             ending, steering = carried(session, ground, members, self.clients, self.wish, limits)
             task.pause(0)
@@ -113,7 +142,7 @@ class PoolRotations:
         if not state.over:
             return paused
         if state.nodes:
-            session.records.delete(KIND, rotation.name)
+            self.session.records.delete(KIND, rotation.name)
         return PoolEnd(failure=_left(state))
 
     def _ground(self, work: Work, step: UpgradeStep, image: str) -> RotationGround:
@@ -217,7 +246,7 @@ def pool_step_name(operation: str, step: UpgradeStep) -> str:
 def briefly(task: PoolTask, rotation: str) -> t.Callable[[str], None]:
     """What says a line of the rotation by the name of its pool: the name that it is recorded under has the run, the
     member and the attempt in it."""
-    before = f"pool {task.step.pool or 'without a name'}:"
+    before = f"pool {task.step.pool or 'without a name'}:" if task.step != LEFT else "left by an earlier attempt:"
     # Lines of an upgrade are said behind the name of its member.
     say = folding(task.say, before, taken=len(task.work.member) + 3)
     return lambda text: say(f"{before} {_brief(text.removeprefix(f'{rotation}: '), task.work.member, rotation)}")

@@ -31,21 +31,27 @@ from ...conductor.operation import (
     Teller,
 )
 from ...drivers.contract import Observation, Work
-from .pool_rotation import NOT_A_MEMBER, UNREAD, PoolEnd, PoolTask
+from .pool_rotation import LEFT, NOT_A_MEMBER, UNREAD, PoolEnd, PoolTask
 
 # To its end, or until it has to wait. FleetError if it cannot.
 PoolUpgrader = t.Callable[[PoolTask], PoolEnd]
 
 
+def nothing_left(_task: PoolTask) -> PoolEnd:
+    """The end at once: where pools are upgraded otherwise than by rotations, none is left."""
+    return PoolEnd()
+
+
 @dataclass(frozen=True, kw_only=True)
 class WholeParts:
     """``cluster`` tells what a member is by now, after its driver has observed it; ``known`` is what places offer,
-    ``here`` as of ``conduct_run``."""
+    ``here`` as of ``conduct_run``. ``pool`` upgrades one, ``left`` ends what attempts have begun there and left."""
 
     target: UpgradeTarget
     cluster: t.Callable[[str, Observation], Cluster]
     known: t.Callable[[], Releases]
     pool: PoolUpgrader
+    left: PoolUpgrader = nothing_left
     now: t.Callable[[], datetime]
     here: t.Callable[[], str]
 
@@ -136,6 +142,11 @@ class WholeUpgrade:
             return self._ended(cluster, states.FAILED, todo.fail.reason, todo.fail.message)
         if todo.skip or not (todo.steps or todo.obstacles):
             if self.begun:
+                left = PoolEnd() if only_follow else self._pooled(self._parts.left, LEFT, "")
+                if left is None:
+                    return self._next(only_follow)
+                if left.paused:
+                    return self._teller.paused(left.until, f"nodes in hand wait: {left.paused}")
                 return self._ended(cluster, states.COMPLETED, "", "; ".join(todo.left_out))
             why = todo.skip
             return self._ended(cluster, states.SKIPPED, why.reason if why else "", why.message if why else "")
@@ -168,6 +179,21 @@ class WholeUpgrade:
         image = f"{family}-{step.image}" if step.image else ""
         self.begun = True
         self._teller.say(f"{_named(step)}: {', '.join(filter(None, (step.version, image)))}")
+        end = self._pooled(self._parts.pool, step, image)
+        if end is None:
+            self._done.discard(step)
+            return None
+        self._pause(0)
+        if end.paused:
+            return self._teller.paused(end.until, f"{_named(step)} waits: {end.paused}")
+        if end.failure:
+            message = f"{_named(step)}: {end.failure}"
+            return self._ended(cluster, states.FAILED, states.UPGRADE_FAILED, message)
+        return None
+
+    def _pooled(self, work: PoolUpgrader, step: UpgradeStep, image: str) -> PoolEnd | None:
+        """The end of the work on pools; None, after a pause, where nodes or the records cannot be read for a while.
+        FleetError of the work; Closed when nobody follows any more."""
         task = PoolTask(
             driver=self._driver,
             work=self._work,
@@ -178,22 +204,15 @@ class WholeUpgrade:
             clock=self._clock,
         )
         try:
-            end = self._parts.pool(task)
+            end = work(task)
         except FleetError as error:
             if error.code not in (UNREAD, *PASSING) or self._given_up():
                 raise
-            self._done.discard(step)
             self._teller.say(f"it is looked at again: {error}")
             self._pause(self._pace.interval)
             return None
         self._unread_since = None
-        self._pause(0)
-        if end.paused:
-            return self._teller.paused(end.until, f"{_named(step)} waits: {end.paused}")
-        if end.failure:
-            message = f"{_named(step)}: {end.failure}"
-            return self._ended(cluster, states.FAILED, states.UPGRADE_FAILED, message)
-        return None
+        return end
 
     def _given_up(self) -> bool:
         """Whether the nodes of a pool, or the records, could not be read for so long that nobody waits any more: for

@@ -37,6 +37,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import (
+    LEFT,
+    PoolEnd,
     PoolRotations,
     PoolTask,
     briefly,
@@ -117,3 +119,28 @@ def test_a_node_that_is_given_up_and_not_yet_let_go_keeps_the_rotation(
     assert end.paused and not end.failure
     kept = rotation_state(recorded(NodeRotation, rotation_document(records, rotation.name)))
     assert kept.in_hand and kept.done
+
+
+def test_what_an_earlier_attempt_has_left_is_carried_first(rotations: PoolRotations, tmp_path: Path) -> None:
+    """Killed between the replacement of a node and its record: nobody would hear of it again, and the node would count
+    as in hand for ever. Rotations of other runs and of other members are theirs."""
+    task = a_task(tmp_path, "east", lambda _text: None)
+    records = rotations.session.records
+    for operation in ("r-0.east.1", "r-1.east.1", "r-0.west.1"):
+        work = replace(task.work, operation=operation, member=operation.split(".")[1])
+        rotation = rotations._ground(work, task.step, "").rotation
+        nodes = (NodeProgress(name=f"{work.member}/a", uid="u", phase="Rotated", attempts=1),)
+        record_begun(records, rotation, RotationState(nodes=nodes, known=("east/a",)), "UpdateRun r", None)
+    again = replace(task, work=replace(task.work, operation="r-0.east.2"), step=LEFT)
+    assert rotations.finish(again) == PoolEnd()
+    left = [each["metadata"]["name"] for each in records.list("NodeRotation")]
+    assert sorted(name.rpartition(".work.")[0] for name in left) == ["r-0.west.1", "r-1.east.1"]
+
+
+def test_what_was_left_and_has_to_wait_holds_the_pool_back(rotations: PoolRotations, tmp_path: Path) -> None:
+    task = a_task(tmp_path, "east", lambda _text: None)
+    rotation = rotations._ground(task.work, task.step, "").rotation
+    cordoned = NodeProgress(name="east/a", uid="u", phase="GivenUp", attempts=1, release="it was not drained in time")
+    record_begun(rotations.session.records, rotation, RotationState(nodes=(cordoned,)), "UpdateRun r", None)
+    again = replace(task, work=replace(task.work, operation="r-0.east.2"))
+    assert rotations.upgrade(again).paused

@@ -88,6 +88,8 @@ class Member:
     unread: int = 0
     why: str = "members-unread"
     does_nothing: bool = False
+    left: PoolEnd = PoolEnd()
+    asked_for_left: int = 0
     leaves_after: int = 99
     log: list[str] = field(default_factory=list)
     seconds: float = 0
@@ -133,6 +135,10 @@ class Member:
         self.cluster = replace(self.cluster, pools=tuple(pools))
         return PoolEnd()
 
+    def ends(self, _task: PoolTask) -> PoolEnd:
+        self.asked_for_left += 1
+        return self.left
+
     def upgrade(self, kind: str = FULL, resumed: bool = False, only_follow: bool = False) -> Last:
         target = UpgradeTarget(
             type=kind, version="1.36.3" if kind == FULL else "", selection=self.selection, images=self.images
@@ -142,6 +148,7 @@ class Member:
             cluster=self.seen,
             known=lambda: self.known,
             pool=self.pool,
+            left=self.ends,
             now=lambda: NOW,
             here=lambda: "here",
         )
@@ -213,6 +220,18 @@ def test_custom_names_what_moves_and_the_rest_is_told() -> None:
     member.cluster = replace(member.cluster, pools=(BLUE, replace(GREEN, family="Windows", image="9")))
     last = ended(member.upgrade(NODE_IMAGE_ONLY))
     assert member.log == ["blue Linux-1.5"] and "green: no image of its family is named" in last.message
+
+
+def test_what_was_left_in_hand_is_ended_before_the_attempt_is() -> None:
+    """Killed between the replacement of the last node and its record: pools look done, and the rotation is not."""
+    member = Member()
+    assert ended(member.upgrade()).result == COMPLETED
+    assert ended(member.upgrade(resumed=True)).result == COMPLETED and member.asked_for_left == 2
+    member.left = PoolEnd(paused="a node drains", until=NOW)
+    last = member.upgrade(resumed=True)
+    assert isinstance(last, Paused) and (last.until, last.message) == (NOW, "nodes in hand wait: a node drains")
+    member.upgrade(resumed=True, only_follow=True)
+    assert member.asked_for_left == 3, "who only follows begins nothing"
 
 
 def test_the_next_attempt_goes_on_with_the_step_that_failed() -> None:
