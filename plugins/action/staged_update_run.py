@@ -44,6 +44,8 @@ class ActionModule(Verb):
             approvers = approvers_of(session.records, report.run)
         tree = staged_text(report.run, report.state, report.digest, approvers, report.lacks)
         told = write and report.why and options["state"] == CONDUCTED  # while it was carried on
+        if not write:
+            run.say("nothing is recorded or done; so it would stand:")
         for line in (*tree, *(() if told else report.lines), *notes_text(report.notes)):
             run.say(line)
         answer = _answer(report, tree, options["state"], run.check_mode)

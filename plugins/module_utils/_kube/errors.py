@@ -40,7 +40,7 @@ _BY_STATUS = {
 _HINTS = {
     "unauthorized": "the server does not know these credentials; see whether kubectl with the same context works",
     "credentials-expired": "renew the credentials of this kubeconfig user",
-    "forbidden": "give the account that permission; the minimal roles for reading and for applying can be printed",
+    "forbidden": "give the account that permission; gitops.fleet.rbac prints the minimal roles for each purpose",
     "namespace-terminating": "run again when the namespace is gone; if it stays, see its status.conditions",
     "gone": "read the list again from the start",
     "too-many-requests": "try again later, or with fewer threads",

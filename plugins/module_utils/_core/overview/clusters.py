@@ -132,7 +132,7 @@ def _state(cluster: MemberCluster, member: FleetMember | None, failed: t.Mapping
     if reached is not None and reached.status == "False":
         return UNREADABLE, f"{reached.message} [{reached.reason}]"
     if is_evacuated(cluster):
-        return EVACUATED, "nothing is placed there until it is readmitted"
+        return EVACUATED, "nothing new is placed there until it is readmitted"
     if agent is None or agent.last_received_heartbeat is None:
         return UNREAD, "no facts of it were ever read"
     if healthy is None or healthy.status != "True":

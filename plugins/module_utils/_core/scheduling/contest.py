@@ -23,7 +23,7 @@ SPREAD, AFFINITY, NAME, HELD = "spread", "affinity", "name", "held"
 FROM = {
     DECIDED: "as it is decided now",
     RECORDED: "as it was recorded with the decision",
-    NOW: "as it would be decided now, since no loser was recorded",
+    NOW: "as it would be decided now if no cluster held it, for no loser is recorded",
 }
 BY = {
     SPREAD: "the better spread counts first",
@@ -36,7 +36,7 @@ BY = {
 @dataclass(frozen=True, kw_only=True)
 class Contest:
     """``known`` says where the scores are from: ``decided`` now, ``recorded``, or of a decision made afresh (``now``).
-    ``rival`` is the best cluster that was not picked, empty where no other passed; ``rule`` is what decided between the
+    ``rival`` is the best cluster that was not picked, empty where none was left; ``rule`` is what decided between the
     two: spread, affinity, name or held, empty where today's scores would not let it win again, or there is no rival.
     ``terms`` are pairs, of the cluster and its rival, by today's facts."""
 
@@ -50,12 +50,12 @@ class Contest:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The contest in sentences: both scores and where they are from, or that no other cluster passes; what decided,
-        if that is known; one for each preferred term; and, of a recorded contest, that today's facts give another
+        """The contest in sentences: both scores and where they are from, or that no other is left; what decided, if
+        that is known; one for each preferred term; and, of a recorded contest, that today's facts give another
         affinity, if they do."""
         has = f"it has {_words(self.score)}"
         if not self.rival or self.rival_score is None:
-            return (f"{has}, and no other cluster passes, {FROM[self.known]}.", *self._term_lines)
+            return (f"{has}, and no cluster that passes is left over, {FROM[self.known]}.", *self._term_lines)
         loses = "would be picked before it" if not self.rule else "is the best that was not picked"
         first = f"{has}; {self.rival} {loses}, with {_words(self.rival_score)}: {FROM[self.known]}."
         return (first, *([f"{BY[self.rule]}."] if self.rule else []), *self._term_lines)

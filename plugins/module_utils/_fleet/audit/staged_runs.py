@@ -64,8 +64,10 @@ def conducting(
 
 
 def _members(state: StagedState) -> list[str]:
-    """The clusters of all stages, in the order of the run."""
-    return [each.cluster_name for stage in state.run.status.stages_status for each in stage.clusters]
+    """The clusters of all stages, in the order of the run, and those that leave, which are written, too."""
+    status = state.run.status
+    stages = [*status.stages_status, *filter(None, [status.deletion_stage_status])]
+    return [each.cluster_name for stage in stages for each in stage.clusters]
 
 
 def _outcome(state: StagedState) -> tuple[str, str]:

@@ -81,7 +81,8 @@ class LocalDriver:
             return found
         there = listed(states.cluster_names(self.root), _NAMED) or "none"
         words = "its connection leads to none of the local clusters, and none has its name"
-        hint = f"in {self.root} there are: {there}; other folders are named by drivers.local.root"
+        option = '-e \'{"drivers": {"local": {"root": "/folder"}}}\''
+        hint = f"in {self.root} there are: {there}; to look in another folder: {option}"
         raise FleetError("no-such-cluster", words, member, hint)
 
     def _cluster(self, member: str) -> str:

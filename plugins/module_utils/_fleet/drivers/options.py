@@ -175,7 +175,7 @@ def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) ->
     for driver, names in used.items():
         where = f"member{'s' if len(names) > 1 else ''} {listed(names, _NAMED)}"
         if not driver:
-            hint = f"set spec.driver of the FleetMember to one of {', '.join(SUPPORTED)}"
+            hint = f"join it again (gitops.fleet.join with members: name and driver, one of {', '.join(SUPPORTED)})"
             yield Problem("no-driver", "nothing says how to upgrade the cluster", where, hint)
         elif driver not in SUPPORTED:
             yield unsupported(driver, where)

@@ -174,16 +174,17 @@ def _badness(pair: tuple[ClusterOpenings, ClusterOpenings], work: str) -> tuple[
 
 
 def _short(each: Permission, other: Permission) -> str:
-    """Now and next; of two that are the same in that, the first opening that the other one does not have, or how many
-    there are if it has them all. ``unknown`` where that is not known."""
+    """Now and next; of two that are the same in that, the first opening that the other one does not have, or, where
+    only one of them has such, how many openings there are, with that one. ``unknown`` where that is not known."""
     if each.state == UNKNOWN:
         return UNKNOWN
     lone = next((one for one in each.openings if one not in other.openings), None)
+    both = lone is not None and any(one not in each.openings for one in other.openings)
     alike = (each.state, each.next) == (other.state, other.next)
-    if alike and lone is not None:
+    if alike and lone is not None and both:
         return f"opens {minute(lone.start)}"
     if alike:
-        return f"{len(each.openings)} openings"
+        return f"{len(each.openings)} openings{f', one {minute(lone.start)}' if lone else ''}"
     if each.state in (IS_OPEN, HELD):
         return f"{each.state}, closes {closes(each)}" if each.next and each.next.end else each.state
     return f"opens {opens(each)}" if each.next else f"{CLOSED}, {opens(each)}"

@@ -135,7 +135,8 @@ def _headline(today: FleetToday) -> str:
         parts.append(f"drift: {today.drift.words}")
     if totals.read:
         youngest, oldest = map(age_text, totals.read)
-        parts.append(f"read {youngest} ago" if youngest == oldest else f"read {youngest} to {oldest} ago")
+        ages = youngest if youngest == oldest else f"{youngest} to {oldest}"
+        parts.append(f"read {ages} ago, see gitops.fleet.facts")
     return "; ".join(parts)
 
 
@@ -218,7 +219,7 @@ def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
     late = [f"{name} {why}" for name, why in sorted(row.held.late.items())]
     yield from _first(late, "placements were not available yet")
     if row.evacuated:
-        yield "evacuated: nothing is placed there until it is readmitted"
+        yield "evacuated: nothing new is placed there until it is readmitted"
     if row.runs:
         yield f"in flight: {listed(row.runs, 3)}"
 

@@ -117,7 +117,7 @@ def test_one_that_would_lose_today_is_told_by_whom():
 def test_where_nobody_else_passes_there_is_no_rival():
     won = contests(pick_n(1), fleet(cluster("a"))).of("a")
     assert won is not None and won.rival == "" and won.as_dict()["rivalScore"] is None
-    assert "no other cluster passes" in won.lines[0]
+    assert "no cluster that passes is left over" in won.lines[0]
 
 
 def test_one_that_keeps_it_unread_is_told_by_the_record_without_terms():

@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError, Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GroupRow,
     MemberRow,
@@ -53,3 +54,25 @@ def test_one_that_is_recorded_at_the_target_and_answers_otherwise_is_told() -> N
     found = conducting.verdict(ended(MemberRow(name="new", state="Completed"), skipped))
     assert (found.outcome, found.code) == ("partial", "not-at-target")
     assert found.message == "recorded as if at 1.36.3: old is at v1.30.0"
+
+
+@pytest.mark.parametrize(
+    ("phase", "without", "refused"),
+    [("new", ["a"], True), ("active", ["a"], False), ("active", ["a", "b"], True), ("active", [], False)],
+)
+def test_clusters_are_looked_for_before_anything_is_begun(
+    monkeypatch: pytest.MonkeyPatch, phase: str, without: list[str], refused: bool
+) -> None:
+    """A run that goes on with no cluster of it there is conducted with other options than before, by which none may
+    fail. One that is gone alone fails at its turn."""
+    problems = tuple(Problem("no-such-cluster", "it is none", name, "look elsewhere") for name in without)
+    monkeypatch.setattr(conducting, "without_cluster", lambda _drivers: problems)
+    run: t.Any = SimpleNamespace(status=SimpleNamespace(phase=phase))
+    drivers: t.Any = {"a": Old(), "b": Old()}
+    if not refused:
+        conducting._refuse_unknown(run, drivers)
+        return
+    with pytest.raises(FleetError) as error:
+        conducting._refuse_unknown(run, drivers)
+    assert [each.where for each in error.value.problems] == without
+    assert str(error.value).count("look elsewhere") == 1, "told once"

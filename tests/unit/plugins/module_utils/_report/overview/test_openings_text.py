@@ -214,6 +214,13 @@ def test_a_change_of_later_openings_alone_is_shown_by_the_first_that_differs() -
     assert "opens Tue 2026-11-24 21:00 opens Wed 2026-11-25 21:00" in flat(said(new, before=[old]))
 
 
+def test_later_openings_that_only_go_are_counted_before_and_after() -> None:
+    """An opening on one side and a number on the other would be two things side by side."""
+    old, new = cluster("a", shut(night(), night(1), night(2))), cluster("a", shut(night(), night(1)))
+    text = flat(said(new, before=[old]))
+    assert "3 openings, one Wed 2026-11-25 21:00 2 openings" in text
+
+
 def test_what_changes_nothing_says_so() -> None:
     same = [cluster("a", ALWAYS)]
     assert said(*same, before=same)[-1] == "what is supposed changes none of these"

@@ -61,7 +61,8 @@ def test_the_headline_and_a_row_for_each_cluster():
     lines = said(fleet_today([row("eu-1"), late, silent("eu-3")], UNSEEN))
     assert " ".join(each.strip() for each in lines[:3]) == (
         "3 clusters: 2 ready, 1 silent since 2 h; versions 1.34 (1), 1.35 (2); 1 certificate ends within 30 days; "
-        "drift: not looked since the last apply at 2026-03-01T09:00:00Z; read 3 min to 2 h ago"
+        "drift: not looked since the last apply at 2026-03-01T09:00:00Z; read 3 min to 2 h ago, see "
+        "gitops.fleet.facts"
     )
     assert lines[3:] == [
         "CLUSTER  STATE   READ   SERVER  KUBELET    IMG  CERT   HELD  DRIFT",
@@ -163,7 +164,7 @@ def test_everything_that_is_wrong_is_told_below_its_cluster():
         "2 more placements fail",
         "kubelets of v1.30.1 are too old",
         "3 objects drifted, looked at 2026-03-02T09:00:00Z",
-        "evacuated: nothing is placed there",
+        "evacuated: nothing new is placed there",
         "in flight: update run r",
         "9, 5 bad",
         "1 certificate ended",
