@@ -22,6 +22,8 @@ from ..module_utils._report.snapshots_text import snapshots_text
 from ..module_utils._report.status_text import placements_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
+FEW = 10  # explanations that are all told with the contest
+
 
 class ActionModule(Verb):
     """Status and explanation of placements, from records and facts."""
@@ -51,7 +53,7 @@ class ActionModule(Verb):
             rows = snapshot_rows(session, statuses_of(placements)) if options["snapshots"] else ()
             bindings = all_bindings(session.records, name or "")
             staged = staged_standings(session.records, placements)
-        lines = explained_text(found, ALL not in question.clusters)
+        lines = explained_text(found, ALL not in question.clusters or len(found) <= FEW)
         if supposition is not None:
             lines += what_if_text([(each.differences, each.objects) for each in supposed], told)
         elif options["snapshots"]:

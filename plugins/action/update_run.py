@@ -152,7 +152,8 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
     told = Outcome(run=ending.run, changed=made.changed or ending.changed, notes=(*made.notes, *unoffered))
     came, to = verdict(ending), replace(to, resumes=ending.resume_at)
     failed = came.outcome in (PARTIAL, FAILURE)
-    further = to.next(told) if failed else []
+    steps = to.next(told)
+    further = steps if failed else []
     shown = _printed_run(told, to, with_next=not failed)
     return Answer(
         changed=told.changed,
@@ -162,6 +163,7 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
         brief="\n".join([came.brief, *further]) if came.brief else "",
         resume_at=ending.resumes,
         data=shown,
+        next_lines=[] if failed else steps,
     )
 
 

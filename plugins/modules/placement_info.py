@@ -146,7 +146,8 @@ explanations:
     - C(won), of a cluster that holds a placement of type PickN, has its C(score) and that of the best cluster that was
       not picked (C(rival), C(rivalScore), C(rivalTerms)), what decided between them (C(decidedBy), V(spread),
       V(affinity), V(name) or V(held)), whether the scores are those recorded with the decision (C(known) V(recorded)),
-      and the same in sentences (C(lines)). The table has them for clusters that are named.
+      and the same in sentences (C(lines)). The table has them for clusters that are named, and for all of a few.
+    - C(read) is when the facts of the cluster were read, in RFC 3339; empty where that is not known.
   returned: success
   type: list
   elements: dict

@@ -24,6 +24,7 @@ from ansible.utils.plugin_docs import get_docstring
 
 from ..module_utils._core.errors import FleetError, Problem, fault
 from ..module_utils._fleet.files import from_home, json_file, refuse_unwritable, write_file
+from ..module_utils._fleet.keeping import INTERRUPTED
 from ..module_utils._fleet.members.connection_notes import connection_notes
 from ..module_utils._fleet.session import Session, open_session, present
 from ..module_utils._fleet.showing import plain_json
@@ -96,14 +97,14 @@ class Run:
             return replace(answer, message="\n".join([answer.message, *lines]))
         for line in lines:
             self.say(line)
-        return answer
+        return replace(answer, next_lines=lines)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a verb gives back. ``outcome`` is done, planned, stopped, drifted, unfulfilled, waiting, partial or failed;
     the last two fail the task, others where its option ``fail_on`` names them. ``resume_at`` is RFC 3339 or empty.
-    ``brief`` stands for the message where people have just read what it leaves out.
+    ``brief`` stands for the message where people have just read what it leaves out. ``next_lines`` were said.
     """
 
     changed: bool
@@ -114,6 +115,7 @@ class Answer:
     resume_at: str = ""
     data: t.Mapping[str, t.Any] = field(default_factory=dict)
     diff: t.Sequence[t.Mapping[str, t.Any]] = ()
+    next_lines: t.Sequence[str] = ()
 
 
 @contextlib.contextmanager
@@ -141,6 +143,7 @@ class Verb(ActionBase):
     _supports_check_mode = True
     _supports_async = False
     _brief = ""
+    _last: t.Sequence[str] = ()
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Does what the checked ``options`` ask for; in check mode it tells what it would do. FleetError to refuse,
@@ -201,7 +204,7 @@ class Verb(ActionBase):
         try:
             return self._carried_out(options, run)
         finally:
-            heard()
+            heard(self._last)
 
     def _carried_out(self, options: dict[str, t.Any], run: Run) -> dict[str, t.Any]:
         """The result of ``carry_out``, with the records' place and notes on connections. FleetError and faults are
@@ -218,6 +221,8 @@ class Verb(ActionBase):
         result["changed"] = answer.changed
         result["fleet"] = {"outcome": answer.outcome, "code": answer.code, "resume_at": answer.resume_at}
         self._brief = str(plain_json(answer.brief))
+        if answer.code == INTERRUPTED:
+            self._last = [answer.message, *answer.next_lines]
         if answer.message:
             result["msg"] = plain_json(answer.message)
         if answer.diff and self._task.diff:

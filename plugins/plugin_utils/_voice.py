@@ -34,7 +34,7 @@ TEXT_CALLBACKS = ("default", "minimal", "oneline", "tree")
 PAUSE = 0.02  # seconds between two looks at the queue
 # Seconds for what was said to be printed. An ansible-playbook that was interrupted prints nothing more, and waits for
 # its workers to end.
-PATIENCE = 5.0
+PATIENCE, HURRY = 5.0, 1.0
 NARROWEST, WIDEST = 80, 200
 
 
@@ -62,20 +62,38 @@ def is_brief() -> bool:
     return DISPLAY.verbosity == 0 and _is_text(str(constants.DEFAULT_STDOUT_CALLBACK))
 
 
-def heard() -> None:
+def heard(last: t.Sequence[str] = ()) -> None:
     """Waits, at most ``PATIENCE`` seconds, until everything that was said is printed; sends SIGINT to ansible-playbook
-    if nobody reads its output. Does nothing where this is no worker."""
+    if nobody reads its output. Does nothing where this is no worker.
+
+    The ``last`` words of one that was interrupted are written by itself, after ``HURRY`` seconds, if nothing is printed
+    any more: ansible-playbook has heard of the interruption, too."""
     queue = _queue()
     if queue is None:
         return
     if _has_room():
         DISPLAY.display("", log_only=True)  # behind the last line: once it is taken out, that line was printed
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + (HURRY if last else PATIENCE)
     while not _is_closed() and not queue.empty() and time.monotonic() < end:
         time.sleep(PAUSE)
+    if last and not _is_closed() and not queue.empty():
+        _write(last)
     if _is_closed() and _parent():
         with contextlib.suppress(ProcessLookupError):
             os.kill(_parent(), signal.SIGINT)
+
+
+def _write(lines: t.Sequence[str]) -> None:
+    """Writes the lines, cleaned as of ``said``, to standard error of ansible-playbook; nothing where that is not to be
+    had without waiting."""
+    *_output, errors = (*_streams(), "")[:2]
+    text = "".join(f"{said(each)}\n" for each in lines)
+    with contextlib.suppress(OSError):
+        handle = os.open(errors, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
+        try:
+            os.write(handle, text.encode())
+        finally:
+            os.close(handle)
 
 
 def _queue() -> t.Any:

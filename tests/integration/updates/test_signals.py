@@ -44,6 +44,12 @@ def test_the_upgrade_in_flight_goes_on_and_nothing_new_begins(fleet: UpdateFleet
     assert "Traceback" not in first.output
     if "worker" in sent:
         assert first.code(0).fleet["code"] == "interrupted"
+    if sent == "SIGINT to the process group":
+        told = first.output.partition("User interrupted execution")[2]  # Ansible itself prints nothing more
+        assert (
+            "interrupted by SIG" in told
+            and "to go on, with drivers as now: ansible-playbook gitops.fleet.update" in told
+        )
     assert fleet.states() == {"a": "Running", "b": "NotStarted"}
     assert len(fleet.leftovers()) > 0, "the upgrade goes on without its conductor"
     fleet.let_go()

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._core.cluster.facts.held import Holdings
+from ..._core.cluster.facts.member import AGENT
 from ..._core.cluster.facts.recorded import beside
 from ..._core.cluster.facts.snapshot import FactsSnapshot
 from ..._core.errors import FleetError, Problem
@@ -22,6 +23,7 @@ from ..._core.scheduling.index import FleetIndex
 from ..._core.scheduling.unreadable import decide
 from ..._core.scheduling.what_if.overlay import read_overlay
 from ..._core.scheduling.what_if.what_if import Differences, what_if
+from ..._core.values.instants import SECONDS, write_time
 from ..._store.manifests import read_manifests
 from ..._store.records import Records
 from ..members.members import recorded_members
@@ -69,7 +71,8 @@ class Ground:
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
     """For each placement, by name, one explanation, as results have it, of each cluster asked for in the order given,
     ``*`` being all of them by name; of what a plan would decide. ``won`` is the contest that gave the placement to the
-    cluster, with its ``lines``; None where ``Contests.of`` knows of none. FleetError ``no-such-placement``,
+    cluster, with its ``lines``; None where ``Contests.of`` knows of none; ``read`` is when its facts were read (RFC
+    3339, to the second), empty where that is not known. FleetError ``no-such-placement``,
     ``unknown-cluster`` for a name that nobody knows, and as of ``ground_of`` and ``schedule``."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
@@ -81,8 +84,17 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
         for cluster in clusters:
             won = contests.of(cluster)
             told = {**won.as_dict(), "lines": list(won.lines)} if won else None
-            found.append({**explain_outcome(outcome, cluster).as_dict(), "won": told})
+            read = _read_at(ground.index, cluster)
+            found.append({**explain_outcome(outcome, cluster).as_dict(), "won": told, "read": read})
     return tuple(found)
+
+
+def _read_at(index: FleetIndex, cluster: str) -> str:
+    """When the cluster was last read, as of ``explanations``."""
+    position = index.positions.get(cluster)
+    agents = index.clusters[position].status.agent_status if position is not None else ()
+    heartbeat = next((each.last_received_heartbeat for each in agents if each.type == AGENT), None)
+    return write_time(heartbeat, SECONDS) if heartbeat else ""
 
 
 def suppositions(

@@ -15,8 +15,8 @@ LACKING = "gitops.fleet.facts reads facts into a file; name it with -e facts=...
 
 def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> list[str]:
     """A sentence for each explanation, as ``explanations`` gives them, of several placements with its name before it;
-    if ``whole``, the contest that it won below it, if it won one; in lines that fit the terminal. Where a blocker is
-    that facts of a cluster are lacking, the last line says how to give them."""
+    if ``whole``, the contest that it won below it, if it won one; in lines that fit the terminal. Then when clusters
+    were read whose facts it goes by, and, where a blocker is that facts are lacking, how to give them."""
     found = list(found)
     lines, lacking, several = list[str](), False, len({each["placement"] for each in found}) > 1
     for each in found:
@@ -24,4 +24,8 @@ def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> lis
         lines += folded(f"{each['placement']}: {each['sentence']}" if several else each["sentence"])
         if whole and each["won"]:
             lines += [line for text in each["won"]["lines"] for line in folded(text, BELOW)]
+    read = sorted(filter(None, (each.get("read") for each in found)))
+    if read:
+        last = f" to {read[-1]}" if read[-1] != read[0] else ""
+        lines += folded(f"by facts of {read[0]}{last}; gitops.fleet.facts reads them anew")
     return [*lines, LACKING] if lacking else lines

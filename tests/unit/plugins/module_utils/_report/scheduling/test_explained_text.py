@@ -23,6 +23,18 @@ def test_of_all_clusters_a_line_each():
     assert explained_text(FOUND, whole=False) == [each["sentence"] for each in FOUND]
 
 
+def test_the_end_says_of_when_the_facts_are() -> None:
+    """Facts of an hour ago read like those of now."""
+    early, late = "2026-11-28T03:50:02Z", "2026-11-28T04:01:00Z"
+    found = [{**FOUND[0], "read": late}, {**FOUND[1], "read": early}]
+    assert (
+        " ".join(explained_text(found, whole=False)[-2:]).split()[-9:]
+        == (f"by facts of {early} to {late}; gitops.fleet.facts reads them anew".split()[-9:])
+    )
+    assert explained_text([{**FOUND[1], "read": early}], whole=False)[-1].startswith(f"by facts of {early}; ")
+    assert explained_text([{**FOUND[1], "read": ""}], whole=False) == [FOUND[1]["sentence"]]
+
+
 def test_where_no_facts_are_known_the_end_says_how_to_read_them():
     unknown = {"sentence": "c is not picked: its facts are not known.", "won": None, "placement": "web"}
     found = [{**unknown, "blockers": [{"code": "agent-not-online"}]}] * 2
