@@ -58,10 +58,10 @@ class Deed:
     message: str = ""
 
 
-def testify(session: Session, deed: Deed, outcome: str = DONE) -> None:
+def testify(session: Session, deed: Deed) -> None:
     """Writes the entry of an act of a single write, which has been done. An entry that cannot be written is told once
     in a session, and raises nothing."""
-    _written(session, deed, outcome=outcome)
+    _written(session, deed, outcome=DONE)
 
 
 @dataclass

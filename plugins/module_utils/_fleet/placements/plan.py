@@ -381,8 +381,8 @@ def _last_revision(record: RecordedPlacement) -> str:
 
 
 def _older(name: str, record: RecordedPlacement, request: PlanRequest) -> Brake | None:
-    """The brake for an older revision, or for one of which that cannot be told: an old checkout undoes newer work. None
-    where one of the two revisions is not known, or both are the same."""
+    """The brake ``allow_older``, as of ``older_source``: an old checkout undoes newer work. It has not tripped for a
+    revision that descends from the one applied last. None where one of the two is not known, or both are the same."""
     last, source = _last_revision(record), request.source
     if not last or not source.revision or last == source.revision:
         return None

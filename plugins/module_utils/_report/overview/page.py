@@ -96,9 +96,9 @@ def _script(text: str) -> dict[str, t.Any]:
     return {"text": _markup(text), "hash": _markup(f"'sha256-{digest}'")}
 
 
-def _markup(text: str) -> t.Any:
-    """The text of a script or style as markup, which the template does not escape. ValueError for one with ``</script``
-    or ``<!--`` in it, which would end a script early."""
+def _markup(text: str) -> Markup:
+    """A text of ours (script, style, hash) as markup, which the template does not escape. ValueError for one with
+    ``</script`` or ``<!--`` in it, with which a script would end too early or too late."""
     if "</script" in text.lower() or "<!--" in text:
         raise ValueError("a script that ends early")
     return Markup(text)

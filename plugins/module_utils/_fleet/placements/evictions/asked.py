@@ -56,13 +56,14 @@ class Wanted:
 def wanted_evictions(
     records: Records, src: t.Sequence[str], placement: str, clusters: t.Sequence[str], now: datetime
 ) -> Wanted:
-    """The evictions of ``placement`` from ``clusters``; without a placement, where ``clusters`` do not count, those of
-    the files, and all that are recorded and not over. By placement, those that were begun first. Nothing is written.
-    FleetError ``nothing-asked``, ``not-evictable``, as of ``read_manifests`` and of ``read`` for all that they hold of
-    these kinds, and of the records.
+    """The evictions of ``placement`` from ``clusters``, each named once, of files then only the budgets; without a
+    placement, where ``clusters`` do not count, those of the files, and all that are recorded and not over. By
+    placement, those that were begun first. Nothing is written. FleetError ``nothing-asked``, ``not-evictable``,
+    ``duplicate-object``, as of ``read_manifests`` and of ``read`` for all that they hold of these kinds, of
+    ``check_update`` for one of a file that is recorded, and of the records.
 
-    A recorded eviction that cannot be read is among the findings and stops no other one, unless a file has an eviction
-    of its name: nobody knows whether that was carried out. That, and a budget that cannot be read, which may forbid any
+    A recorded eviction that cannot be read is among the findings and stops no other one, unless without a placement a
+    file has an eviction of its name: nobody knows whether that was carried out. That, and a budget that cannot be read, which may forbid any
     of them, are a FleetError ``record-damaged``.
     """
     if placement and not clusters:
