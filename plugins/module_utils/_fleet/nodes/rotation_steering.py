@@ -212,10 +212,9 @@ class RotationSteering:
             return None
         return self._looked + self._interval
 
-    def wait(self, seconds: float) -> object:
-        """Blocks until work on a node has ended, at most so many seconds; gives None."""
+    def wait(self, seconds: float) -> None:
+        """Blocks until work on a node has ended, at most so many seconds."""
         self._workers.wait(seconds)
-        return None
 
     def close(self) -> None:
         """Ends our turn, begins nothing any more, and lets go of all members."""

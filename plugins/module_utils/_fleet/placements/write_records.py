@@ -192,8 +192,8 @@ class Writer:
         self._retired(self.recorded.policy_snapshots, POLICY_INDEX, index)
 
     def _resource_snapshot(self) -> None:
-        """Writes the parts of the new resource snapshot, the master, which is the first part, last; parts that are there
-        already stay. FleetError ``record-damaged`` too, for one of another placement."""
+        """Writes the parts of the new resource snapshot, the master, which is the first part, last; parts that are
+        there already stay. FleetError ``record-damaged`` too, for one of another placement."""
         index = snapshot_index(self.plan.resource_snapshot)
         where = f"git:{self.source.revision}" if self.source.revision else self.source.name
         packed = parts(each.sealed or sealed(each.manifest, self.key, where) for each in self.plan.objects)

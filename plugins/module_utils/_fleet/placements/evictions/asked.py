@@ -63,8 +63,8 @@ def wanted_evictions(
     ``check_update`` for one of a file that is recorded, and of the records.
 
     A recorded eviction that cannot be read is among the findings and stops no other one, unless without a placement a
-    file has an eviction of its name: nobody knows whether that was carried out. That, and a budget that cannot be read, which may forbid any
-    of them, are a FleetError ``record-damaged``.
+    file has an eviction of its name: nobody knows whether that was carried out. That, and a budget that cannot be read,
+    which may forbid any of them, are a FleetError ``record-damaged``.
     """
     if placement and not clusters:
         raise FleetError("nothing-asked", "no cluster is named that the placement is to leave", "clusters")
