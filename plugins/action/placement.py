@@ -24,7 +24,7 @@ from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.changes import plan_diff
 from ..module_utils._report.commands.next_steps import after_placement
 from ..module_utils._report.markdown import plans_markdown
-from ..module_utils._report.text import notes_before_plan, notes_text, plan_text
+from ..module_utils._report.text import left_to_runs, notes_before_plan, notes_text, plan_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -136,6 +136,7 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
     due; else by what the plan lacks, ``planned``, ``waiting`` or ``done``. ``observed_at`` is given back as it is."""
     lines = [*notes_before_plan(report.plan.findings), *report.evacuation.lines]
     lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
+    lines += left_to_runs(report.plan.plans, report.evacuation.evacuated)
     lines += notes_text(report.plan.findings)
     lines += [each.sentence for each in report.together]
     if report.looked and run_of.check_mode and "drifted" in options["fail_on"] and report.looked.calm:

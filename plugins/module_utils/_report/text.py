@@ -198,6 +198,17 @@ def first_rows(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
 
 
+def left_to_runs(plans: t.Iterable[PlacementPlan], evacuated: t.Container[str]) -> list[str]:
+    """What stays on ``evacuated`` clusters until a staged update run takes it away, by placement, in lines that fit the
+    terminal; none where nothing does."""
+    lines: list[str] = []
+    for plan in plans:
+        held = [each for each in plan.clusters_with(LOST) if each in evacuated] if plan.by_run else []
+        if held:
+            lines += folded(f"not empty until a staged run takes it away: {plan.name} on {listed(held)}")
+    return lines
+
+
 def notes_before_plan(findings: t.Sequence[Problem]) -> list[str]:
     """Those notes that have to be read before the plan: that nothing is recorded. Lines that fit the terminal; none
     without such a note."""

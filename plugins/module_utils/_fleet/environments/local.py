@@ -99,6 +99,7 @@ def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options:
     lines = [f"{'would be ' if check else ''}{verb}: {', '.join(done) or 'nothing'}"]
     if others:
         lines.append(f"left as they are, for others made them: {', '.join(others)}")
+        lines += ["to take them away too: name them with clusters"] if options["state"] == "absent" else []
     return lines
 
 

@@ -31,6 +31,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.compa
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._report.text import (
     facts_text,
+    left_to_runs,
     member_lines,
     plan_text,
     table,
@@ -299,3 +300,14 @@ def test_what_a_cluster_does_not_get_is_told() -> None:
     gone = Rendering(clusters=("a",), left_out=(CONFIG,), changes=(ObjectChange(id=CONFIG, action=LEFT_OUT),))
     lines = plan_text(replace(plan(wanted(), facts("a")), renderings=(gone,)))
     assert "    does not get ConfigMap test/test-1" in lines
+
+
+def test_what_staged_runs_gave_stays_on_an_evacuated_cluster_and_is_named() -> None:
+    known = placed(pick_n(2), facts("b", "c"))
+    made = plan(wanted(pick_n(1)), facts("a", "b", "c"), known)
+    (lost,) = made.clusters_with("lost")
+    assert left_to_runs([made], {lost}) == [], "an apply takes it away"
+    spec = replace(made.placement.spec, strategy=replace(made.placement.spec.strategy, type="External"))
+    by_run = replace(made, placement=replace(made.placement, spec=spec))
+    assert left_to_runs([by_run], {lost}) == [f"not empty until a staged run takes it away: web on {lost}"]
+    assert left_to_runs([by_run], {"a"}) == []

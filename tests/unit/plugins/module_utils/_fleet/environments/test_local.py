@@ -65,6 +65,7 @@ def test_a_fleet_ends_with_all_that_was_made_for_it_and_what_is_named_and_nothin
     assert said == [
         "removed: named, hub, member-1, member-2",
         "left as they are, for others made them: member-3, north, south",
+        "to take them away too: name them with clusters",
     ]
     assert gone.others == ("member-3", "north", "south")
     assert sorted(each.name for each in tmp_path.iterdir() if not each.name.startswith(".") and each.is_dir()) == [
