@@ -174,7 +174,7 @@ def _zone(value: t.Any) -> ZoneInfo:
 def _nth(value: t.Any) -> tuple[int, ...]:
     """The numbers 1 to 5 and -1 of a list, as they stand; ValueError for anything else."""
     if not isinstance(value, (list, tuple)) or not all(
-        type(each) is int and each in FIRST_TO_FIFTH_OR_LAST for each in value
+        isinstance(each, int) and each is not True and each in FIRST_TO_FIFTH_OR_LAST for each in value
     ):
         raise ValueError(f"{value!r:.60} is not a list of 1 to 5, or -1 for the last")
     return tuple(value)
