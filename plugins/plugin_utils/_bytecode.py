@@ -17,6 +17,8 @@ from types import ModuleType
 
 # ``ansible_collections.gitops.fleet.plugins.``
 PLUGINS = __name__.removesuffix("plugin_utils._bytecode")
+# In ansible.utils.collection_loader.
+FINDER = "_AnsibleCollectionFinder"
 # What plugins import; the plugins themselves are ansible-core's to find.
 IMPORTED = (f"{PLUGINS}module_utils.", f"{PLUGINS}plugin_utils.")
 
@@ -38,9 +40,11 @@ class KeptBytecode:
 
 
 def keep_bytecode() -> None:
-    """From now on imports in this process go by ``KeptBytecode``; a second call changes nothing."""
-    if KeptBytecode not in sys.meta_path:
-        sys.meta_path.insert(0, KeptBytecode)
+    """From now on ``KeptBytecode`` is asked before ansible-core's finder of collections; a second call changes nothing,
+    nor does one where there is no such finder."""
+    places = [place for place, each in enumerate(sys.meta_path) if type(each).__name__ == FINDER]
+    if places and KeptBytecode not in sys.meta_path:
+        sys.meta_path.insert(places[0], KeptBytecode)
 
 
 @cache

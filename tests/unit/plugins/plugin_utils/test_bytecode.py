@@ -52,10 +52,19 @@ def test_what_is_not_there_or_no_package_is_left_to_others(tmp_path: Path) -> No
     assert KeptBytecode.find_spec(f"{PLUGINS}module_utils", None) is None
 
 
-def test_it_is_asked_first_and_once() -> None:
+class _AnsibleCollectionFinder:
+    """One of the name."""
+
+
+def test_it_is_asked_once_and_just_before_the_finder_of_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+    others, finder = [object(), object()], _AnsibleCollectionFinder()
+    monkeypatch.setattr(sys, "meta_path", [others[0], finder, others[1]])
     keep_bytecode()
     keep_bytecode()
-    assert sys.meta_path.count(KeptBytecode) == 1
+    assert sys.meta_path == [others[0], KeptBytecode, finder, others[1]]
+    monkeypatch.setattr(sys, "meta_path", others)
+    keep_bytecode()
+    assert sys.meta_path == others, "plain Python keeps bytecode itself"
 
 
 @pytest.mark.parametrize(
