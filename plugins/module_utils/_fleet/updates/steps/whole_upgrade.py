@@ -142,9 +142,9 @@ class WholeUpgrade:
             return self._ended(cluster, states.FAILED, todo.fail.reason, todo.fail.message)
         if todo.skip or not (todo.steps or todo.obstacles):
             if self.begun:
-                left = PoolEnd() if only_follow else self._pooled(self._parts.left, LEFT, "")
-                if left is None:
-                    return self._next(only_follow)
+                left = PoolEnd() if only_follow else None
+                while left is None:
+                    left = self._pooled(self._parts.left, LEFT, "")
                 if left.paused:
                     return self._teller.paused(left.until, f"nodes in hand wait: {left.paused}")
                 return self._ended(cluster, states.COMPLETED, "", "; ".join(todo.left_out))

@@ -137,6 +137,9 @@ class Member:
 
     def ends(self, _task: PoolTask) -> PoolEnd:
         self.asked_for_left += 1
+        if self.unread:
+            self.unread -= 1
+            raise FleetError(self.why, "etcd is away", "m")
         return self.left
 
     def upgrade(self, kind: str = FULL, resumed: bool = False, only_follow: bool = False) -> Last:
@@ -232,6 +235,13 @@ def test_what_was_left_in_hand_is_ended_before_the_attempt_is() -> None:
     assert isinstance(last, Paused) and (last.until, last.message) == (NOW, "nodes in hand wait: a node drains")
     member.upgrade(resumed=True, only_follow=True)
     assert member.asked_for_left == 3, "who only follows begins nothing"
+
+
+def test_what_was_left_is_looked_for_again_as_long_as_it_cannot_be_read() -> None:
+    member = Member()
+    assert ended(member.upgrade()).result == COMPLETED
+    member.unread = 5
+    assert ended(member.upgrade(resumed=True)).result == COMPLETED and member.asked_for_left == 7
 
 
 def test_the_next_attempt_goes_on_with_the_step_that_failed() -> None:
