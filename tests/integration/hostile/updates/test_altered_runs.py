@@ -217,7 +217,7 @@ def test_every_verb_refuses_it(fleet: UpdateFleet, plays: Plays) -> None:
     assert "record-altered" in plays("gitops.fleet.approve", run=name, records=fleet.options).code(2).output
     runs, problems = update_run.recorded_runs(records, [])
     assert runs == () and [each.code for each in problems] == ["record-altered"]
-    assert update_run.absent(session, name, force=False, write=True), "it can be taken away"
+    assert update_run.delete_run(session, name, force=False, write=True), "it can be taken away"
 
 
 def test_a_run_that_was_not_started_is_laid_out_again(fleet: UpdateFleet) -> None:
