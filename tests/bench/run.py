@@ -9,6 +9,9 @@ The other files of this folder hold benchmarks and what they stand on: functions
 rows, each a tuple (name, value, unit, setup). The name of a row is that of its benchmark, or begins with it; names
 never change, so that runs can be compared. With NAME only that benchmark runs, and the rows of others in ``bench.json``
 are kept. Standard error tells which one is running; one that fails is named there, and the others run all the same.
+
+Processors differ, and those of a virtual machine from hour to hour. So after each benchmark the row ``yardstick`` says
+how long a fixed piece of Python takes here at that time: figures of two machines are compared by their ratio to it.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "bench.json"
 
+YARDSTICK = "a fixed loop of plain Python, here and now: what the figures above are compared by between machines"
+
 Row = tuple[str, float, str, str]
 Benchmark = t.Callable[[], t.Iterable[Row]]
 
@@ -38,6 +43,18 @@ def benchmarks() -> dict[str, Benchmark]:
         module = importlib.import_module(path.stem)
         found |= {name.removeprefix("bench_"): one for name, one in vars(module).items() if name.startswith("bench_")}
     return found
+
+
+def yardstick() -> float:
+    """Processor seconds of one loop over five million whole numbers in plain Python, the best of three."""
+    return min(_loop() for _time in range(3))
+
+
+def _loop() -> float:
+    began, total = time.process_time(), 0
+    for number in range(5_000_000):
+        total += number * number
+    return time.process_time() - began
 
 
 def importable() -> None:
@@ -64,7 +81,7 @@ def main(only: str = "") -> int:
         minutes = (time.monotonic() - began) / 60
         print(f"{name} ({number} of {len(asked)}, after {minutes:.0f} min)", file=sys.stderr, flush=True)
         try:
-            for row, value, unit, setup in known[name]():
+            for row, value, unit, setup in (*known[name](), ("yardstick", yardstick(), "CPU-s", YARDSTICK)):
                 results[row] = {"value": value, "unit": unit, "setup": setup}
                 print(f"{row:<28} {value:>12,.2f} {unit:<6} {setup}", flush=True)
         except Exception as error:  # noqa: BLE001  # an hour of other figures is not lost for one
