@@ -218,8 +218,16 @@ class _AskedRotation:
         return has_begun(self.before) and not self.state.over
 
     def is_left(self, wish: RotationWish) -> bool:
-        """Whether it is not for the one who asks: somebody else has ended it since it was found waiting."""
-        return wish.only_waiting and not (self.document and is_waiting(self.before))
+        """Whether it is not for the one who asks: somebody else has ended it since it was found waiting, or it is to
+        begin again and all its members have left the fleet."""
+        if not wish.only_waiting:
+            return False
+        return not (self.document and is_waiting(self.before)) or not (self.going or self._has_members)
+
+    @property
+    def _has_members(self) -> bool:
+        """Whether a member of the fleet, as it is now, takes part."""
+        return any(self.ground.takes(name, labels) for name, labels in self.ground.fleet.items())
 
     @property
     def as_it_stands(self) -> RotationReport:
@@ -256,7 +264,8 @@ def _instead(asked: _AskedRotation) -> str:
 
 def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str, Member]:
     """The members that take part, and those with nodes that were begun with; all of them where budgets are over the
-    fleet. FleetError ``no-members``, and as of ``_AskedRotation.state``."""
+    fleet. None for one that goes on and whose members have all left: its nodes are given up. FleetError ``no-members``
+    for another, and as of ``_AskedRotation.state``."""
     ground = asked.ground
     begun = {cluster_in_name(each.name) for each in asked.state.nodes if not each.ended or each.release}
     found = {
@@ -264,7 +273,7 @@ def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str,
         for name, each in members.items()
         if ground.over_fleet or name in begun or ground.takes(name, dict(each.cluster.metadata.labels))
     }
-    if not found:
+    if not found and not asked.going:
         hint = "join some (gitops.fleet.join), or look at spec.memberSelector and spec.members"
         raise FleetError("no-members", "no member takes part", f"{KIND}/{ground.rotation.name}", hint)
     return found

@@ -41,6 +41,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import 
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MEMBERS = ("east", "north", "west")
+OWN = ReplacementWish(command=("x",))
+EMPTY: t.Mapping[str, t.Any] = {}
 Way = t.Callable[[Session, str, NodeManifests, RotationWish], RotationReport]
 
 
@@ -51,8 +53,8 @@ def session(tmp_path: Path) -> t.Iterator[Session]:
         yield made
 
 
-def recorded(session: Session, phase: str, **more: str) -> None:
-    body = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "blue"}, "spec": {}}
+def recorded(session: Session, phase: str, spec: t.Mapping[str, t.Any] = EMPTY, **more: str) -> None:
+    body = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "blue"}, "spec": dict(spec)}
     state = {"nodes": [{"name": "east/n1", "pool": "east/blue", "phase": phase, **more}]}
     made = session.records.create(body)
     session.records.replace({**made, "status": {"phase": "Done", "origin": "manual by ann", "state": state}})
@@ -73,11 +75,24 @@ def test_one_that_has_ended_is_left_and_no_member_is_asked(session: Session, way
     assert told.value.code == "no-members"
 
 
-@pytest.mark.parametrize("way", [conducted, planned])
-def test_one_that_goes_on_is_taken_up(session: Session, way: Way):
+def test_one_that_goes_on_is_taken_up_and_ends_where_its_last_member_has_left(session: Session):
+    """A schedule would fail with it each hour otherwise."""
     recorded(session, "Waiting")
+    wish = RotationWish(only_waiting=True, replacement=OWN)
+    looked = planned(session, "blue", NodeManifests(), wish)
+    assert looked.changed and not looked.begins
+    found = conducted(session, "blue", NodeManifests(), wish)
+    assert [(each.phase, each.code) for each in found.state.nodes] == [("GivenUp", "member-left")]
+    stored = session.records.get("NodeRotation", "blue") or {}
+    assert found.state.done and stored["status"]["state"]["nodes"][0]["code"] == "member-left"
+
+
+def test_one_by_age_is_left_where_all_its_members_have_left(session: Session):
+    """It has ended, and would begin again as nodes grow old."""
+    recorded(session, "Rotated", spec={"due": {"olderThan": "24h"}})
+    assert not conducted(session, "blue", NodeManifests(), RotationWish(only_waiting=True)).changed
     with pytest.raises(FleetError) as told:
-        way(session, "blue", NodeManifests(), RotationWish(only_waiting=True))
+        conducted(session, "blue", NodeManifests(), RotationWish())
     assert told.value.code == "no-members"
 
 
@@ -86,14 +101,13 @@ def test_one_whose_last_node_is_still_to_be_let_go_is_carried_on(session: Sessio
     """Its conductor was killed after it had recorded that the node is given up, and before it uncordoned it."""
     recorded(session, "GivenUp", release="it was not drained in time")
     with pytest.raises(FleetError) as told:
-        way(session, "blue", NodeManifests(), RotationWish(only_waiting=True))
-    assert told.value.code == "no-members"
-    with pytest.raises(FleetError) as told:
         way(session, "blue", another_spec(), RotationWish())
     assert told.value.code == "rotation-begun"
     looked, done = stopped(session, "blue", write=False), stopped(session, "blue", write=True)
     assert looked.changed and done.changed and done.rotation.status.stop_requested and done.state.in_hand
     assert not stopped(session, "blue", write=True).changed
+    found = conducted(session, "blue", NodeManifests(), RotationWish(only_waiting=True, replacement=OWN))
+    assert not found.state.in_hand and found.state.done
 
 
 def test_members_with_a_node_to_let_go_take_part_whatever_is_selected_now(session: Session):
@@ -121,5 +135,5 @@ def test_a_plan_from_a_file_takes_no_member_of_it_for_one_that_has_left(session:
     wanted = NodeRotation(metadata=ObjectMeta(name="green"), spec=NodeRotationSpec())
     asked = _asked(session, "green", NodeManifests(rotations={"green": wanted}))
     snapshot = NodesSnapshot(captured_at=NOW, members=(member,))
-    wish = RotationWish(replacement=ReplacementWish(command=("x",)))
+    wish = RotationWish(replacement=OWN)
     assert _foreseen(asked, snapshot, (), NOW, wish).begins == ("east/a",)
