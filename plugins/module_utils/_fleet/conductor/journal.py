@@ -59,8 +59,8 @@ class Journal(t.Generic[S]):
         self.load()
 
     def load(self) -> None:
-        """Reads the record again, and makes what was noted anew on it. FleetError of ``gone`` if it was deleted, also
-        where another has its name by now, and as of ``read``."""
+        """Reads the record again, and makes what was noted anew on it. FleetError of ``gone`` if it was deleted or is
+        being deleted, also where another has its name by now, as of ``Book.read``, and others of the records."""
         document = self._records.get(self._book.kind, self._book.name)
         if document is None or document["metadata"].get("deletionTimestamp") or self._is_another(document):
             raise self._book.gone()

@@ -57,7 +57,8 @@ class Steering(t.Protocol[S, X, A]):
         """The state with parts of the intent that nobody can find out later on."""
 
     def stored(self, state: S, lease: Lease) -> None:
-        """Shows people what they have to see of a state that is stored, before anything is begun."""
+        """What has to follow a state as soon as it is stored under the lease, before anything of it is begun: Gates that
+        people answer are written, or others get their turn. FleetErrors are borne as those of a turn."""
 
     def carry_out(self, act: A, state: S, resumed: bool) -> Change[S] | None:
         """Begins the act; one that is ``resumed`` was meant by somebody before, and is looked for first.
@@ -69,7 +70,9 @@ class Steering(t.Protocol[S, X, A]):
         """Lets go of everything that only acts need which are in flight no more."""
 
     def record(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
-        """What happened to acts since the last call. Each change does nothing where it is applied twice."""
+        """A change for each thing that happened to acts since the last call: told once, and to be gone through to the
+        end, for FleetErrors may come on the way. Each counts as something that changed, and does nothing where it is
+        applied twice."""
 
     def keep(self, state: S, now: datetime) -> None:
         """Keeps what acts in flight need, and begins again what could not be begun before."""

@@ -35,7 +35,7 @@ def check_job(job: Part) -> None:
 
 
 def check_pod(pod: Part) -> None:
-    """ValueError for what is no Pod, as far as it is read here."""
+    """ValueError for what is no Pod, as far as this file and the driver rely on it."""
     status = mapping(pod, "status")
     text(mapping(pod, "metadata"), "creationTimestamp")
     _check_conditions(status)
@@ -45,7 +45,8 @@ def check_pod(pod: Part) -> None:
 
 
 def check_event(event: Part) -> None:
-    """ValueError for what is no Event, as far as it is read here."""
+    """ValueError if ``involvedObject`` is no map or its name no text, by which the driver finds the events of a Job;
+    reason and message may be anything."""
     text(mapping(event, "involvedObject"), "name")
 
 
