@@ -57,7 +57,7 @@ class Steering(t.Protocol[S, X, A]):
         """The state with parts of the intent that nobody can find out later on."""
 
     def stored(self, state: S, lease: Lease) -> None:
-        """What has to follow a state as soon as it is stored under the lease, before anything of it is begun: Gates that
+        """What has to follow a state once it is stored under the lease, before anything of it is begun: Gates that
         people answer are written, or others get their turn. FleetErrors are borne as those of a turn."""
 
     def carry_out(self, act: A, state: S, resumed: bool) -> Change[S] | None:

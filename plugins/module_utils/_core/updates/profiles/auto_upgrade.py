@@ -65,6 +65,8 @@ UNKNOWN_VERSION = "VersionUnknown"
 LEFT_OUT_FOR = (MINOR_GAP, OUT_OF_SUPPORT)
 # So it does with one that was out of reach, once it was read again.
 UNTIL_READ = (UNREACHABLE, MEMBER_GONE)
+# But one that answers whoever reads facts, and no run so often, is for people: runs would have no end.
+TRIES = 3
 DIGEST_LENGTH = 6
 TO_START = "gitops.fleet/to-be-started"
 """The annotation of a run that its profile starts: until that was done, the next evaluation does it."""
@@ -201,8 +203,7 @@ def _evaluated(
     taken_up = _taken_up(rows, members, target)
     left = tuple(each for each in behind if each not in taken_up)
     if not left:
-        failed = FAILED in (taken_up[each] for each in behind)
-        advice = "try those again that failed" if failed else "read the members again"
+        advice = _advice(behind, taken_up, rows)
         words = f"run {made[-1].name} has had all members that are behind; {advice}"
         return replace(base, existing=made[-1].name, reasons=(*reasons, Reason(RUN_EXISTS, words)))
     run = _run(profile, target, _numbered(name, max(numbered, default=0) + 1))
@@ -272,14 +273,36 @@ def _taken_up(
     rows: t.Sequence[MemberUpdateStatus], members: t.Iterable[Cluster], target: UpgradeTarget
 ) -> dict[str, str]:
     """How those members ended for which one of the runs was theirs: that has them still, or let them end for a reason
-    that holds. One that was brought to the target and is behind it now, as one that was rebuilt, is judged anew once:
-    where its run and what is read of it tell different versions that would have no end."""
+    that holds. One that was brought to the target and is behind it now, as one that was rebuilt, is judged anew once,
+    and one that no run reaches ``TRIES`` times: where runs and what is read of it differ that would have no end."""
     read = {each.name: each.read for each in members}
     asked = [each for each in members if target.version and is_version(each.version)]
     behind = {each.name for each in asked if not reached(each.version, target.version)}
     passed = Counter(row.name for row in rows if _at_target(row))
     again = {name for name, times in passed.items() if name in behind and times == 1}
-    return {row.name: row.status.state for row in rows if _is_theirs(row, read.get(row.name), row.name in again)}
+    lost = _out_of_reach(rows)
+    return {
+        row.name: row.status.state
+        for row in rows
+        if row.name in lost or _is_theirs(row, read.get(row.name), row.name in again)
+    }
+
+
+def _advice(behind: t.Iterable[str], taken_up: t.Mapping[str, str], rows: t.Iterable[MemberUpdateStatus]) -> str:
+    """What a person does about members that are behind though a run was theirs."""
+    lost = sorted(_out_of_reach(rows).intersection(behind))
+    if lost:
+        names = listed(lost, _TOLD)
+        return (
+            f"no run reached {names} in {TRIES} tries: see how it is upgraded, then try those again that were skipped"
+        )
+    return "try those again that failed" if FAILED in map(taken_up.get, behind) else "read the members again"
+
+
+def _out_of_reach(rows: t.Iterable[MemberUpdateStatus]) -> frozenset[str]:
+    """Members that so many runs have left out as out of reach that no other is made for them."""
+    times = Counter(row.name for row in rows if _left_out_for(row) == UNREACHABLE)
+    return frozenset(name for name, count in times.items() if count >= TRIES)
 
 
 def _is_theirs(row: MemberUpdateStatus, seen: datetime | None, again: bool) -> bool:

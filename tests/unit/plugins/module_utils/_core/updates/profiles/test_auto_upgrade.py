@@ -374,6 +374,18 @@ def test_a_member_of_which_facts_and_runs_tell_different_versions_is_judged_anew
     assert (settled.run, settled.existing) == (None, runs[-1].name)
 
 
+def test_a_member_that_answers_facts_and_no_run_has_three() -> None:
+    """Its driver asks another server than we do. Every tick would make one more run without end."""
+    runs: list[UpdateRun] = []
+    for number in ("", "-2", "-3"):
+        found = made(profile(), RELEASED, *runs, members=[read_after(runs)]).run
+        assert found and found.name.endswith(number)
+        runs.append(ended(laid_out(found, "m"), UNREACHABLE))
+    settled = made(profile(), RELEASED, *runs, members=[read_after(runs)])
+    assert (settled.run, settled.existing) == (None, runs[-1].name)
+    assert "no run reached m in 3 tries" in settled.reasons[-1].message
+
+
 def read_after(runs: list[UpdateRun]) -> Cluster:
     """The member, read an hour after the last of its runs, and behind all the same."""
     ends = [row.status.completed_time for each in runs for row in each.status.members if row.status.completed_time]
