@@ -28,7 +28,7 @@ RELOAD = timedelta(seconds=5)
 # What a hub may answer once and not the next time. Whatever is noted is kept meanwhile.
 PASSING = ("unreachable", "timeout", "bad-answer", "too-many-requests", "server-error", "records-busy")
 
-Clock = t.Callable[[], datetime]
+Clock = t.Callable[[], datetime]  # the present, aware
 S = t.TypeVar("S")
 X = t.TypeVar("X")
 A = t.TypeVar("A", bound=Act)
