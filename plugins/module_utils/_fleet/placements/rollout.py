@@ -73,7 +73,7 @@ class Renewal:
 
 
 MemberAct = t.Union[RolloutAct, Renewal]  # noqa: UP007  # pylint takes the other form for an error
-# Goes to the named clusters; with True they are written, else only looked at.
+# Goes to the named clusters, to their answers or failures; with True they are written, else only looked at.
 Reach = t.Callable[[t.Container[str], bool], Outcomes]
 RolloutChange = Change[RolloutState]
 
