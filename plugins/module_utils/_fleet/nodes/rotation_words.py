@@ -69,7 +69,8 @@ class RotationTelling:
             self._record(each)
 
     def waiting(self, state: RotationState, until: datetime | None, now: datetime) -> None:
-        """Tells who waits for what, and until when, if that is other than what was told last."""
+        """Tells who waits for what, and until when, if that is other than what was told last; then, the first time that
+        something waits, what ``stays`` says."""
         self._waits(until)
         if self._told and self.stays:
             self.say(f"{self.name}: {self.stays}")
@@ -81,7 +82,8 @@ class RotationTelling:
             self._waits(None)
 
     def _waits(self, until: datetime | None) -> None:
-        """Tells who waits for what, and when it is looked at again, unless the same was told last."""
+        """Tells who waits for what, unless the same was told last, and with ``until``, if anything waits, when that is
+        looked at again."""
         groups = _alike(self.waits())
         lines = tuple(waits_lines(self.waits()))
         if lines != self._told:

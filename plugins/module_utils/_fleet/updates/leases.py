@@ -164,8 +164,8 @@ class UpgradeLeases:
         """What takes the member's lease, or renews it."""
 
         def work() -> None:
-            """Says who else has the member, and that a lease is lost, which is kept no more; other FleetErrors are
-            passed over."""
+            """Takes the lease, or renews it if that is due. Says who else has the member, and that a lease is lost,
+            which is kept no more; other FleetErrors are passed over."""
             found = self.claim(member, again=True)
             if found is not None and found.reason != UNREACHABLE:
                 self.say(f"{member}: in flight, but {found.message}")

@@ -272,7 +272,8 @@ class StagedSteering:
         what: str,
         change: t.Callable[[RolloutBinding], RolloutBinding],
     ) -> None:
-        """Notes the change of the act's binding, and queues its cluster to be written or removed."""
+        """Notes the change of the act's binding, and queues its cluster to be written or removed (``what``); what has
+        failed elsewhere is tried again 10 s from now."""
         self._change(act.cluster, lambda each: change(each) if each.name == act.binding else each)
         self._queue[act.cluster] = what
         self._last_try = self._now
