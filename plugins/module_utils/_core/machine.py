@@ -50,12 +50,12 @@ class HeldBack:
 
 
 class Act(t.Protocol):
-    """Something to be done outside. ``operation`` names it: the same act decided again has the same name, another
-    attempt another one."""
+    """Something to be done outside, or to be waited for there. ``operation`` names it: the same act decided again has
+    the same name, another attempt another one."""
 
     @property
     def operation(self) -> str:
-        """The name under which it is begun, and looked for after a crash."""
+        """The name under which it is begun, and looked for after a crash; of its own among the acts of a machine."""
 
 
 S = t.TypeVar("S")
@@ -67,7 +67,7 @@ X_contra = t.TypeVar("X_contra", contravariant=True)
 class Decision(t.Generic[S, A_co]):
     """One step. ``state`` is to be stored before ``acts`` are begun. ``waits`` say what does not go on and why.
 
-    ``wake_at`` is the next instant at which time alone can change something; None if only an event can.
+    ``wake_at``, aware, is the next instant at which time alone can change something; None if only an event can.
     """
 
     state: S
@@ -77,10 +77,12 @@ class Decision(t.Generic[S, A_co]):
 
 
 class Machine(t.Protocol[S, X_contra, A_co]):
-    """The two functions, as a module or an object has them."""
+    """The two functions, as a module or an object has them. A ``Steering`` has them, too, and may keep something on the
+    way; its acts in flight are those that its conductor waits for, which may be others."""
 
     def decide(self, state: S, seen: X_contra, now: datetime) -> Decision[S, A_co]:
-        """The next step from what is stored and what is true of the world, at an aware instant."""
+        """The next step from what is stored and what is true of the world, at an aware instant. The acts are those that
+        begin now."""
 
     def acts_in_flight(self, state: S) -> tuple[A_co, ...]:
-        """What was begun and has not ended, for whoever takes over."""
+        """What was begun by the state and has not ended, for whoever takes over. Changes nothing."""

@@ -21,7 +21,7 @@ from .._store.records import Records
 
 
 class Named(t.Protocol):
-    """An object with a name and a spec."""
+    """An object that people have written, as its class has it; nothing of it is changed here."""
 
     @property
     def api_version(self) -> str:
@@ -33,7 +33,7 @@ class Named(t.Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Its name, without the namespace."""
 
     @property
     def metadata(self) -> ObjectMeta:
@@ -41,7 +41,7 @@ class Named(t.Protocol):
 
     @property
     def spec(self) -> t.Any:
-        """What people write."""
+        """What people write: an object that ``encode`` takes."""
 
 
 @dataclass(frozen=True, kw_only=True)

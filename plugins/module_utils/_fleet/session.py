@@ -19,6 +19,7 @@ from .._store.open_records import guard_durable, open_records
 from .._store.records import Clock, Records
 from .leases import holder_name
 
+# Tells people a line of what goes on; called from any thread of the verb.
 Say = t.Callable[[str], None]
 
 

@@ -44,7 +44,7 @@ from .recipes import (
 )
 from .released.offers import ReleaseOffer, install_release, offer, resting
 
-Say = t.Callable[[str], None]
+Say = t.Callable[[str], None]  # tells people a line of what goes on
 # Of the compiler and its target: what changes the bytes of a binary.
 _GO_FACTS = ("GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT")
 _VERSION = re.compile(r"\bv?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)")

@@ -33,6 +33,7 @@ from .spec import ClusterSpec, TokenUser
 from .state import State
 
 Binaries = t.Mapping[str, Binary]
+# Told the version on record before an API server is started with it; see ``bring_up``.
 Noted = t.Callable[[str], None]
 
 _PORT_TRIES = 3

@@ -14,6 +14,7 @@ from .._kube.files import read_file, write_file
 
 _MOST = 2000  # bytes of a line
 _WORTH = ("building ", "downloading ")
+# Tells people a line of what goes on.
 Say = t.Callable[[str], None]
 
 

@@ -370,7 +370,7 @@ def _object_lines(plan: PlacementPlan) -> list[str]:
 
 def _drift_lines(step: MemberStep) -> list[str]:
     """Of one object that it is missing, or its fields that drifted, and those that differ, the first 10 of each and how
-    more there are."""
+    many more there are."""
     if step.missing:
         gone = "drift: it is missing; it was deleted, or an apply did not bring it there"
         return folded("differs: it is missing on the member" if step.action == DIFFERS else gone, "      ")

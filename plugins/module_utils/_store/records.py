@@ -57,11 +57,12 @@ class Event:
 
 class Records(t.Protocol):
     """Objects by kind and name, with the rules of an API server, and leases. Safe for threads and for processes. What
-    lies in a namespace has the name ``namespace/name``.
+    lies in a namespace has the name ``namespace/name``. Records that are given are not changed.
 
-    Every failure is a FleetError. Besides the codes named below: ``unknown-kind``, ``invalid``, and what the place can
-    meet (``records-...`` for a file, the codes of API errors for a hub). A read that failed raises; it never counts as
-    empty. A write that raised has changed nothing, with the exceptions that the hub's documentation names.
+    Every failure is a FleetError, but for TypeError for a value that JSON does not have. Besides the codes named below:
+    ``unknown-kind``, ``invalid``, and what the place can meet (``records-...`` for a file, the codes of API errors for
+    a hub). A read that failed raises; it never counts as empty. A write that raised has changed nothing, with the
+    exceptions that ``HubRecords`` names.
     """
 
     durable: bool
@@ -70,66 +71,76 @@ class Records(t.Protocol):
     """For messages: the file's path, or ``hub <server>``."""
 
     def get(self, kind: str, name: str) -> Record | None:
-        """The record, or None if there is none."""
+        """The record, or None if there is none, or none can have that name."""
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
         """Those that carry all of ``labels``, in the order of their names; with ``namespace`` only those in it."""
 
     def names(self, kind: str) -> frozenset[str]:
-        """The names of all of a kind, of which nothing else is read or looked at: for a fleet of thousands."""
+        """The names of all of a kind, damaged ones too, of which nothing else is looked at: for a fleet of
+        thousands."""
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
         """The record as kept, status included, with uid, generation 1, resourceVersion and creationTimestamp.
 
-        What the record says of these itself is ignored. Codes ``already-exists``, ``lease-lost``.
+        What the record says of these itself is ignored. Codes ``already-exists``, ``lease-lost``; a hub also has
+        ``no-such-namespace``.
         """
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
         """The record as kept. Written only if ``metadata.resourceVersion`` is the present one: else ``conflict``.
 
-        ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written. A
-        record that is being deleted goes with its last finalizer. A record that is not there is a ``conflict`` too.
+        ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written, and
+        the record is given as it is. One that is being deleted goes with its last finalizer, and is given once more. A
+        record that is not there, or has another uid, is a ``conflict`` too; without a resourceVersion ``invalid``.
         ``lease-lost`` as of ``create``.
         """
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
-        """Deletes the record; absent is fine. While there are finalizers it stays, with a deletionTimestamp.
+        """Deletes the record; absent is fine, whatever the version. While there are finalizers it stays, with a
+        deletionTimestamp.
 
         With ``resource_version`` only that version is deleted: else ``conflict``. With ``lease`` only while it is held:
         else ``lease-lost``.
         """
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
-        """The lease under the next epoch: it was free, expired, or held under the same holder name.
+        """The lease under the next epoch, for so many seconds from now on: it was free, expired, or held under the same
+        holder name; whoever had it by that name has lost it.
 
-        Else ``lease-held``. The holder name must be unique to one process, or to it and its restarts.
+        Else ``lease-held``; a hub waits 30 s more for a holder that it has not watched expire. The holder name must be
+        unique to one process, or to it and its restarts.
         """
 
     def renew(self, lease: Lease) -> Lease:
         """The lease for its seconds from now on. ``lease-lost`` if it was released or has another epoch; one that only
-        expired, and that nobody took, is renewed."""
+        expired, and that nobody took, is renewed. A lease that was given before stays good: epoch and holder count."""
 
     def release(self, lease: Lease) -> None:
-        """Gives it up. ``lease-lost`` as in ``renew``."""
+        """Gives it up, and keeps its epoch. ``lease-lost`` as in ``renew``, and by a hub if others write it just
+        then."""
 
     def leases(self) -> tuple[Lease, ...]:
         """Those that have a holder, expired ones too, in the order of their names."""
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """Adds a line to the journal: for people. Nothing is decided from it. ``now`` is aware."""
+        """Adds a line to the journal of an object, which need not be there: for people. Nothing is decided from it.
+        ``now`` is aware. A hub cuts the message at 1 KiB, and keeps no line in a namespace that is being deleted."""
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
         """The journal of one object, oldest first. A hub forgets lines after its event TTL (by default 1 h)."""
 
     def secret(self, name: str) -> bytes:
-        """What ``keep_secret`` kept under the name, or no bytes."""
+        """What ``keep_secret`` kept under the name, or no bytes. Damage raises ``record-damaged``, by a file
+        ``records-damaged``."""
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
         """Keeps ``value``, which must not be empty, under ``name`` unless there is one already; gives the one that is
-        kept."""
+        kept, of several that come at once too. Errors as of ``secret``."""
 
     def close(self) -> None:
-        """Nothing is read or written afterwards; leases that are held run out."""
+        """Lets go of what is open; nothing is to be read or written afterwards. Leases that are held run out. May be
+        called twice."""
 
 
 def replaced(records: Records, document: Record, lease: Lease | None = None) -> Record | None:

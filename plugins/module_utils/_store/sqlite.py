@@ -172,8 +172,8 @@ class SqliteRecords:
             )
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
-        """As ``Records.events``, as they were written; they are kept for ever, none where there is no file yet. Codes
-        of the class."""
+        """As ``Records.events``, in the order in which they were written; they are kept for ever, none where there is
+        no file yet. Codes of the class."""
         stored_resource(kind)
         question = "SELECT kind, name, type, reason, message, at FROM events WHERE kind = ? AND name = ? ORDER BY id"
         with self._file.reading() as connection:

@@ -45,8 +45,8 @@ FOLLOWING = StageRow(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is assumed: how long the upgrade of a member (by name) takes, how long after its opening a gate (by id) is
-    approved (None: never), and the instant up to which to look."""
+    """What is assumed: how long the upgrade of a member (by name) takes, how long after its opening a gate (by id)
+    without a time of its own is approved (None: never), and the instant, aware, up to which to look."""
 
     upgrade: t.Callable[[str], timedelta]
     approval: t.Callable[[str], timedelta] | None

@@ -39,15 +39,15 @@ class Selector(t.Protocol):
 
     @property
     def group(self) -> str:
-        """API group, empty for the core group."""
+        """API group of the objects, empty for the core group."""
 
     @property
     def version(self) -> str:
-        """API version inside the group, such as ``v1``."""
+        """API version inside the group, such as ``v1``; objects of another version are not meant."""
 
     @property
     def kind(self) -> str:
-        """Kind of the objects."""
+        """Kind of the objects, as manifests write it."""
 
     @property
     def name(self) -> str:
@@ -55,11 +55,12 @@ class Selector(t.Protocol):
 
     @property
     def label_selector(self) -> LabelSelector | None:
-        """Labels that objects must have; None for any."""
+        """Labels that objects must have, None for any; with a name nobody asks for them."""
 
     @property
     def selection_scope(self) -> str:
-        """For a namespace: it alone, or with what is in it (``NamespaceOnly``, ``NamespaceWithResources``, ...)."""
+        """Of Namespaces alone: ``NamespaceOnly``, or with what is in it; ``NamespaceWithResourceSelectors``: by other
+        selectors; anything else: all that is there."""
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,19 @@ from .taint_toleration import TaintToleration
 
 
 class Filter(t.Protocol):
-    """What all filters have; positions are those of the index."""
+    """What all filters have; positions are those of the index. All three agree: a cluster passes, is not refused, and
+    has no blockers, or none of that."""
 
     @property
     def passing(self) -> int:
         """The clusters that pass, as a bit set by position."""
 
     def refusal(self, position: int) -> ClusterBlocker | None:
-        """Why the cluster at a position does not pass, as upstream says it; None if it does."""
+        """Why the cluster at a position does not pass, the one that upstream gives: the first, or one with a part for
+        each alternative; None if it passes."""
 
     def blockers(self, position: int) -> t.Iterator[ClusterBlocker]:
-        """All that the filter has against the cluster at a position."""
+        """All that the filter has against the cluster at a position, in upstream's order; nothing if it passes."""
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from .fields import (
 from .meta import EMPTY
 
 T = t.TypeVar("T")
+# A value of a document as objects have it, or the other way round; who reads raises ValueError as of ``decode``.
 Convert = Callable[[t.Any], t.Any]
 _ABSENT = object()
 # Nearly every object is a dict, and asking an abstract class costs ten times as much.

@@ -22,10 +22,10 @@ class Prop:
     ``json`` is the name in manifests (camelCase of the attribute if empty). ``required`` follows from the lack of a
     default. Limits are inclusive; None is no limit. ``rules`` are CEL rules ``(expression, message)`` for the API
     server. A text has the form ``pattern`` (anchored, in what RE2 and Python have in common), which ``form`` puts in
-    words and ``code`` names where it does not fit; ``matches`` judges instead of a pattern that would take too long on
-    a long text, in kinds that we never install. ``digits`` takes a whole number for its digits, as a repair. The values
-    of a ``quantity`` map are quantities; a ``raw`` one is an object of any form. A list that is ``unique`` holds each
-    value once.
+    words and ``code`` names where it does not fit; ``matches`` gives what is true for a text of that form, instead of a
+    pattern that would take too long, in kinds that we never install. ``digits`` takes a whole number for its digits, as
+    a repair. The values of a ``quantity`` map are quantities; a ``raw`` one is an object of any form. A list that is
+    ``unique`` holds each value once.
     """
 
     doc: str

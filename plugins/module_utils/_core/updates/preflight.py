@@ -28,6 +28,8 @@ from .run import MemberView
 _DEPRECATED = re.compile(r"^apiserver_requested_deprecated_apis\{(?P<labels>[^}]*)\}\s+(?P<value>\S+)", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _NAMED = 5
+# The view of a member at this version, with these node pools, and what it has to do by that at an aware instant: skip,
+# fail, further obstacles at the end. What is no version makes it fail; errors are those of what releases are read from.
 Judge = t.Callable[[MemberView, str, tuple[NodePoolStatus, ...], datetime], MemberView]
 
 

@@ -33,6 +33,7 @@ from .record import summary
 from .run import GroupRow, RunState, StageRow
 
 F = t.TypeVar("F")
+# Rows of label, whether it holds, and the state then; the first that holds counts, and the last one always does.
 Table = tuple[tuple[str, t.Callable[[F], bool], str], ...]
 
 GROUP_TABLE: Table[GroupFacts] = (

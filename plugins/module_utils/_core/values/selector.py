@@ -18,6 +18,7 @@ DOES_NOT_EXIST = "DoesNotExist"
 OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
 
 Labels = Mapping[str, str]
+# Whether these labels are selected; it raises nothing.
 Matcher = Callable[[Labels], bool]
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")

@@ -30,7 +30,8 @@ ROOM = 750  # characters, of those that a message may have
 
 
 class ApplyCourse(t.Protocol):
-    """What became of placements so far, by name; ``leases`` are closed when nothing more is done."""
+    """What became of placements so far, by name, filled while they are carried out; ``waits`` has those alone that did
+    not come to their end. ``leases`` are closed when nothing more is done: all is filled in by then."""
 
     leases: contextlib.ExitStack
     outcomes: dict[str, Outcomes]

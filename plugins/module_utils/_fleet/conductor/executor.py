@@ -31,7 +31,9 @@ from .operation import (
 
 __all__ = ["Begun", "Blocked", "Ended", "Event", "Executor", "Pace", "Paused", "Said"]
 
+# Seconds that never go back, from a start that says nothing.
 Clock = t.Callable[[], float]
+# Sleeps so many seconds, in a thread of an operation.
 Sleep = t.Callable[[float], None]
 
 

@@ -11,11 +11,13 @@ from ..._core.errors import FleetError
 from ..._store.records import Lease, Record, Records, replaced
 
 S = t.TypeVar("S")
+# The state with something done to it; as it is where that was done already, or has become pointless. It raises nothing.
 Change = t.Callable[[S], S]
 
 
 class Book(t.Protocol[S]):
-    """How states of one kind stand in a record. It remembers the document that was read or kept last."""
+    """How states of one kind stand in a record, for one ``Journal``, which reads and writes that, by ``name`` as of
+    ``Records``. What was read or kept last may be remembered, for parts of the record that are no state."""
 
     @property
     def kind(self) -> str:
@@ -26,20 +28,22 @@ class Book(t.Protocol[S]):
     """Of the record that is meant; empty for whichever has the name."""
 
     def read(self, document: Record) -> S:
-        """The state in the document, which is remembered. FleetError if the record is damaged, or cannot have come of
-        what we wrote."""
+        """The state in the document, which is remembered; called before all but ``gone``. FleetError if the record is
+        damaged, or cannot have come of what we wrote."""
 
     def written(self, document: Record, state: S, epoch: int) -> Record:
-        """The document with this state, under the epoch of the lease. ``kept`` is called once it is stored."""
+        """The document that was read or kept last with this state, and with the epoch of the lease where the record
+        has one; a new one. ``kept`` is called once it is stored, and not at all if it is not."""
 
     def kept(self) -> None:
         """Remembers what ``written`` gave last as what is stored."""
 
     def epoch(self) -> int:
-        """The epoch of the lease under which the record was written last."""
+        """The epoch of the lease under which the record was written last, by what was read or kept; that of the lease
+        itself for a record that has none."""
 
     def gone(self) -> FleetError:
-        """The error, for the caller to raise, if the record was deleted."""
+        """The error, for the caller to raise, if the record was deleted, is being deleted, or another has its name."""
 
 
 class Journal(t.Generic[S]):
@@ -77,7 +81,7 @@ class Journal(t.Generic[S]):
         self.state = change(self.state)
 
     def renew(self) -> None:
-        """Renews ``lease``. FleetError ``lease-lost`` if another conductor has it, and others of the records."""
+        """Renews ``lease``, which is another object then. FleetError ``lease-lost`` if another conductor has it."""
         self.lease = self._records.renew(self.lease)
 
     def store(self, state: S, in_flight: bool) -> bool:

@@ -4,9 +4,8 @@
 """The loop that carries a machine on: see, decide, store the intents, begin acts, record, until it ends or waits; for
 how long records that do not answer are borne.
 
-It knows machines by the shape of ``_core.machine`` only; what is special to one stands behind its ``Steering``. Killed
-at any instant it can be started again: what is in flight is in the records before it is begun, and is looked for
-before anything is repeated.
+It knows machines by the shape of ``_core.machine`` only, and what is special to one by its ``Steering``. Killed at any
+instant it can be started again: what is in flight is recorded before it is begun, and looked for before it is repeated.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ RELOAD = timedelta(seconds=5)
 # What a hub may answer once and not the next time. Whatever is noted is kept meanwhile.
 PASSING = ("unreachable", "timeout", "bad-answer", "too-many-requests", "server-error", "records-busy")
 
-Clock = t.Callable[[], datetime]
+Clock = t.Callable[[], datetime]  # the present, aware
 S = t.TypeVar("S")
 X = t.TypeVar("X")
 A = t.TypeVar("A", bound=Act)
@@ -38,57 +37,58 @@ Told_contra = t.TypeVar("Told_contra", contravariant=True)
 
 
 class Steering(t.Protocol[S, X, A]):
-    """One machine with what it needs of the world. The loop calls it from one thread."""
+    """One machine with what it needs of the world. One thread at a time calls it, not always the same. A turn calls
+    ``record``, ``keep``, ``see``, ``decide`` and ``clear``, ``stored``, ``carry_out`` for each act, ``release``; after
+    it comes ``wait``. A FleetError ends the turn: one of PASSING is borne, any other ends the conducting."""
 
     def see(self, state: S, now: datetime) -> X:
-        """What is true of the world, once a turn."""
+        """What is true of the world, once in a turn that decides."""
 
     def decide(self, state: S, seen: X, now: datetime) -> Decision[S, A]:
-        """What begins now, and the state that says so; pure, as in ``_core.machine``."""
+        """What begins now, and the state that says so, as in ``_core.machine``; what it finds may be kept here."""
 
     def acts_in_flight(self, state: S) -> tuple[A, ...]:
-        """The acts that the state says were begun and have not ended."""
+        """The acts to be waited for: those that were begun by the state and have not ended, but for such as nobody
+        waits for any more, and others that keep the conductor here."""
 
     def clear(self, decision: Decision[S, A], seen: X, now: datetime) -> X | None:
-        """Looks closely at what is about to be begun, and takes hold of it. None if all of it may begin, else what is
-        seen by now: then it is decided anew."""
+        """Looks closely at what is about to be begun, if anything is, and takes hold of it. None if all of it may
+        begin, else what is seen by now: then it is decided anew, and cleared again."""
 
     def before_store(self, decision: Decision[S, A]) -> S:
-        """The state with parts of the intent that nobody can find out later on."""
+        """The decided state, with parts of the intent that nobody can find out later on; asked once it is cleared."""
 
     def stored(self, state: S, lease: Lease) -> None:
-        """What has to follow a state once it is stored under the lease, before anything of it is begun: Gates that
-        people answer are written, or others get their turn. FleetErrors are borne as those of a turn."""
+        """What has to follow a state that is stored, under the lease, before anything of it is begun: Gates that people
+        answer are written, or others get their turn. In each turn that decides, news or not."""
 
     def carry_out(self, act: A, state: S, resumed: bool) -> Change[S] | None:
-        """Begins the act; one that is ``resumed`` was meant by somebody before, and is looked for first.
-
-        What comes of it is told by ``record``, or seen. A change if it may not be begun.
-        """
+        """Begins the act; one that is ``resumed`` was meant before, by somebody else or in a turn that failed, and is
+        looked for first. What comes of it is told by ``record``, or seen; a change to be noted now, or None."""
 
     def release(self, state: S) -> None:
-        """Lets go of everything that only acts need which are in flight no more."""
+        """After the acts of a turn, or without any: lets go of what no act in flight needs, or stores what they
+        changed elsewhere."""
 
     def record(self, state: S, now: datetime) -> t.Iterable[Change[S]]:
-        """A change for each thing that happened to acts since the last call: told once, and to be gone through to the
-        end, for FleetErrors may come on the way. Each counts as something that changed, and does nothing where it is
-        applied twice."""
+        """Changes by what happened to acts since the last call, if it is not just seen: told once, and to be gone
+        through to the end. Each counts as something that changed, and does nothing where it is applied twice."""
 
     def keep(self, state: S, now: datetime) -> None:
-        """Keeps what acts in flight need, and begins again what could not be begun before."""
+        """Keeps what acts in flight need, and begins, or looks at, again what is due for that."""
 
     def settled(self, state: S) -> bool:
-        """Whether it has ended, or stands until somebody starts it again."""
+        """Whether it has ended, or stands until somebody starts it again; asked where nothing is in flight."""
 
     def next_look(self) -> datetime | None:
-        """When something that stands in the way is looked at again, if anything does."""
+        """When something that stands in the way is looked at again, which the conductor stays for; None for nothing."""
 
     def wait(self, seconds: float) -> object:
-        """Blocks until there is something to record, at most so many seconds. After a FleetError it is called again,
-        and then does what that has kept it from."""
+        """Blocks until there is something to record, at most so many seconds, or does queued work, as long as that
+        takes. After a FleetError it is called again, and then does what that has kept it from."""
 
     def close(self) -> None:
-        """Nothing is begun or followed any more. What is in flight goes on."""
+        """Nothing is begun or followed any more; what is in flight goes on. Only ``conduct`` calls it, at its end."""
 
 
 class RecordSteering(Steering[S, X, A], t.Protocol[S, X, A]):
@@ -96,46 +96,48 @@ class RecordSteering(Steering[S, X, A], t.Protocol[S, X, A]):
 
     @property
     def book(self) -> Book[S]:
-        """How the state stands in its record."""
+        """How the state stands in its record; always the same."""
 
 
 class Keeping(t.Protocol[S]):
-    """How a machine stands in the records, as ``conductor.journal.Journal``: there in one record, elsewhere in many."""
+    """How a machine stands in the records, as ``conductor.journal.Journal``: there in one record, elsewhere in many.
+    ``state`` is what is stored, with what was noted since."""
 
     state: S
     lease: Lease
 
     def load(self) -> None:
-        """Reads the state again, and makes changes that were noted anew on it."""
+        """Reads the state again, and makes changes that were noted anew on it; only checks the lease where nobody else
+        may write. FleetError ``lease-lost``, or that the record is gone or damaged."""
 
     def note(self, change: Change[S]) -> None:
-        """Makes a change now, which is stored with the next state."""
+        """Makes a change of ``state`` now, which is stored with the next state."""
 
     def renew(self) -> None:
-        """Renews the lease. FleetError ``lease-lost`` if another conductor has it."""
+        """Renews the lease, or checks it where others renew it. FleetError ``lease-lost`` if another has it."""
 
     def store(self, state: S, in_flight: bool) -> bool:
-        """Stores it under the lease. False if somebody else wrote in between, and it was read again. FleetError
-        ``lease-lost``."""
+        """Stores what is new in it, under the lease. False if somebody else wrote in between, and it was read again;
+        FleetError ``conflict`` where nobody may. ``in_flight``: acts are. FleetError ``lease-lost``, as of ``load``."""
 
 
 class Telling(t.Protocol[Told_contra]):
-    """Tells people and machines what goes on."""
+    """Tells people and machines what goes on, as far as it is news. Its FleetErrors in a turn are borne as others."""
 
     def say(self, text: str, /) -> None:
         """A line for people."""
 
     def begin(self, state: Told_contra, now: datetime) -> None:
-        """A conductor begins, or takes the machine up."""
+        """A conductor begins, or takes the machine up; once, before its first turn."""
 
     def stored(self, state: Told_contra, now: datetime) -> None:
-        """The state that is recorded by now."""
+        """The state that is recorded by now, in each turn that decides; its acts are begun after that."""
 
     def waiting(self, state: Told_contra, until: datetime | None, now: datetime) -> None:
-        """Nothing is in flight, and the conductor stays; ``until`` is None where no instant is known."""
+        """Nothing is in flight, and the conductor stays; in each such turn. ``until``: None if no instant is known."""
 
     def end(self, state: Told_contra, why: str, now: datetime) -> None:
-        """The conductor ends; ``why`` as in ``Ending``."""
+        """The conductor ends, but not by an error; ``why`` as in ``Ending``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,11 +161,8 @@ class RunLimits:
 @dataclass(frozen=True, kw_only=True)
 class Ending(t.Generic[S]):
     """How conducting ended. ``why``: settled, waiting, time-limit, or what ``interrupted`` said. ``changed``: whether
-    anything was begun or has happened.
-
-    ``resume_at`` is when it is worth being started again, the present if it was cut off; None if it is settled, or if
-    only an approval or another run's end can help.
-    """
+    anything was begun or has happened. ``resume_at`` is when it is worth being started again, the present if it was cut
+    off; None if it is settled, or if only an approval or another run's end can help."""
 
     state: S
     why: str
@@ -179,8 +178,8 @@ def conduct(
     telling: Telling[S],
     limits: RunLimits,
 ) -> Ending[S]:
-    """Takes the lease of that name and conducts the machine until it is settled, waits for longer than allowed, or is
-    out of time; then closes the steering and gives the lease back.
+    """Takes the lease of that name and conducts the machine until it is settled, waits for longer than allowed, is out
+    of time or told to end; then closes the steering and gives the lease back.
 
     FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), those of its book, and
     any other of the records or the steering. One of PASSING is borne for LEASE_SECONDS, once the lease is held and the
@@ -197,7 +196,7 @@ def conduct(
 
 
 class Conductor(t.Generic[S, X, A]):
-    """One conducting of one machine, by one thread; its steering may have threads of its own."""
+    """One conducting of one machine, by one thread at a time; its steering may have threads of its own."""
 
     def __init__(
         self, journal: Keeping[S], steering: Steering[S, X, A], clock: Clock, telling: Telling[S], limits: RunLimits
@@ -327,8 +326,8 @@ class Conductor(t.Generic[S, X, A]):
             seen = again
 
     def _carry_out(self, decision: Decision[S, A]) -> None:
-        """Begins the acts whose intents are stored. What is in flight and was not decided just now was begun by
-        somebody before: it is looked for first."""
+        """Begins the acts whose intents are stored. What is in flight and was not decided just now was meant before,
+        and is looked for first."""
         fresh = {each.operation: each for each in decision.acts}
         flying = self._steering.acts_in_flight(decision.state)
         for act in flying:
@@ -367,8 +366,7 @@ class Conductor(t.Generic[S, X, A]):
         self._loaded = now - RELOAD
 
     def _at_rest(self, decision: Decision[S, A], now: datetime) -> Ending[S] | None:
-        """The ending, if nothing is in flight and nothing will be soon; else None, and it is told what is waited
-        for."""
+        """The ending, if nothing is in flight, nor will be soon; else None, and what is waited for is told if so."""
         if self._steering.acts_in_flight(decision.state):
             self._busy = self._ran
             return None

@@ -98,7 +98,7 @@ class Paused:
 
 
 class FailureReason(t.Protocol):
-    """``reason`` is one of ``_core.values.update_states``."""
+    """Why an operation is skipped or has failed, as of ``Goal``."""
 
     @property
     def reason(self) -> str:
@@ -106,24 +106,28 @@ class FailureReason(t.Protocol):
 
     @property
     def message(self) -> str:
-        """For people."""
+        """That in a sentence, for people."""
 
 
 class Goal(t.Protocol):
-    """Whether what a subject says of itself is what an operation is for, as ``_core.updates.releases.versions``."""
+    """Whether what a subject says of itself is what an operation is for, as ``_core.updates.releases.versions``. Asked
+    right after each look; one may go by what it saw then (``PoolSubject``) instead of ``version`` and ``target``."""
 
     def reached(self, version: str, target: str) -> bool:
         """Whether a subject at ``version`` is where it should be; ValueError for what is no version."""
 
     def nothing_to_do(self, version: str, target: str) -> FailureReason | None:
-        """Why it is skipped, or None. ValueError for what is no version."""
+        """Why it is skipped, or None. Asked once, before it begins. ValueError for what is no version."""
 
     def step_refused(self, version: str, target: str) -> FailureReason | None:
-        """Why the step from ``version`` to ``target`` must not be made, or None. ValueError for what is no version."""
+        """Why the step from ``version`` to ``target`` must not be made, so that it fails; None if it may. Asked once,
+        before it begins. ValueError for what is no version."""
 
 
 Event = t.Union[Begun, Said, Ended, Blocked, Paused]  # noqa: UP007  # pylint takes the other form for an error
+# Seconds that never go back, from a start that says nothing.
 Clock = t.Callable[[], float]
+# Sleeps so many seconds, 0 too; raises Closed before or after that as soon as nobody follows any more.
 Pause = t.Callable[[float], None]
 Last = t.Union[Ended, Blocked, Paused]  # noqa: UP007  # pylint takes the other form for an error
 
@@ -138,7 +142,8 @@ class Closed(Exception):
 
 
 class Followed(t.Protocol):
-    """One operation as an executor follows it, as ``Operation``."""
+    """One operation as an executor follows it, in a thread of its own, as ``Operation``. ``begun`` says, also after an
+    error of ``run``, whether it may go on outside."""
 
     begun: bool
 
@@ -147,8 +152,9 @@ class Followed(t.Protocol):
         """Of the subject when it was begun, empty if that is not known here."""
 
     def run(self, resumed: bool, only_follow: bool = False) -> Last:
-        """Carries it on to its last event, and gives that; the arguments are as of ``Executor.begin``. Raises Closed
-        when nobody follows any more."""
+        """Carries it on to its last event, and gives that, which it does not tell; called once. The arguments are as of
+        ``Executor.begin``. Any error, such as a FleetError of the driver or ValueError for what is no version, is its
+        end as failed, but for Closed, when nobody follows any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +174,7 @@ class Attempt:
     pause: Pause
 
 
+# Makes what follows the attempt, in the thread that follows it; begins nothing.
 OperationMaker = t.Callable[[Attempt], Followed]
 
 

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a driver does: look at a member, begin its upgrade, follow it. Each call is idempotent."""
+"""What a driver does: look at a member, begin its upgrade or that of one node pool, follow it. Each call is
+idempotent."""
 
 from __future__ import annotations
 
@@ -42,8 +43,9 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What is true of a member now. ``busy`` names an operation in flight that its platform tells of; ``pools`` are its
-    node pools, None if its nodes have to be asked."""
+    """What is true of a member now. ``version`` is that of its control plane, of a single pool (``PoolSubject``) what
+    it has, in words; ``busy`` names an operation in flight that its platform tells of, empty for none; ``pools`` are
+    its node pools, None if its nodes have to be asked."""
 
     version: str
     busy: str = ""
@@ -65,17 +67,22 @@ class OperationProgress:
 
 
 class Driver(t.Protocol):
-    """How members of one kind are upgraded. Every failure is a FleetError. Safe for threads, one call per member."""
+    """How members of one kind are upgraded. Failures are FleetErrors, but for ValueError of ``begin`` where a driver
+    meets what is no version. Called from several threads, for one member at the same time too; it may take seconds."""
 
     def observe(self, member: str) -> Observation:
-        """Looks at the member. FleetError ``unreachable`` and the like if it does not answer."""
+        """Looks at the member; changes nothing. FleetError ``unreachable`` and the like if it does not answer, others
+        by the driver for what it tells that is of no use, or where nobody would carry its upgrade on."""
 
     def begin(self, work: Work) -> str:
         """Starts the operation unless it was started already; gives a reference to find it again.
 
         Returns soon: the operation goes on without this process, and outlives it. FleetError ``busy`` or
-        ``operation-in-progress``: nothing was begun, and it is worth trying again later.
+        ``operation-in-progress``: nothing was begun, and it is worth trying again later. After ``unreachable``,
+        ``timeout``, ``bad-answer``, ``server-error``, ``too-many-requests`` it may have been begun; any other ends the
+        attempt as failed.
         """
 
     def poll(self, work: Work) -> OperationProgress:
-        """Looks for the operation by name and reference. Never starts anything."""
+        """Looks for the operation by name and reference, and may clear up after one whose process is gone. Never starts
+        anything. FleetError: how it stands is not known now, and it may well go on."""

@@ -118,8 +118,8 @@ def start(folder: Path, request: Request) -> str:
 def look(folder: Path, reference: str = "") -> OperationProgress:
     """How it stands: NOT_BEGUN where this machine and folder would show it, UNKNOWN where it may have been begun
     elsewhere. Starts nothing; but if its process is gone without a result, what that left behind is ended, and it has
-    FAILED. From now on an end counts as told. FleetError ``operation-unreadable``, ``cannot-stop``;
-    OSError where a private file of it cannot be removed."""
+    FAILED. From now on an end counts as told, if that can be written. FleetError ``operation-unreadable``,
+    ``cannot-stop``, and ``unwritable-folder`` where a private file of it cannot be removed."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then

@@ -21,6 +21,7 @@ from ..._local.state import resolved_root
 from . import made_for
 
 Options = t.Mapping[str, t.Any]
+# Tells people a line of what goes on; called from several threads.
 Say = t.Callable[[str], None]
 _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 

@@ -40,6 +40,7 @@ _ID = "records-id"
 # As it is named on a hub.
 ID_SECRET = f"gitops-fleet-{_ID}"
 
+# To be called before each write; FleetErrors as of ``KeptLease.keep``: then nothing is to be written.
 Keep = t.Callable[[], None]
 
 

@@ -18,6 +18,8 @@ from .members import Clients
 
 T = t.TypeVar("T")
 Answers = t.Mapping[str, t.Union[T, FleetError]]  # noqa: UP007  # pylint takes the other form for an error
+# An answer, or the FleetError of it, for each of these members; called in this process or in one that was forked from
+# it, with clients of that one. What it gives there goes through a pipe.
 Reads = t.Callable[[Clients, t.Sequence[str]], Answers[T]]
 
 

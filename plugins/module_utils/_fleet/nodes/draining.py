@@ -65,16 +65,18 @@ class NodeWork:
 
 
 class Hands(t.Protocol):
-    """How a worker reaches the member. ``pause`` raises when nothing is to be done any more."""
+    """How the work on one node, in a thread of its own, reaches the member. ``pause`` and ``client`` raise when nothing
+    is to be done any more, which is no FleetError and goes through to whoever started the work."""
 
     def client(self) -> KubeClient:
-        """The member's, once it is held; FleetError ``member-held`` and the like."""
+        """The member's, once it is held, by a lease that is renewed if that is due: to be asked for before each step.
+        FleetError ``member-held`` and the like."""
 
     def pause(self, seconds: float) -> None:
-        """Waits so many seconds; raises as soon as nothing is to be done any more."""
+        """Waits so many seconds; raises as soon as nothing is to be done any more, with 0 too."""
 
     def said(self, text: str) -> None:
-        """Something for people."""
+        """Tells people a line of this node; each text is told, news or not."""
 
     def now(self) -> datetime:
         """The present, aware."""

@@ -48,6 +48,8 @@ from ..session import Session
 KARPENTER_API = "karpenter.sh/v1"
 # Kubernetes is tested with 5,000 nodes and 150,000 pods in a cluster.
 MOST_NODES, MOST_PODS, MOST_OTHERS = 20_000, 300_000, 50_000
+# What is kept of a member, given it once as soon as it is read, in the thread that has read it; a FleetError becomes
+# that member's failure. None: all of it is kept.
 Seen = t.Union[t.Callable[[MemberNodes], MemberNodes], None]  # noqa: UP007  # pylint takes the other form for an error
 
 

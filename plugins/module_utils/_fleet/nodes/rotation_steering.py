@@ -33,7 +33,8 @@ from .replacing import NodeReplacer
 from .rotation_record import RotationBook
 from .workers import NodeWorkers, WorkerHands
 
-# Reads members, all of them or only those of these names.
+# Reads members at an aware instant, all of them for None or those of these names that are in the fleet. Who cannot be
+# read is in ``failed``; FleetError ``no-workers`` alone.
 Look = t.Callable[[datetime, "t.Collection[str] | None"], NodesSnapshot]
 RotationChange = Change[RotationState]
 LOOK, RELEASE_AGAIN = timedelta(seconds=2), timedelta(seconds=30)

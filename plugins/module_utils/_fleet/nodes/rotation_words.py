@@ -41,8 +41,9 @@ _WORDS = {
 
 @dataclass
 class RotationTelling:
-    """``event`` takes a line for the journal: its reason and a sentence; ``waits`` is what waits by now. ``stays`` is
-    said once, after what is waited for."""
+    """Tells people what becomes of nodes, and what they wait for. ``say`` takes a line for people, ``event`` one for
+    the journal: its reason and a sentence; ``waits`` gives what waits by now. ``stays`` is said once, after what is
+    waited for."""
 
     name: str
     say: t.Callable[[str], None]
@@ -68,7 +69,8 @@ class RotationTelling:
             self._record(each)
 
     def waiting(self, state: RotationState, until: datetime | None, now: datetime) -> None:
-        """Tells who waits for what, and until when, if that is other than what was told last."""
+        """Tells who waits for what, and until when, if that is other than what was told last; then, the first time that
+        something waits, what ``stays`` says."""
         self._waits(until)
         if self._told and self.stays:
             self.say(f"{self.name}: {self.stays}")
@@ -80,7 +82,8 @@ class RotationTelling:
             self._waits(None)
 
     def _waits(self, until: datetime | None) -> None:
-        """Tells who waits for what, and when it is looked at again, unless the same was told last."""
+        """Tells who waits for what, unless the same was told last, and with ``until``, if anything waits, when that is
+        looked at again."""
         groups = _alike(self.waits())
         lines = tuple(waits_lines(self.waits()))
         if lines != self._told:

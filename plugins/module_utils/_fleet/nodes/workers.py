@@ -142,7 +142,7 @@ def _given_back(hold: _Hold) -> None:
 
 class NodeWorkers:
     """Begins acts and tells how they ended; to be used from one thread. What goes on when it is closed is begun again
-    by whoever comes next."""
+    by whoever comes next. ``now`` and ``say`` are called from threads."""
 
     def __init__(self, holds: MemberHolds, now: t.Callable[[], datetime], say: t.Callable[[str], None]) -> None:
         self.holds, self._now, self._say = holds, now, say
@@ -241,7 +241,8 @@ def _joined(threads: t.Iterable[threading.Thread], seconds: float) -> None:
 
 @dataclass(frozen=True)
 class WorkerHands:
-    """How a worker reaches its member; see ``draining.Hands``."""
+    """How a worker reaches its member; see ``draining.Hands``. It is to end, by Halted, once ``stop`` is set, for this
+    work, or ``closing``, for all. ``present`` gives the instant, aware; ``tell`` takes a text for people."""
 
     holds: MemberHolds
     member: str

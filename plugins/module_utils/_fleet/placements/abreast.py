@@ -18,7 +18,8 @@ DEPTH, FEWEST = 4, 2
 
 @dataclass(frozen=True)
 class PlacementWork:
-    """What is done for one placement, on ``members``."""
+    """What is done for one placement, on ``members``: ``run`` is called once, in a thread, and what it raises keeps
+    others from beginning."""
 
     members: t.Collection[str]
     run: t.Callable[[], None]

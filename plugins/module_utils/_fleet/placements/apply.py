@@ -42,7 +42,7 @@ from .rollout_words import RolloutTelling, Waiting, available_words, plan_counts
 from .staged.hand_over import clusters_to_look_at, hand_over, held_back
 from .write_records import Writer
 
-# The plan made under the lease must be the one that was looked at; another run may have written meanwhile.
+# The plan made anew under the lease, with its records; FleetError if it is not the one looked at (``plan_again``).
 Replan = t.Callable[[PlacementPlan], tuple[PlacementPlan, RecordedPlacement]]
 Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pylint takes the other form for an error
 

@@ -28,7 +28,7 @@ from ..._core.rollout.rolling.decide import RolloutState
 from ..._core.schema.meta import Condition
 from ..._core.values.clock_skew import is_ahead
 
-# What a binding becomes; None where it goes.
+# What a binding of the cluster becomes: the same where it is not meant, None where it goes.
 BindingChange = t.Callable[[RolloutBinding], t.Optional[RolloutBinding]]  # noqa: UP045  # pylint, see rollout.py
 
 

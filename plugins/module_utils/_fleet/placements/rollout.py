@@ -73,7 +73,7 @@ class Renewal:
 
 
 MemberAct = t.Union[RolloutAct, Renewal]  # noqa: UP007  # pylint takes the other form for an error
-# Goes to the named clusters; with True they are written, else only looked at.
+# Goes to the named clusters, to their answers or failures; with True they are written, else only looked at.
 Reach = t.Callable[[t.Container[str], bool], Outcomes]
 RolloutChange = Change[RolloutState]
 
@@ -327,8 +327,8 @@ class RolloutSteering:
         return {each.cluster for each in silent if not self._is_left_behind(each)}
 
     def _called(self, outcome: MemberOutcome, state: RolloutState, now: datetime) -> None:
-        """Keeps what a cluster tells that did not answer before. One that does now is in reach again, and brought up to
-        date if it is meant to hold what is wanted; one that does not is looked at again later, counted from here."""
+        """Keeps what a cluster tells that did not answer before, unless this run's end cut it short. One that answers
+        is in reach again, and brought up to date if it is meant to hold what is wanted; any is looked at later."""
         name = outcome.cluster
         self._answered_at, self._call_after = now, max(TRY_AGAIN, (now - self._called_at) * CALL_SHARE)
         if outcome.error is not None and outcome.error.code in STOPS:
@@ -344,7 +344,7 @@ class RolloutSteering:
             self._queue[name] = None
 
     def _kept(self, news: _News) -> None:
-        """Keeps an answer as the cluster's outcome; a look only renews what is available there."""
+        """Keeps an answer as the outcome, out of reach if a removal failed; a look renews only what is available."""
         outcome, name = news.outcome, news.outcome.cluster
         if news.looked:
             # What was written stands; a look tells what is available of it by now.

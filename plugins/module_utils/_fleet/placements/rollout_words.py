@@ -69,7 +69,8 @@ def available_words(far: Reached | None) -> str:
 
 @dataclass
 class RolloutTelling:
-    """Tells people what is about to be done, and who waits for whom, as long as that is news."""
+    """Tells people what is about to be done (``summary``), and who waits for whom, as long as that is news. ``say``
+    takes a line; ``lines`` gives who waits by now."""
 
     name: str
     summary: str

@@ -23,6 +23,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.values.listed import listed
 from .events import Story
 
+# Tells people a line of what goes on.
 Say = t.Callable[[str], None]
 NO_SUCH_STACK, UNREADABLE = "no-such-stack", "stack-unreadable"
 _LOCK = re.compile(r"created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)")

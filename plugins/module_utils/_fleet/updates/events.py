@@ -13,6 +13,7 @@ import typing as t
 from ..._core.errors import FleetError
 from ..._kube.files import make_folder_of, open_to_append
 
+# Keeps an event, which JSON can hold; what fails is told elsewhere, and not raised.
 Emit = t.Callable[[t.Mapping[str, t.Any]], None]
 
 

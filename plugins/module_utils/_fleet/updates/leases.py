@@ -57,8 +57,8 @@ def obstacle(error: FleetError) -> MemberBlocker:
 
 @dataclass
 class UpgradeLeases:
-    """Leases of one run on its members. Safe to use from threads. ``task`` is the same for every conductor of the run,
-    so that the next one has at once what a dead one held.
+    """Leases of one run on its members. Safe to use from threads, in which ``say`` is called. ``task`` is the same for
+    every conductor of the run, so that the next one has at once what a dead one held.
 
     Members in ``unseen`` are looked at by other means than their API server: where that cannot be used, they go without
     a lease. So do those in ``revived`` where it is down: their upgrade may be what brings it back, and their driver
@@ -164,8 +164,8 @@ class UpgradeLeases:
         """What takes the member's lease, or renews it."""
 
         def work() -> None:
-            """Says who else has the member, and that a lease is lost, which is kept no more; other FleetErrors are
-            passed over."""
+            """Takes the lease, or renews it if that is due. Says who else has the member, and that a lease is lost,
+            which is kept no more; other FleetErrors are passed over."""
             found = self.claim(member, again=True)
             if found is not None and found.reason != UNREACHABLE:
                 self.say(f"{member}: in flight, but {found.message}")

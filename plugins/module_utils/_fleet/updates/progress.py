@@ -39,7 +39,8 @@ Line = t.Mapping[str, t.Any]
 
 @dataclass
 class RunProgress:
-    """``say`` shows a line to people, ``emit`` takes one event, ``journal`` a type, a reason and a message to keep.
+    """Tells of ``run``: ``say`` shows a line to people, ``emit`` takes one event, ``journal`` a type (``Normal``,
+    ``Warning``), a reason and a message to keep; each is called for news alone.
 
     ``versions`` are those last seen on the members.
     """

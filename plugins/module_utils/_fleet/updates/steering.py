@@ -63,25 +63,26 @@ RunChange = Change[RunState]
 
 
 class ExecutorLike(t.Protocol):
-    """What is wanted of an executor; see ``conductor.executor.Executor``."""
+    """What is wanted of an executor, by the conductor's thread alone; see ``conductor.executor.Executor``."""
 
     def begin(self, work: Work, resumed: bool, only_follow: bool = False) -> None:
-        """Begins it, or takes it up, as of ``Executor.begin``; returns at once. What comes of it is told by
-        ``events``."""
+        """Begins it, or takes it up, as of ``Executor.begin``; returns at once. What comes of it, errors too, is told
+        by ``events``. Nothing if it is followed already, or after ``close``."""
 
     def events(self) -> tuple[Event, ...]:
-        """What happened since the last call, oldest first."""
+        """What happened since the last call, oldest first; each is told once."""
 
     def wait(self, seconds: float) -> object:
-        """Until there is an event, at most so many seconds."""
+        """Blocks until there is an event that ``events`` has not given, at most so many seconds."""
 
     def close(self) -> None:
-        """Follows nothing any more; what was begun goes on."""
+        """Follows nothing any more, once calls under way have ended or 2 seconds are over; what was begun goes on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalRules:
-    """``terms`` are what approvals have to be, ``since`` says from when on the hub vouches for their names."""
+    """``terms`` are what approvals have to be; ``since`` says, whenever approvals are read, from when on the hub
+    vouches for their names, as of ``vouched_since``: None if it does not."""
 
     terms: Terms = Terms()
     since: t.Callable[[], datetime | None] = lambda: None

@@ -41,14 +41,16 @@ class Credential:
 
 
 class CredentialSource(t.Protocol):
-    """Where credentials come from. Both functions may be called from many threads."""
+    """Where credentials come from. Both functions may be called from many threads, and may take as long as a program
+    that is asked for them. Errors do not show what is secret."""
 
     def get(self) -> Credential:
-        """Credentials believed to be good now. FleetError where there are none."""
+        """Credentials believed to be good now, kept ones or new; asked before each request, so mostly kept. They may be
+        empty, and are sent so. FleetError ``credentials-...``, or ``missing-library``, where there are none."""
 
     def renew(self, refused: Credential) -> Credential | None:
-        """Others than those just refused by the server; None where there are none to be had. FleetError as of
-        ``get``."""
+        """Others than those just refused by the server, which another thread may have got since; None where only the
+        refused ones are to be had. FleetError as of ``get``."""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ _CHUNK = 1 << 18
 _SMALL, _MOST = 2_000_000, 2_000_000_000  # bytes of a text, of a file
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _BEGIN = re.compile(r"bytes (\d+)-")
+# Tells people a line of what goes on.
 Say = t.Callable[[str], None]
 
 

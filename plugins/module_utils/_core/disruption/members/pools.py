@@ -21,6 +21,7 @@ from ..origins import disruptor
 from .member_nodes import MemberNodes
 
 KARPENTER, ROTATION = "NodePool", "NodeRotation"
+# Whether a node with these labels belongs to the pool.
 Holds = t.Callable[[Mapping[str, str]], bool]
 
 

@@ -61,6 +61,7 @@ class RotationAct:
 
 
 _LEFT = "its member has left the fleet; if it was cordoned it stays so"
+# All that holds the node back now; empty for nothing.
 Held = t.Callable[[RotationNode], tuple[Blocker, ...]]
 
 

@@ -21,6 +21,7 @@ from .wishes import PodDemands, Wishes
 
 LATE = float("inf")
 Limits = dict[str, dict[str, int]]
+# What a pod asks for by these wishes, which are less than it began with; the same object for the same wishes.
 Ask = t.Callable[[Wishes], PodDemands]
 
 

@@ -30,6 +30,7 @@ from .node_class_schema import AksNodeClassSpec, Ec2NodeClassSpec
 _OF_THE_MACHINE = frozenset(("cpu", "memory", "ephemeral-storage", "pods"))
 # The published pattern tries each place for a point; this takes the same texts, long ones too.
 _NUMBER = r"([0-9]+(\.[0-9]+)?|\.[0-9]+)"
+# What is wrong over several fields of a spec, which ``check_object`` has freed of what is wrong in itself.
 Rules = Callable[[Mapping[str, t.Any]], t.Iterator[Found]]
 
 

@@ -22,6 +22,7 @@ from ..facts import DONE
 
 _SHORT = 80
 
+# The member without some detail; the very same if it has none of it.
 Shorten = Callable[[MemberUpdateStatus], MemberUpdateStatus]
 
 

@@ -41,9 +41,11 @@ class Definition:
     of names, of the variables that the tool logs in with.
 
     ``observe`` gives ``version``, ``busy`` and ``pools`` as the driver ``command`` reads them. ``begin`` gives the
-    platform's reference of the upgrade of the control plane, which ``poll`` follows; without ``poll`` it gives nothing
-    and returns at the end of it. ``begin_pool`` returns at the end. ``refused`` says why the platform has no versions
-    that are written like this one; nothing if it may have it.
+    platform's reference of the upgrade of the control plane, which ``poll`` follows; without ``poll`` it gives an empty
+    text and returns at the end of it. ``begin_pool`` returns at the end. Each of these is called once, in a
+    process of its own, and raises FleetErrors as of ``Tool``, and what Python raises for answers of another form.
+    ``refused`` says why the platform has no versions that are written like this one; empty if it may have it,
+    ValueError for what is no version.
     """
 
     program: str

@@ -43,6 +43,7 @@ from .member_parent import Parent
 from .object_writes import forces, write_object
 from .observe import Observed, observe, parent_version
 
+# Takes the lease on the member, kept while entered, and gives what is to be called before each write.
 Holding = t.Callable[[], t.ContextManager[Keep]]
 
 
@@ -85,8 +86,9 @@ class MemberTask:
     ``leaving`` says that the placement ends on this member, ``abandon`` that what leaves stays there unowned.
     ``deletable`` is what may be deleted; None where nothing that leaves is kept back. ``ending`` are other placements
     that end on the member in the same run. ``patience`` is how many seconds to wait until deleted objects are gone.
-    ``permit`` is called before each write, and raises where there is to be none any more. ``seen`` is what an earlier
-    look saw. ``shows`` asks for the fields that updates change, ``diagnoses`` for what ails the pods of a workload.
+    ``permit`` is called before each write, and raises where there is to be none any more; ``say`` tells people what is
+    waited for. ``seen`` is what an earlier look saw. ``shows`` asks for the fields that updates change, ``diagnoses``
+    for what ails the pods of a workload.
     ``due`` says that something is surely to be written, so that the member is held before any look. ``mirrors`` asks
     for the status of the objects, ``validate`` for a dry run where nothing is written. ``followed`` says that another
     task goes on from what this one sees, ``elsewhere`` is what such a one goes on from in another process.

@@ -241,7 +241,7 @@ def _ended(laid: _Laid, given: StagedManifests, changed: bool) -> StagedReport:
 
 @dataclass
 class _Conducted:
-    """One run that is being carried on, under the lease of its placement."""
+    """One run that is being carried on, under the lease of its placement; ``told`` says why that is to end."""
 
     session: Session
     clients: Clients

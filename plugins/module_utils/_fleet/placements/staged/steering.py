@@ -53,19 +53,22 @@ WRITE, REMOVE, LOOK = "write", "remove", "look"
 
 
 class Approvals(t.Protocol):
-    """The approval requests of the run, as the records have them."""
+    """The approval requests of the run, as the records have them. Each call is made once it is decided, and again if
+    that turn failed before it was seen: called twice it does no harm. FleetErrors are borne as those of a turn."""
 
     def request(self, run: ClusterStagedUpdateRun, act: RequestApproval) -> None:
         """Makes the request that ``act`` names, for people to approve. FleetError of the records."""
 
     def accept(self, name: str, now: datetime) -> None:
-        """Says on the request of that name that the run has taken its approval. FleetError of the records."""
+        """Says on the request of that name that the run has taken its approval; nothing if it is gone. FleetError of
+        the records, or the hub."""
 
     def delete(self, name: str) -> None:
         """Deletes the request of that name; absent is fine. FleetError of the records."""
 
 
-# What is true besides the bindings, once a turn.
+# What is true of the bindings as they are given, and of all else that the run is decided on; once a turn, and its
+# FleetErrors are borne as those of a turn. It may read and write records.
 See = t.Callable[[StagedState, tuple[RolloutBinding, ...], datetime], ObservedState]
 
 
@@ -269,7 +272,8 @@ class StagedSteering:
         what: str,
         change: t.Callable[[RolloutBinding], RolloutBinding],
     ) -> None:
-        """Notes the change of the act's binding, and queues its cluster to be written or removed."""
+        """Notes the change of the act's binding, and queues its cluster to be written or removed (``what``); what has
+        failed elsewhere is tried again 10 s from now."""
         self._change(act.cluster, lambda each: change(each) if each.name == act.binding else each)
         self._queue[act.cluster] = what
         self._last_try = self._now

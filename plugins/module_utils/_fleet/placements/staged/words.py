@@ -83,9 +83,10 @@ def _untold(name: str) -> None:
 
 @dataclass
 class StagedTelling:
-    """Tells people what begins and ends, and who waits for what, as long as that is news; ``event`` takes a line for
-    the run's journal: its reason and a sentence. ``approved`` takes the name of a request whose approval was taken.
-    ``stays`` is said once, after what is waited for."""
+    """Tells people what begins and ends, and who waits for what, as long as that is news. ``say`` takes a line for
+    people, ``lines`` gives who waits by now; ``event`` takes a line for the run's journal: its reason and a sentence.
+    ``approved`` takes the name of a request whose approval was taken, once, before anything of it is told. ``stays`` is
+    said once, after what is waited for."""
 
     name: str
     say: t.Callable[[str], None]

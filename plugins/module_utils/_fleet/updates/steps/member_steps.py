@@ -30,6 +30,7 @@ from .pool_command import PoolSubject, commanded
 from .pool_rotation import NOT_A_MEMBER, PoolEnd, PoolRotations, PoolTask
 from .whole_upgrade import WholeParts
 
+# The node pools of a member that was just observed, as of ``pools_seen``; FleetError where they cannot be read.
 Pooling = t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]
 
 

@@ -15,6 +15,7 @@ from ...drivers.contract import Driver, Observation
 from ...members.members import Clients
 
 SeenMembers = t.Mapping[str, FleetMember]
+# The node pools of a member that was just observed, as of ``pools_seen``; FleetError where they cannot be read.
 Pools = t.Callable[[str, Observation], tuple[NodePoolStatus, ...]]
 
 

@@ -33,7 +33,8 @@ from ...conductor.operation import (
 from ...drivers.contract import Observation, Work
 from .pool_rotation import LEFT, NOT_A_MEMBER, UNREAD, PoolEnd, PoolTask
 
-# To its end, or until it has to wait. FleetError if it cannot.
+# Upgrades a pool to its end, or until it has to wait, in the thread of its attempt; what was begun before is taken up.
+# FleetError if it cannot, Closed when nobody follows any more.
 PoolUpgrader = t.Callable[[PoolTask], PoolEnd]
 
 
