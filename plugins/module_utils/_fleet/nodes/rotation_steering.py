@@ -132,20 +132,21 @@ class RotationSteering:
     def clear(
         self, decision: Decision[RotationState, RotationAct], seen: RotationInput, now: datetime
     ) -> RotationInput | None:
-        """None if what was decided may begin: members were read just now, and it is our turn, or nodes are only let go.
-        Else reads members, takes the turn if another rotation does not have it, and gives what is seen by then.
-        FleetErrors of the records, as of ``see``."""
+        """None if what was decided may begin: members were read just now, and it is our turn, or no node begins that
+        others would have to count; nodes are let go without either. Else reads members, takes the turn if another
+        rotation does not have it, and gives what is seen by then. FleetErrors of the records, as of ``see``."""
         if all(each.kind == RELEASE for each in decision.acts):
             self._others.end_turn()
             return None
-        if self._fresh and self._others.held:
+        begins = any(machine.begins_node(each, decision.state.settings) for each in decision.acts)
+        if self._fresh and (self._others.held or not begins):
             return None
         if not self._fresh:
             self._read(now)
             self._fresh = True
-        if self._others.take_turn():
+        if begins and self._others.take_turn():
             self._see_others()
-        else:
+        elif begins:
             self._wait = COUNTED
         return self._sight(decision.state, now)
 

@@ -223,6 +223,12 @@ def _in_order(nodes: t.Iterable[NodeProgress], sight: RotationInput) -> list[Nod
     )
 
 
+def begins_node(act: RotationAct, settings: RotationSettings) -> bool:
+    """Whether the act is the first for a node that waited, so that one more counts as disrupted; not what follows for a
+    node that counts already: its drain once a new one is there, its release."""
+    return act.kind == (ADD_NODE if settings.replacement == BEFORE else DRAIN)
+
+
 def _act(node: NodeProgress) -> RotationAct:
     """What is to be done with a node that is begun: ``add-node`` if a new one is awaited, else ``drain``."""
     return RotationAct(ADD_NODE if node.phase == SURGING else DRAIN, node.name, node.pool, node.attempts)

@@ -180,6 +180,23 @@ def test_nothing_begins_while_another_rotation_has_the_turn(
     assert fleet.begun == ["m1/a.1.drain"]
 
 
+def test_a_node_that_counts_already_is_drained_whoever_has_the_turn(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its new node is there. Whoever was killed with the turn has it for a minute more, and the conductor that waited
+    for it here kept no lease meanwhile."""
+    monkeypatch.setattr(other_rotations, "WAIT", 0.0)
+    fleet = Fleet(m1="a")
+    one = Conducted(records, fleet, named("one", pace={**FAST, "replacement": "before"}))
+    one.run(seconds=2)
+    assert fleet.begun == ["m1/a.1.add-node"]
+    assert OtherRotations(records, "other", "me").take_turn()
+    fleet.end("m1/a.1.add-node")
+    fleet.nodes["m1"] = ["a", "b"]
+    one.run(seconds=9)
+    assert fleet.begun == ["m1/a.1.add-node", "m1/a.1.drain"]
+
+
 def test_a_record_of_another_rotation_that_cannot_be_read_lets_nothing_begin(records: SqliteRecords) -> None:
     fleet = Fleet(m1="a")
     one = Conducted(records, fleet, named("one"))
