@@ -55,7 +55,6 @@ FIXED = {
     "join": {"state", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
     "approve": {"name"},
     "update": {"state", "definition", "force", "targets", "reason"},
-    "staged_update": {"definition"},
     "stop": {*CONDUCTING, "targets", "reason"},
     "skip": CONDUCTING,
     "retry": {*(CONDUCTING - {"digest"}), "targets", "reason"},
