@@ -315,7 +315,7 @@ def test_two_runs_on_one_placement(fleet: Fleet) -> None:
     rolled_out(fleet)
     fleet.resources(fleet.deployment("web:2"))
     fleet.apply()
-    staged(fleet, name="second")
+    assert staged(fleet, name="second").before == "0"
     assert images(fleet) == on("m1", image="web:2", others="web:1")
     write(fleet, strategy(fleet, stage("all")), run(fleet, "third", resourceSnapshotIndex="0"))
     fleet.later = timedelta(seconds=5)

@@ -76,6 +76,7 @@ def report_data(report: RotationReport) -> dict[str, t.Any]:
         ],
         "counts": report.state.counts,
         "halted": report.state.halted,
+        "young": report.young,
         "origin": report.rotation.status.origin,
         "waits": waits_lines(report.waits),
         "resume_at": write_time(report.resume_at) if report.resume_at else "",

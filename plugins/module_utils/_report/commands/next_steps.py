@@ -353,10 +353,11 @@ def after_rotation_stop(name: str, in_hand: bool, ended: bool) -> list[NextStep]
     return [NextStep(to="begin it anew", playbook="rotate", variables={"rotation": name})] if ended else []
 
 
-def after_rotation(name: str, outcome: str, resume_at: datetime | None = None) -> list[NextStep]:
+def after_rotation(name: str, outcome: str, resume_at: datetime | None = None, young: int = 0) -> list[NextStep]:
     """The step that carries a rotation on whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
-    nothing for another."""
+    after another the one that replaces the ``young`` nodes, too, that it has left, if there are any."""
     if outcome != "waiting":
-        return []
+        variables = {"rotation": name, "again": True}
+        return [NextStep(to="replace all of them again", playbook="rotate", variables=variables)] if young else []
     to = f"go on from {write_local(resume_at, UTC)}" if resume_at else "go on"
     return [NextStep(to=to, playbook="rotate", variables={"rotation": name})]

@@ -420,6 +420,12 @@ def test_a_rotation_that_waits_is_carried_on() -> None:
     assert after_rotation("nodes", "partial") == []
 
 
+def test_a_rotation_that_left_young_nodes_says_how_they_are_replaced_too() -> None:
+    again = ("to replace all of them again", "rotate", {"rotation": "nodes", "again": "true"})
+    assert [told(after_rotation("nodes", each, young=3)) for each in ("done", "planned")] == [[again], [again]]
+    assert [each[0] for each in told(after_rotation("nodes", "waiting", young=3))] == ["to go on"]
+
+
 def test_a_rotation_that_was_stopped_is_followed_to_its_end_or_begun_anew() -> None:
     command = ("rotate", {"rotation": "nodes"})
     assert told(after_rotation_stop("nodes", True, False)) == [
