@@ -89,7 +89,9 @@ options:
     description: Seconds after which nothing is begun any more, and the verb ends; nodes in flight go on next time.
     type: int
   max_idle:
-    description: Seconds to stay while nothing is in flight and nothing can begin.
+    description:
+      - Seconds to stay while nothing is in flight and nothing can begin. Nodes that all bear
+        C(karpenter.sh/do-not-disrupt) themselves are not waited for, which only people take away.
     type: int
     default: 120
   interval:
