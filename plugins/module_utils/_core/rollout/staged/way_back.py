@@ -13,6 +13,7 @@ from ...objects.api_groups import PLACEMENT_API
 from ...objects.identity import Manifest
 from ...objects.staged.update_run import ClusterStagedUpdateRun
 from ...resources.snapshots import snapshot_index
+from ...values.int_or_percent import int64
 from ..content import RolloutBinding
 from .standing import cluster_state
 
@@ -21,13 +22,14 @@ AGAIN, BACK = "again", "back"
 
 def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBinding]) -> str:
     """The ``resourceSnapshotIndex`` of the snapshot that most clusters hold, or held until they were given that of the
-    run; the later of two that are held by as many. Empty where the run has given nothing to any cluster, or no cluster
-    held another snapshot."""
-    status = run.status
-    if not any(cluster_state(each.conditions) for stage in status.stages_status for each in stage.clusters):
+    run; the later of two that are held by as many. Empty where the run has given nothing to any cluster, none is to
+    hold its snapshot any more, or none held another one."""
+    used, found = int64(run.status.resource_snapshot_index_used), tuple(bindings)
+    begun = any(cluster_state(each.conditions) for stage in run.status.stages_status for each in stage.clusters)
+    if not begun or all(snapshot_index(each.content.resource_snapshot) != used for each in found):
         return ""
-    held = Counter(snapshot_index(each.binding.held_snapshot) for each in bindings)
-    others = {index: n for index, n in held.items() if index >= 0 and str(index) != status.resource_snapshot_index_used}
+    held = Counter(snapshot_index(each.binding.held_snapshot) for each in found)
+    others = {index: count for index, count in held.items() if index >= 0 and index != used}
     return str(max(others, key=lambda index: (others[index], index))) if others else ""
 
 

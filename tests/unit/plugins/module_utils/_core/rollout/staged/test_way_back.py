@@ -54,9 +54,10 @@ def binding(cluster: str, holds: int | None, before: int | None = None) -> Rollo
         ([binding("m1", 2), binding("m2", 2, before=0), binding("m3", 0), binding("m4", 1)], "0"),
         ([binding("m1", 2), binding("m2", 0), binding("m3", 1)], "1"),
         ([binding("m1", 2), binding("m2", None)], ""),
+        ([binding("m1", 1, before=1), binding("m2", 1)], ""),
         ([], ""),
     ],
-    ids=["in flight", "most of them", "the later of two", "the first version", "nobody"],
+    ids=["in flight", "most of them", "the later of two", "the first version", "gone back already", "nobody"],
 )
 def test_what_most_clusters_held_before_is_what_one_goes_back_to(bindings: list[RolloutBinding], index: str) -> None:
     assert index_before(run(BEGUN), bindings) == index
