@@ -14,6 +14,7 @@ from ..module_utils._fleet.nodes.replacing import ReplacementWish
 from ..module_utils._fleet.nodes.rotating import RotationWish, conducted, planned, stopped
 from ..module_utils._fleet.nodes.rotation_record import delete_rotation
 from ..module_utils._fleet.nodes.rotation_report import (
+    kept_nodes,
     opens_at,
     report_data,
     rotation_name,
@@ -60,7 +61,7 @@ class ActionModule(Verb):
         outcome, code, message = rotation_verdict(report)
         if options["state"] == "stopped" or run.check_mode:
             outcome, code, message = "planned" if run.check_mode else "done", "", ""
-        steps = after_rotation(name, outcome, opens_at(report), report.young)
+        steps = after_rotation(name, outcome, opens_at(report), report.young, kept_nodes(report))
         if options["state"] == "stopped" and not run.check_mode:
             steps = after_rotation_stop(name, report.state.in_hand, bool(report.state.halted))
         for line in run.next_lines(steps):

@@ -73,7 +73,7 @@ def test_the_way_back_is_typed_as_it_is_printed(play: Player, fleet: Fleet) -> N
 
 
 def rolled_out(play: Player, records: dict[str, t.Any], run: str, *resources: dict[str, t.Any]) -> str:
-    """What the staged run of that name prints, which gives the namespace and these resources from a folder of its own."""
+    """What the staged run of that name prints. It gives the namespace and these resources, from a folder of its own."""
     folder = Path(f"{play.folder}/it's {run}")
     folder.mkdir()
     wanted = made("ClusterStagedUpdateRun", run, placementName="back", stagedRolloutStrategyName="rings")

@@ -84,6 +84,11 @@ def report_data(report: RotationReport) -> dict[str, t.Any]:
     }
 
 
+def kept_nodes(report: RotationReport) -> list[str]:
+    """The nodes that wait and bear an annotation that keeps them, which only people take away, by ``member/node``."""
+    return [each.name for each in report.waits if any(one.code == "node-annotation" for one in each.blockers)]
+
+
 def opens_at(report: RotationReport) -> datetime | None:
     """When a budget or a window opens that the rotation waits for, if that is when it goes on; else None."""
     told = {one.about.get("until") for each in report.waits for one in each.blockers}

@@ -353,11 +353,27 @@ def after_rotation_stop(name: str, in_hand: bool, ended: bool) -> list[NextStep]
     return [NextStep(to="begin it anew", playbook="rotate", variables={"rotation": name})] if ended else []
 
 
-def after_rotation(name: str, outcome: str, resume_at: datetime | None = None, young: int = 0) -> list[NextStep]:
+def after_rotation(
+    name: str, outcome: str, resume_at: datetime | None = None, young: int = 0, kept: t.Iterable[str] = ()
+) -> list[NextStep]:
     """The step that carries a rotation on whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
-    after another the one that replaces the ``young`` nodes, too, that it has left, if there are any."""
+    before it, for the first ``MOST`` members, one that takes the annotation from nodes that are ``kept`` by it, by
+    ``member/node``. After another outcome the one that replaces the ``young`` nodes, too, that it has left, if there
+    are any."""
     if outcome != "waiting":
         variables = {"rotation": name, "again": True}
         return [NextStep(to="replace all of them again", playbook="rotate", variables=variables)] if young else []
     to = f"go on from {write_local(resume_at, UTC)}" if resume_at else "go on"
-    return [NextStep(to=to, playbook="rotate", variables={"rotation": name})]
+    nodes: dict[str, list[str]] = {}
+    for each in kept:
+        member, _slash, node = each.partition("/")
+        nodes.setdefault(member, []).append(node)
+    freed = [
+        NextStep(
+            to=f"let {member} have its annotated nodes replaced",
+            playbook="disrupt",
+            variables={"member": member, "state": "unprotected", "nodes": _one(sorted(names))},
+        )
+        for member, names in sorted(nodes.items())[:MOST]
+    ]
+    return [*freed, NextStep(to=to, playbook="rotate", variables={"rotation": name})]

@@ -420,6 +420,26 @@ def test_a_rotation_that_waits_is_carried_on() -> None:
     assert after_rotation("nodes", "partial") == []
 
 
+def test_nodes_that_only_people_let_go_are_told_with_the_command_that_does() -> None:
+    found = told(after_rotation("nodes", "waiting", kept=["west/c", "east/b", "east/a"]))
+    assert found == [
+        (
+            "to let east have its annotated nodes replaced",
+            "disrupt",
+            {"member": "east", "state": "unprotected", "nodes": ["a", "b"]},
+        ),
+        (
+            "to let west have its annotated nodes replaced",
+            "disrupt",
+            {"member": "west", "state": "unprotected", "nodes": "c"},
+        ),
+        ("to go on", "rotate", {"rotation": "nodes"}),
+    ]
+    many = [f"m{number}/a" for number in range(9)]
+    assert len(after_rotation("nodes", "waiting", kept=many)) == 6
+    assert after_rotation("nodes", "done", kept=many) == []
+
+
 def test_a_rotation_that_left_young_nodes_says_how_they_are_replaced_too() -> None:
     again = ("to replace all of them again", "rotate", {"rotation": "nodes", "again": "true"})
     assert [told(after_rotation("nodes", each, young=3)) for each in ("done", "planned")] == [[again], [again]]
