@@ -55,7 +55,6 @@ FIXED = {
     "join": {"state", "forget_unreachable", "max_removals", "placed", "prune_kinds", "removal_timeout"},
     "approve": {"name"},
     "update": {"state", "definition", "force", "targets", "reason"},
-    "staged_update": {"definition"},
     "stop": {*CONDUCTING, "targets", "reason"},
     "skip": CONDUCTING,
     "retry": {*(CONDUCTING - {"digest"}), "targets", "reason"},
@@ -72,7 +71,7 @@ FIXED = {
         *("allow_empty", "allow_no_objects", "allow_older", "unreachable", "max_facts_age", "validate"),
         *("removal_timeout", "readiness", "fail_on", "render", "write_plan", "write_markdown", "to", "wait", *MOVING),
         *("forecast", "calendar", "days", "write_calendar", "state", "src", "strict", "result_file"),
-        *("waiting", "snapshot"),
+        *("waiting", "snapshot", "again"),
     },
     "leave": {"kubeconfig", "context_pattern", "labels", "taints"},
     "end": {

@@ -14,6 +14,7 @@ from ..module_utils._fleet.nodes.replacing import ReplacementWish
 from ..module_utils._fleet.nodes.rotating import RotationWish, conducted, planned, stopped
 from ..module_utils._fleet.nodes.rotation_record import delete_rotation
 from ..module_utils._fleet.nodes.rotation_report import (
+    kept_nodes,
     opens_at,
     report_data,
     rotation_name,
@@ -21,7 +22,7 @@ from ..module_utils._fleet.nodes.rotation_report import (
 )
 from ..module_utils._fleet.nodes.sources import node_manifests
 from ..module_utils._report.commands.next_steps import after_rotation, after_rotation_stop
-from ..module_utils._report.nodes.rotation_text import rotation_text
+from ..module_utils._report.nodes.rotation_text import rotation_text, young_text
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
@@ -54,12 +55,13 @@ class ActionModule(Verb):
             else:
                 report = (planned if run.check_mode else conducted)(session, name, given, wish)
         tree = rotation_text(name, report.state, report.due, report.begins, report.waits)
+        tree += young_text(name, report.young, report.since)
         for line in (*tree, *notes_text(report.notes)):
             run.say(line)
         outcome, code, message = rotation_verdict(report)
         if options["state"] == "stopped" or run.check_mode:
             outcome, code, message = "planned" if run.check_mode else "done", "", ""
-        steps = after_rotation(name, outcome, opens_at(report))
+        steps = after_rotation(name, outcome, opens_at(report), report.young, kept_nodes(report))
         if options["state"] == "stopped" and not run.check_mode:
             steps = after_rotation_stop(name, report.state.in_hand, bool(report.state.halted))
         for line in run.next_lines(steps):
@@ -88,6 +90,7 @@ def _wish(options: dict[str, t.Any], run: Run) -> RotationWish:
         reading=ReadingWish(threads=options["threads"], timeout=options["timeout"]),
         snapshot=options["snapshot"] or "",
         only_waiting=options["only_waiting"],
+        again=options["again"],
         time_limit=timedelta(seconds=limit) if limit else None,
         max_idle=timedelta(seconds=options["max_idle"]),
         interval=timedelta(seconds=options["interval"]),

@@ -51,9 +51,10 @@ class ActionModule(Verb):
         answer = _answer(report, tree, options["state"], run.check_mode)
         if run.check_mode:
             return answer
-        key, open_ones = report.run.key, [(each.stage, each.timing) for each in open_requests(report.run)]
+        open_ones = [(each.stage, each.timing) for each in open_requests(report.run)]
         again = {name: run.given[name] for name in ("resources", "prune_kinds") if run.given.get(name)}
-        steps = after_staged(str(key), key.kinds.run, report.state, open_ones, again, bool(report.lacks))
+        beside = {"runs": run.given["src"]} if run.given.get("src") else {}
+        steps = after_staged(report.run, report.state, open_ones, again, beside, report.before, report.is_late)
         return run.with_next(answer, steps, answer.outcome in ("partial", "failed"))
 
 

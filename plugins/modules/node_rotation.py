@@ -30,7 +30,8 @@ options:
   state:
     description:
       - V(conducted) begins the rotation or takes it up, and carries it on; one that has ended begins again with the
-        nodes that are due by then.
+        nodes that are due by then. Without C(spec.due) these are the nodes that were there when it began first and have
+        not been replaced; see O(again).
       - V(stopped) ends the rotation where no node is in flight. Else no more nodes are begun, and those in flight end
         when it is conducted the next time.
       - V(absent) deletes the record.
@@ -78,11 +79,19 @@ options:
         and not ended, and one by age alone, which begins again as nodes grow old. Any other one stays as it is.
     type: bool
     default: false
+  again:
+    description:
+      - Whether a rotation without C(spec.due) that has ended begins anew with all of its nodes, those that have come
+        since it began first, too.
+    type: bool
+    default: false
   time_limit:
     description: Seconds after which nothing is begun any more, and the verb ends; nodes in flight go on next time.
     type: int
   max_idle:
-    description: Seconds to stay while nothing is in flight and nothing can begin.
+    description:
+      - Seconds to stay while nothing is in flight and nothing can begin. Nodes that all bear
+        C(karpenter.sh/do-not-disrupt) themselves are not waited for, which only people take away.
     type: int
     default: 120
   interval:
@@ -125,6 +134,10 @@ halted:
   description: Why no more nodes are begun.
   returned: state is not absent
   type: str
+young:
+  description: How many nodes stay because they came after the rotation began first; see O(again).
+  returned: state is not absent
+  type: int
 origin:
   description: Who began the rotation.
   returned: state is not absent

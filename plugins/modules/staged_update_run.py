@@ -218,7 +218,8 @@ fleet:
   description:
     - Outcome, a code, and when to resume. The outcome is C(done), C(planned) or C(stopped) in check mode (the latter by
       a brake), C(waiting) (with the code C(awaiting-approval), C(stuck), C(stopped), C(time-limit), C(interrupted) or
-      C(waiting)), C(partial) where members fail, C(failed) where the run has ended so.
+      C(waiting)), C(partial) where members fail, C(failed) where the run has ended so. A stuck run is no failure of the
+      task, for its cluster may come right yet.
   returned: always
   type: dict
   sample: {"outcome": "waiting", "code": "awaiting-approval", "resume_at": ""}

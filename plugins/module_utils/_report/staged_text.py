@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import types
 import typing as t
+from datetime import UTC
 
 from .._core.foreign import in_line
 from .._core.objects.staged.strategy import TIMED_WAIT, StageConfig
@@ -18,10 +19,10 @@ from .._core.objects.staged.update_run import (
     StageTaskStatus,
     StageUpdatingStatus,
 )
-from .._core.rollout.staged.standing import cluster_state, message_of, progress_of
+from .._core.rollout.staged.standing import cluster_state, in_flight_since, progress_of, told_of
 from .._core.schema.meta import Condition, find_condition
 from .._core.updates.record.summary import TAKEN_UP
-from .._core.values.instants import SECONDS, write_time
+from .._core.values.instants import SECONDS, write_local, write_time
 from .text import table
 
 SHOWN, NAME, WHY = 40, 80, 200
@@ -39,8 +40,9 @@ def staged_text(
 ) -> list[str]:
     """The run as lines: what it does, ``digest`` unless it is empty, then a table of the run in ``state``, its stages,
     and that of clusters that leave, if there are any. ``approvers`` are who gave approvals, by the names of their
-    requests; ``lacks`` is what clusters in flight wait for, by name. Of a stage of more than ``SHOWN`` clusters only so
-    many are shown, those in flight first, then those that failed, are done, have not begun; the rest is counted."""
+    requests; ``lacks`` is what clusters in flight wait for, by name, told with since when. Of a stage of more than
+    ``SHOWN`` clusters only so many are shown, those in flight first, then those that failed, are done, have not begun;
+    the rest is counted."""
     status, spec = run.status, run.spec
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [
@@ -49,7 +51,7 @@ def staged_text(
     ]
     if digest:
         lines.append(f"digest {digest}")
-    rows: list[Row] = [(str(run.key), state, message_of(run))]
+    rows: list[Row] = [(str(run.key), state, told_of(run))]
     strategy = status.staged_update_strategy_snapshot
     configs = strategy.stages if strategy else ()
     for number, stage in enumerate(status.stages_status):
@@ -77,9 +79,10 @@ def _stage(
         sorted(stage.clusters, key=_cluster, reverse=True)[:SHOWN] if len(stage.clusters) > SHOWN else stage.clusters
     )
     for each in shown:
-        word = _cluster(each)
+        word, since = _cluster(each), in_flight_since(each)
         why = in_line(lacks.get(each.cluster_name, ""), WHY) if word == IN_FLIGHT else ""
-        rows.append((f"    {each.cluster_name}", word, why))
+        begun = f"since {write_local(since, UTC)}" if since else ""
+        rows.append((f"    {each.cluster_name}", word, ": ".join(filter(None, (begun, why)))))
     if len(stage.clusters) > len(shown):
         rows.append((f"    {len(stage.clusters) - len(shown)} more", "", "all of them in the result"))
     return rows + [_task(each, "after", config, approvers) for each in stage.after_stage_task_status]

@@ -303,7 +303,9 @@ def test_a_cluster_that_never_becomes_available_makes_the_run_stuck(fleet: Fleet
     fleet.later = timedelta(minutes=6)
     report = staged(fleet)
     assert report.verdict[:2] == ("waiting", "stuck") and images(fleet) == on("m1")
-    assert report.verdict[2] == "stage canary waits too long for m1"
+    stuck, waits = report.verdict[2].splitlines()
+    assert stuck.startswith("stage canary waits too long for m1; in flight since ")
+    assert waits.startswith("stage canary waits for m1: Deployment ") and report.is_late
     settled_stage(fleet, "m1")
     assert images(fleet) == on("m1", "m2")
 
@@ -313,7 +315,7 @@ def test_two_runs_on_one_placement(fleet: Fleet) -> None:
     rolled_out(fleet)
     fleet.resources(fleet.deployment("web:2"))
     fleet.apply()
-    staged(fleet, name="second")
+    assert staged(fleet, name="second").before == "0"
     assert images(fleet) == on("m1", image="web:2", others="web:1")
     write(fleet, strategy(fleet, stage("all")), run(fleet, "third", resourceSnapshotIndex="0"))
     fleet.later = timedelta(seconds=5)

@@ -36,10 +36,10 @@ from ..rollout.staged.standing import (
     STOPPED,
     STOPPING,
     WAITING,
-    message_of,
     progress_of,
     standing_of,
     state_of,
+    told_of,
 )
 from ..rollout.staged.standing import SUCCEEDED as DONE
 from ..schema.meta import Condition, find_condition
@@ -83,7 +83,7 @@ def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) ->
         name=str(run.key),
         depth=0,
         status=_status(state, _when(begun) if state != NOT_STARTED else None, _when(ended)),
-        why=message_of(run),
+        why=told_of(run),
     )
     return RunChart(
         kind=STAGED_RUN,
@@ -92,7 +92,7 @@ def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) ->
         over=state == DONE,
         outcome="",
         target=f"snapshot {index} of placement {run.placement_key}",
-        message=message_of(run),
+        message=standing.message,
         progress=f"{standing.clusters_done}/{standing.clusters} clusters,"
         f" {standing.stages_done}/{standing.stages} stages",
         bars=(whole, *bars),

@@ -19,7 +19,7 @@ from ..._core.objects.staged.key import RunKey
 from ..._core.objects.staged.update_run import RUN, STOP, ClusterStagedUpdateRun
 from ..._core.rollout.staged.decide import StagedState, acts_in_flight
 from ..._core.rollout.staged.standing import FAILED as STAGED_FAILED
-from ..._core.rollout.staged.standing import SUCCEEDED, message_of, state_of
+from ..._core.rollout.staged.standing import SUCCEEDED, state_of, told_of
 from ..placements.staged.words import StagedTelling
 from ..session import Session
 from .conducting import AttestedTelling
@@ -75,4 +75,4 @@ def _outcome(state: StagedState) -> tuple[str, str]:
     run = state.run
     word = state_of(run)
     outcome = {SUCCEEDED: DONE, STAGED_FAILED: FAILED}.get(word, WAITING)
-    return outcome, f"{word}: {message_of(run)}"
+    return outcome, f"{word}: {told_of(run)}"

@@ -20,7 +20,7 @@ from ..._core.disruption.rotation.state import RotationState
 from ..._core.errors import FleetError, Problem
 from ..._core.machine import HeldBack
 from ..._core.objects.audit.audit_entry import ROTATION_BEGUN, ROTATION_STOPPED
-from ..._core.objects.clusters.node_rotation import NodeRotation
+from ..._core.objects.clusters.node_rotation import DueNodes, NodeRotation
 from ..._core.schema.codec import encode
 from ..._kube.client import Timeouts
 from ..._store.records import Record
@@ -61,12 +61,14 @@ from .workers import MemberHolds, NodeWorkers
 @dataclass(frozen=True, kw_only=True)
 class RotationWish:
     """How a rotation is conducted. ``snapshot`` is a file to plan from instead of asking members; ``only_waiting``
-    leaves one as it is that ``is_waiting`` does not say a schedule carries on."""
+    leaves one as it is that ``is_waiting`` does not say a schedule carries on; ``again`` has one without ``spec.due``
+    that has ended replace all nodes once more, those that have come since, too."""
 
     replacement: ReplacementWish = ReplacementWish()
     reading: ReadingWish = ReadingWish()
     snapshot: str = ""
     only_waiting: bool = False
+    again: bool = False
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)
     interval: timedelta = LOOK
@@ -76,7 +78,8 @@ class RotationWish:
 class RotationReport:
     """A rotation as it stands, or would begin. ``due`` says of nodes that are not begun why they are to be replaced,
     ``begins`` which begin now, both by ``member/node``; ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``,
-    ``why`` empty where nothing was conducted."""
+    ``why`` empty where nothing was conducted. ``young`` is how many nodes stay because they came after ``since``, when
+    it began first."""
 
     rotation: NodeRotation
     state: RotationState
@@ -87,6 +90,8 @@ class RotationReport:
     why: str = ""
     resume_at: datetime | None = None
     notes: tuple[Problem, ...] = ()
+    young: int = 0
+    since: datetime | None = None
 
 
 def planned(session: Session, name: str, given: NodeManifests, wish: RotationWish) -> RotationReport:
@@ -144,6 +149,8 @@ def conducted(session: Session, name: str, given: NodeManifests, wish: RotationW
         why=ending.why,
         resume_at=ending.resume_at if ending.why != "settled" else None,
         notes=given.findings,
+        young=foreseen.young if foreseen else 0,
+        since=foreseen.since if foreseen else None,
     )
 
 
@@ -216,6 +223,12 @@ class _AskedRotation:
     def going(self) -> bool:
         """Whether it has begun and is not over, so that it goes on as it was begun. FleetError as of ``state``."""
         return has_begun(self.before) and not self.state.over
+
+    def replaces_rest(self, wish: RotationWish) -> bool:
+        """Whether it only goes on where it ended: without ``spec.due`` the reason for it is that somebody has begun it,
+        and a node that has come since needs no replacing by that. FleetError as of ``state``."""
+        specs = (self.ground.rotation.spec, self.before.spec)
+        return not wish.again and self.state.asked_at is not None and all(each.due == DueNodes() for each in specs)
 
     def is_left(self, wish: RotationWish) -> bool:
         """Whether it is not for the one who asks: somebody else has ended it since it was found waiting, or it is to
@@ -297,15 +310,19 @@ def _foreseen(
     ground, rotation = asked.ground, asked.ground.rotation
     unknown = unreadable(snapshot)
     members = [each for each in snapshot.members if each.name not in unknown]
+    young, since = 0, None
     if asked.going:
         state, due = asked.state, {}
     else:
         _refuse_unread(unknown)
         due = ground.due(members, now)
+        if asked.replaces_rest(wish):
+            everything, due = due, ground.due_of(members, now, asked.state)
+            young, since = len(everything) - len(due), asked.state.asked_at
         problems = list(driver_problems(members, due, rotation, wish.replacement))
         if problems:
             raise FleetError.of(problems)
-        state = begin(due, ground.sight(members, now), rotation.spec.pace, now)
+        state = replace(begin(due, ground.sight(members, now), rotation.spec.pace, now), since=since)
         refuse_too_large(rotation.name, state)
     flying = {each.pool for each in state.nodes if not each.ended}
     stop = asked.before.status.stop_requested and asked.going
@@ -321,6 +338,8 @@ def _foreseen(
         waits=found.waits,
         resume_at=found.wake_at,
         notes=asked.given.findings,
+        young=young,
+        since=since,
     )
 
 

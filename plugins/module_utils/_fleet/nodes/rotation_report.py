@@ -76,11 +76,17 @@ def report_data(report: RotationReport) -> dict[str, t.Any]:
         ],
         "counts": report.state.counts,
         "halted": report.state.halted,
+        "young": report.young,
         "origin": report.rotation.status.origin,
         "waits": waits_lines(report.waits),
         "resume_at": write_time(report.resume_at) if report.resume_at else "",
         "notes": [each.as_dict() for each in report.notes],
     }
+
+
+def kept_nodes(report: RotationReport) -> list[str]:
+    """The nodes that wait and bear an annotation that keeps them, which only people take away, by ``member/node``."""
+    return [each.name for each in report.waits if any(one.code == "node-annotation" for one in each.blockers)]
 
 
 def opens_at(report: RotationReport) -> datetime | None:

@@ -207,7 +207,7 @@ class RotationSteering:
     def next_look(self) -> datetime | None:
         """When members are read again, ``interval`` after the last time: where a node waits, for pods come and go, or a
         member is unknown. None where nothing is, and where nodes wait for nothing but budgets and windows of which it
-        is known when they open."""
+        is known when they open, and for people who take an annotation away from a node."""
         if self._looked is None or not (self.waits or self._unknown):
             return None
         if not (self._unknown or self._stuck) and self._shut():

@@ -43,9 +43,14 @@ def with_recorded(given: NodeManifests, records: Records) -> NodeManifests:
     """What was given, and those recorded objects of both kinds whose names were not. FleetError ``record-damaged``."""
     return NodeManifests(
         rotations={**_recorded(records, NodeRotation), **given.rotations},
-        maintenance={**_recorded(records, FleetMaintenance), **given.maintenance},
+        maintenance={**recorded_maintenance(records), **given.maintenance},
         findings=given.findings,
     )
+
+
+def recorded_maintenance(records: Records) -> dict[str, FleetMaintenance]:
+    """Every recorded FleetMaintenance by name. FleetError ``record-damaged``."""
+    return _recorded(records, FleetMaintenance)
 
 
 def _recorded(records: Records, cls: type[T]) -> dict[str, T]:

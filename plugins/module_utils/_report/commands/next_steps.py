@@ -11,12 +11,14 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from ..._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ..._core.objects.updates.run_status import (
     MemberUpdateStatus,
 )
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.plan.going_on.ways_on import WaysOn
 from ..._core.plan.looked import Looked
+from ..._core.rollout.staged.way_back import AGAIN, BACK, run_after
 from ..._core.values.approved_digest import ALGORITHM
 from ..._core.values.instants import write_local
 from ..._core.values.update_states import (
@@ -180,33 +182,49 @@ def _approve(named: NamedGate) -> str:
 
 
 def after_staged(
-    run: str, kind: str, state: str, approvals: t.Sequence[tuple[str, str]], again: Variables, late: bool = False
+    run: ClusterStagedUpdateRun,
+    state: str,
+    approvals: t.Sequence[tuple[str, str]],
+    again: Variables,
+    beside: Variables = NOTHING,
+    before: str = "",
+    late: bool = False,
 ) -> list[NextStep]:
-    """How a staged update run of that ``kind`` goes on; ``state`` is its word in results. One that has ended goes
-    nowhere, but after one that failed a new one is made. ``approvals`` are stages and timings that it waits for, the
-    first ``MOST`` of which are told, ``again`` the variables that its playbook was given and needs once more; with
-    ``late`` it waits for clusters that may never come right, and the last step goes back."""
+    """How a staged update run goes on; ``state`` is its word in results. ``approvals`` are stages and timings that it
+    waits for, the first ``MOST`` of which are told, ``again`` the variables that its playbook was given and needs once
+    more, ``beside`` those that only a new run needs. One that has ended goes nowhere, but after one that failed a new
+    one does the same. After that, or where it waits ``late`` for clusters that may never come right, the last step goes
+    back to the snapshot at the index ``before``, if there was one."""
+    again = {name: _one(value) for name, value in again.items()}
+    anew, name = {**again, **{each: _one(value) for each, value in beside.items()}}, str(run.key)
+    back = _new_run(run, f"go back to snapshot {before}", BACK, before, anew)
     if state == FAILED:
-        return [NextStep(to="make a new run of it", playbook="staged_update", variables=again, blanks=_A_RUN)]
+        same = _new_run(run, "try it once more", AGAIN, run.spec.resource_snapshot_index, anew)
+        return [same, *([back] if before else [])]
     if state in ENDED:
         return []
     found = [
         NextStep(
             to=f"approve what comes {timing.lower()} {stage}",
             playbook="approve",
-            variables={"run": run, "kind": kind, "stage": stage, "timing": timing},
+            variables={"run": name, "kind": run.key.kinds.run, "stage": stage, "timing": timing},
         )
         for stage, timing in approvals[:MOST]
     ]
     if state == STOPPED:
-        up = NextStep(to="take it up again", playbook="staged_update", variables={"run": run, "state": "started"})
+        up = NextStep(to="take it up again", playbook="staged_update", variables={"run": name, "state": "started"})
         found.append(up)
     to = "go on then" if found else "go on"
-    found.append(NextStep(to=to, playbook="staged_update", variables={"run": run, **again}))
-    if late:
-        to = "go back, by a run with an earlier resourceSnapshotIndex"
-        found.append(NextStep(to=to, playbook="staged_update", variables=again, blanks=_A_RUN))
-    return found
+    found.append(NextStep(to=to, playbook="staged_update", variables={"run": name, **again}))
+    return [*found, *([back] if late and before else [])]
+
+
+def _new_run(run: ClusterStagedUpdateRun, to: str, suffix: str, index: str, variables: Variables) -> NextStep:
+    """The step that makes and carries on a run after this one, as of ``run_after``, from a definition in the command:
+    there is no file of it yet."""
+    made = run_after(run, suffix, index)
+    named = {"run": run.key.record(made["metadata"]["name"]), "definition": made}
+    return NextStep(to=f"{to}, by a new run", playbook="staged_update", variables={**named, **variables})
 
 
 def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
@@ -335,10 +353,27 @@ def after_rotation_stop(name: str, in_hand: bool, ended: bool) -> list[NextStep]
     return [NextStep(to="begin it anew", playbook="rotate", variables={"rotation": name})] if ended else []
 
 
-def after_rotation(name: str, outcome: str, resume_at: datetime | None = None) -> list[NextStep]:
+def after_rotation(
+    name: str, outcome: str, resume_at: datetime | None = None, young: int = 0, kept: t.Iterable[str] = ()
+) -> list[NextStep]:
     """The step that carries a rotation on whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
-    nothing for another."""
+    before it, for the first ``MOST`` members, one that takes the annotation from nodes that are ``kept`` by it, by
+    ``member/node``. After another outcome the one that replaces the ``young`` nodes, too, that it has left, if there
+    are any."""
     if outcome != "waiting":
-        return []
+        variables = {"rotation": name, "again": True}
+        return [NextStep(to="replace all of them again", playbook="rotate", variables=variables)] if young else []
     to = f"go on from {write_local(resume_at, UTC)}" if resume_at else "go on"
-    return [NextStep(to=to, playbook="rotate", variables={"rotation": name})]
+    nodes: dict[str, list[str]] = {}
+    for each in kept:
+        member, _slash, node = each.partition("/")
+        nodes.setdefault(member, []).append(node)
+    freed = [
+        NextStep(
+            to=f"let {member} have its annotated nodes replaced",
+            playbook="disrupt",
+            variables={"member": member, "state": "unprotected", "nodes": _one(sorted(names))},
+        )
+        for member, names in sorted(nodes.items())[:MOST]
+    ]
+    return [*freed, NextStep(to=to, playbook="rotate", variables={"rotation": name})]

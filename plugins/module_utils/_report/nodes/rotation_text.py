@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import typing as t
 from collections import Counter
+from datetime import UTC, datetime
 
 from ..._core.disruption.rotation.input import cluster_in_name
 from ..._core.disruption.rotation.state import WAITING, NodeProgress, RotationState
 from ..._core.machine import HeldBack
+from ..._core.values.instants import write_local
+from ..._core.values.listed import number_of
 from ..text import first_rows, folded, table
 
 NOT_BEGUN = "not begun"
@@ -46,6 +49,15 @@ def rotation_text(
         place = first.name if len(nodes) == 1 else f"{cluster} {len(nodes)} nodes".strip()
         rows.append((place, now, told.replace(own, "")))
     return lines + (table(("NODE", "NOW", "WHY"), first_rows(rows)) if rows else [])
+
+
+def young_text(name: str, young: int, since: datetime | None) -> list[str]:
+    """A sentence about the nodes that stay because they came after the instant at which the rotation began first; no
+    line for none of them."""
+    if not young or since is None:
+        return []
+    nodes, stay = number_of(young, "node"), "stays" if young == 1 else "stay"
+    return folded(f"{name}: {nodes} that came since it began, on {write_local(since, UTC)}, {stay}")
 
 
 def _left_out(node: NodeProgress) -> bool:

@@ -36,6 +36,7 @@ from ..rotation.input import (
     lost,
     rotation_node,
 )
+from ..rotation.state import RotationState
 from .fleet_limits import FleetLabels, FleetLimit, fleet_limits, window_answer
 from .member_nodes import MemberNodes
 from .pools import selects_node, takes
@@ -76,6 +77,16 @@ class RotationGround:
             for node in member.nodes
             if holds(node.labels) and (why := self._why(node, now))
         }
+
+    def due_of(self, members: t.Iterable[MemberNodes], now: datetime, before: RotationState) -> dict[str, str]:
+        """As ``due``, of what a rotation without ``spec.due`` has left ``before``: without the nodes that were made
+        since it was asked for, or came for one of its nodes. Nodes of unknown age are due."""
+        since, came = before.asked_at, {each.replacement for each in before.nodes}
+        old = (
+            replace(each, nodes=tuple(one for one in each.nodes if not _made_since(one, since, now)))
+            for each in members
+        )
+        return {name: why for name, why in self.due(old, now).items() if name not in came}
 
     def sight(
         self,
@@ -254,6 +265,12 @@ def _windows(
             answer = WindowAnswer(False, error.message, None)
         if answer is not None:
             yield member.name, answer
+
+
+def _made_since(node: Node, since: datetime | None, now: datetime) -> bool:
+    """Whether the node was made at that instant or later; False where one of the two is not known."""
+    old = age(node, now)
+    return since is not None and old is not None and old <= now - since
 
 
 def _bare(version: str) -> str:

@@ -76,7 +76,8 @@ class Wave:
 
 @dataclass(frozen=True, kw_only=True)
 class RotationState:
-    """``known`` are the nodes that were there at the start: others are new. ``halted`` says why no node is begun."""
+    """``known`` are the nodes that were there at the start: others are new. ``halted`` says why no node is begun;
+    ``since`` is when a rotation was asked for of which this one replaces what was left."""
 
     settings: RotationSettings = prop("Settings.", default=RotationSettings())
     nodes: tuple[NodeProgress, ...] = prop("Nodes to rotate, by name.", default=())
@@ -84,6 +85,12 @@ class RotationState:
     wave: Wave = prop("Present wave.", default=Wave())
     started_at: datetime | None = prop("When it began.", default=None)
     halted: str = prop("Why no more nodes are begun.", default="")
+    since: datetime | None = prop("When it began, if that was before this start.", default=None)
+
+    @property
+    def asked_at(self) -> datetime | None:
+        """When it was asked for; None if it has not begun."""
+        return self.since or self.started_at
 
     def count(self, *phases: str) -> int:
         """How many nodes are in one of the phases."""

@@ -35,14 +35,16 @@ def next_instant(
 
 
 def all_waiting_shut_in(state: RotationState, sight: RotationInput, scopes: t.Sequence[ScopeLeft]) -> bool:
-    """Whether every node that waits is behind a budget or a window that is closed, of which it is known when it opens:
-    whatever becomes of pods and PodDisruptionBudgets, none can begin before. True if none waits; else False if one was
-    not seen, or ``wait`` is said."""
+    """Whether every node that waits is behind a budget or a window that is closed, of which it is known when it opens,
+    or bears an annotation of its own that only who has set it takes away: whatever becomes of pods and
+    PodDisruptionBudgets, none can begin before. True if none waits; else False if one was not seen, or ``wait`` is
+    said."""
     there = {each.name: each for each in sight.nodes}
     waiting = [each for each in state.nodes if each.phase == WAITING]
     if any(each.name not in there or sight.wait for each in waiting):
         return False
-    pools = {each.pool for each in waiting if not _shut_with_end(sight, there[each.name].cluster)}
+    seen = ((each.pool, there[each.name]) for each in waiting)
+    pools = {pool for pool, node in seen if not node.annotated and not _shut_with_end(sight, node.cluster)}
     closed = [each.scope for each in scopes if each.closed and each.opens] if pools else []
     return pools <= {pool for each in closed for pool in each.pools or ()} or any(each.pools is None for each in closed)
 

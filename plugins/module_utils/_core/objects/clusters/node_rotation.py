@@ -41,7 +41,8 @@ class RotatedNodes:
 
 @dataclass(frozen=True, kw_only=True)
 class DueNodes:
-    """A node is due if any of what is given holds for it; if nothing is given, every selected one is."""
+    """A node is due if any of what is given holds for it; if nothing is given, every selected one that was there when
+    the rotation began first."""
 
     older_than: str = prop(
         "Nodes that are so old or older, such as 720h.", default="", max_length=10, pattern=AGE, form="such as 720h"

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
-from ...objects.staged.update_run import INITIALIZE, ClusterStagedUpdateRun
+from ...objects.staged.update_run import INITIALIZE, ClusterStagedUpdateRun, ClusterUpdatingStatus
 from ...schema.meta import Condition, find_condition
+from ...values.instants import write_local
+from ...values.listed import listed
 from ..conditions import FALSE, TRUE
 
 NOT_STARTED, RUNNING, WAITING, STUCK = "NotStarted", "Running", "Waiting", "Stuck"
 STOPPING, STOPPED, SUCCEEDED, FAILED = "Stopping", "Stopped", "Succeeded", "Failed"
+_NAMED = 3
 _STATES = {
     "UpdateRunWaiting": WAITING,
     "UpdateRunStuck": STUCK,
@@ -45,6 +48,26 @@ def message_of(run: ClusterStagedUpdateRun) -> str:
     a run without any."""
     found = progress_of(run.status.conditions) or find_condition(run.status.conditions, "Initialized")
     return found.message if found else ""
+
+
+def told_of(run: ClusterStagedUpdateRun) -> str:
+    """As ``message_of``, for people: of a run with clusters in flight which they are, and since when the first of them
+    is. Upstream's words are the same whether anything comes on or not."""
+    message, state, deletion = message_of(run), state_of(run), run.status.deletion_stage_status
+    stages = (*run.status.stages_status, *((deletion,) if deletion else ()))
+    flying = [each for stage in stages for each in stage.clusters if cluster_state(each.conditions) == "begun"]
+    first = min(filter(None, map(in_flight_since, flying)), default=None)
+    if first is None or state not in (RUNNING, STUCK, STOPPING):
+        return message
+    names = "" if state == STUCK else f"{listed([each.cluster_name for each in flying], _NAMED)} "
+    since = f"{names}in flight since {write_local(first, UTC)}"
+    return since if state == RUNNING else f"{message}; {since}"
+
+
+def in_flight_since(cluster: ClusterUpdatingStatus) -> datetime | None:
+    """When the cluster's turn began; None unless that is known, and it is not over."""
+    begun = find_condition(cluster.conditions, "Started")
+    return begun.last_transition_time if begun and cluster_state(cluster.conditions) == "begun" else None
 
 
 def progress_of(conditions: tuple[Condition, ...]) -> Condition | None:
@@ -107,7 +130,7 @@ def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
         stages_done=sum(each is not None and each.status == TRUE for each in ended),
         clusters=len(states),
         clusters_done=states.count("done"),
-        message=message_of(run),
+        message=told_of(run),
         begun_at=begun.last_transition_time if begun and begun.status == TRUE else None,
     )
 

@@ -18,6 +18,7 @@ from ...._core.plan.status import placement_status
 from ...._core.rollout.content import RolloutBinding
 from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
 from ...._core.rollout.staged.digest import staged_digest
+from ...._core.rollout.staged.way_back import index_before
 from ...._core.rollout.staged.world import ObservedState, RequestApproval
 from ...._core.schema.meta import find_condition
 from ...._core.values import clock_skew
@@ -29,12 +30,7 @@ from ...audit.staged_runs import conducting
 from ...conductor.interrupts import Interrupts
 from ...conductor.loop import RELOAD, Conductor, Ending, RunLimits
 from ...keeping import Keeper
-from ...members.members import (
-    Clients,
-    Member,
-    open_clients,
-    recorded_members,
-)
+from ...members.members import Clients, Member, open_clients, recorded_members
 from ...session import Session
 from ..barred import barred_clusters
 from ..binding_journal import BindingJournal
@@ -57,10 +53,7 @@ from .run_plan import planned, refuse_other_overrides
 from .run_record import HeldJournal, StagedBook
 from .sources import StagedManifests
 from .steering import StagedSteering
-from .words import (
-    StagedTelling,
-    run_lines,
-)
+from .words import StagedTelling, run_lines
 from .world import RunGround, run_ground
 
 
@@ -236,6 +229,7 @@ def _ended(laid: _Laid, given: StagedManifests, changed: bool) -> StagedReport:
         changed=changed,
         lines=tuple(run_lines(laid.run, laid.decision.waits, {})),
         notes=_notes(laid, given),
+        before=index_before(laid.run, laid.ground.bindings),
     )
 
 
@@ -397,4 +391,5 @@ class _Conducted:
             lines=tuple(steering.lines()),
             problems=failures({self.plan.name: outcomes}),
             notes=_notes(self.laid, given),
+            before=index_before(run, steering.bindings.state.bindings),
         )

@@ -14,7 +14,7 @@ from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.plan.brakes import BrakeLimits
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.outcome import MemberOutcome
-from ...._core.rollout.staged.standing import FAILED, STOPPED, STUCK, SUCCEEDED, message_of, state_of
+from ...._core.rollout.staged.standing import FAILED, STOPPED, STUCK, SUCCEEDED, message_of, state_of, told_of
 from ...._core.schema.codec import encode
 from ...._core.updates.approvals import Terms
 from ...._core.values.instants import write_time
@@ -38,7 +38,8 @@ class StagedOptions:
 @dataclass(frozen=True, kw_only=True)
 class StagedReport:
     """A run as it stands, or would. ``plan`` is None for one that could not be laid out. ``why`` and ``resume_at`` are
-    as of ``conductor.loop.Ending``, ``why`` empty where nothing was carried on. ``lines`` say who waits for what."""
+    as of ``conductor.loop.Ending``, ``why`` empty where nothing was carried on. ``lines`` say who waits for what.
+    ``before`` is the index of the snapshot that its clusters held before, as of ``index_before``."""
 
     run: ClusterStagedUpdateRun
     digest: str
@@ -50,6 +51,7 @@ class StagedReport:
     lines: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
+    before: str = ""
 
     @property
     def state(self) -> str:
@@ -61,6 +63,11 @@ class StagedReport:
         """What is missing on clusters of which that is known, by name."""
         told = {name: missing(outcome) for name, outcome in self.outcomes.items()}
         return {name: words for name, words in told.items() if words}
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it waits for clusters that may never come right by themselves."""
+        return bool(self.lacks) or self.state == STUCK
 
     @property
     def resumes(self) -> str:
@@ -102,6 +109,6 @@ class StagedReport:
             code = "time-limit" if self.why == "time-limit" else "interrupted"
             return "waiting", code, f"{self.why}; carry it on again to go on"
         if self.state == STUCK:
-            return "waiting", "stuck", message_of(self.run)
+            return "waiting", "stuck", "\n".join((told_of(self.run), *self.lines))
         code = "awaiting-approval" if open_requests(self.run) else "waiting"
         return "waiting", code, "\n".join(self.lines) or message_of(self.run)

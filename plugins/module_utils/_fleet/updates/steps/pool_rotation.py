@@ -41,7 +41,7 @@ from ...nodes.rotating import RotationWish, carried
 from ...nodes.rotation_record import has_begun, record_begun, rotation_state
 from ...nodes.rotation_steering import unreadable
 from ...nodes.rotation_words import folding, waits_lines
-from ...nodes.sources import KIND, NodeManifests, with_recorded
+from ...nodes.sources import KIND, recorded_maintenance
 from ...recorded import recorded
 from ...session import Session
 
@@ -90,13 +90,18 @@ class PoolRotations:
     holder: str
     max_idle: timedelta
     wish: RotationWish = field(default_factory=RotationWish)
+    # Operations that have left nothing: what was left before was carried to its end, and no rotation of theirs waits.
+    _left_nothing: set[str] = field(default_factory=set, compare=False)
 
     def upgrade(self, task: PoolTask) -> PoolEnd:
         """Rotates the nodes of the step's pool that are behind, until all are replaced or given up, or it has to wait.
-        The record of the rotation goes once it is over. FleetError as of ``_begun`` where it has not begun, and of
+        The record of the rotation goes once it is over. What was left is looked for before the first pool of an
+        attempt, and after one that had to wait. FleetError as of ``_begun`` where it has not begun, and of
         ``carried``, ``record-damaged``, and others of the records. Closed when nobody follows any more."""
-        ground = self._ground(task.work, task.step, task.image)
-        left = self.finish(task, but=ground.rotation.name)
+        ground, operation = self._ground(task.work, task.step, task.image), task.work.operation
+        known = operation in self._left_nothing
+        self._left_nothing.discard(operation)
+        left = PoolEnd() if known else self.finish(task, but=ground.rotation.name)
         if left.paused:
             return left
         members = self._reading(task.work.member, ground)
@@ -104,7 +109,10 @@ class PoolRotations:
         rotation = recorded(NodeRotation, stored) if stored is not None else ground.rotation
         if not has_begun(rotation):
             rotation = self._begun(ground, members, task.work, task.step, stored)
-        return self._carried(task, replace(ground, rotation=rotation), members)
+        end = self._carried(task, replace(ground, rotation=rotation), members)
+        if not end.paused:
+            self._left_nothing.add(operation)
+        return end
 
     def finish(self, task: PoolTask, but: str = "") -> PoolEnd:
         """Carries to their ends what this attempt or an earlier one of the run has recorded of the member's nodes and
@@ -158,7 +166,7 @@ class PoolRotations:
                 pace=wanted.pace,
             ),
         )
-        maintenance = with_recorded(NodeManifests(), self.session.records).maintenance
+        maintenance = recorded_maintenance(self.session.records)
         windows = self.run.spec.managed_cluster_update.upgrade.type
         fleet = {name: dict(each.cluster.metadata.labels) for name, each in self.members.items()}
         return RotationGround(rotation=rotation, maintenance=tuple(maintenance.values()), windows=windows, fleet=fleet)

@@ -13,12 +13,13 @@ BEGUN = {"type": "Started", "status": "True", "reason": "ClusterUpdatingStarted"
 DONE = {"type": "Succeeded", "status": "True", "reason": "ClusterUpdatingSucceeded", "message": ""}
 
 
-def tree(lacks):
-    clusters = [{"clusterName": name, "conditions": rows} for name, rows in (("a", [DONE]), ("b", [BEGUN]), ("c", []))]
+def tree(lacks, begun=BEGUN):
+    clusters = [{"clusterName": name, "conditions": rows} for name, rows in (("a", [DONE]), ("b", [begun]), ("c", []))]
+    started = {"type": "Initialized", "status": "True", "reason": "UpdateRunInitializedSuccessfully", "message": ""}
     run = {
         "metadata": {"name": "one"},
         "spec": {"placementName": "web", "stagedRolloutStrategyName": "rings", "state": "Run"},
-        "status": {"stagesStatus": [{"stageName": "prod", "clusters": clusters}]},
+        "status": {"conditions": [started], "stagesStatus": [{"stageName": "prod", "clusters": clusters}]},
     }
     return staged_text(decode(ClusterStagedUpdateRun, run), "Running", "", lacks=lacks)
 
@@ -32,3 +33,10 @@ def test_what_a_cluster_in_flight_waits_for_stands_beside_it():
 
 def test_what_a_cluster_says_stays_on_its_line():
     assert "\x1b" not in "".join(tree({"b": "\x1b[31mred"}))
+
+
+def test_since_when_a_cluster_is_in_flight_stands_before_what_it_waits_for():
+    begun = {**BEGUN, "lastTransitionTime": "2026-01-15T12:01:00Z"}
+    text = " ".join(" ".join(tree({"b": "Deployment shop/web has 1 of 2 available"}, begun)).split())
+    assert "b in flight since Thu 2026-01-15 12:01 UTC: Deployment shop/web has 1 of 2 available" in text
+    assert "one Running b in flight since Thu 2026-01-15 12:01 UTC" in text

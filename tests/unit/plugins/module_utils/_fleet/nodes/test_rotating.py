@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.node_rotation import (
+    DueNodes,
     NodeRotation,
     NodeRotationSpec,
 )
@@ -58,6 +59,47 @@ def recorded(session: Session, phase: str, spec: t.Mapping[str, t.Any] = EMPTY, 
     state = {"nodes": [{"name": "east/n1", "pool": "east/blue", "phase": phase, **more}]}
     made = session.records.create(body)
     session.records.replace({**made, "status": {"phase": "Done", "origin": "manual by ann", "state": state}})
+
+
+def began(session: Session, **more: t.Any) -> None:
+    """A rotation that has ended, of which one node was replaced and one given up."""
+    nodes = [
+        {"name": "east/a", "pool": "east/blue", "phase": "Rotated", "replacement": "east/new"},
+        {"name": "east/b", "pool": "east/blue", "phase": "GivenUp"},
+    ]
+    body = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "blue"}, "spec": {}}
+    state = {"nodes": nodes, "startedAt": NOW.isoformat(), **more}
+    session.records.replace({**session.records.create(body), "status": {"phase": "Done", "state": state}})
+
+
+def foreseen(session: Session, given: NodeManifests | None = None, again: bool = False) -> RotationReport:
+    ages = {"b": timedelta(days=-1), "new": timedelta(0), "later": timedelta(hours=1)}
+    nodes = tuple(Node(name=name, uid=name, created_at=NOW + at) for name, at in ages.items())
+    snapshot = NodesSnapshot(captured_at=NOW, members=(MemberNodes(name="east", nodes=nodes),))
+    wish = RotationWish(replacement=ReplacementWish(command=("x",)), again=again)
+    return _foreseen(_asked(session, "blue", given or NodeManifests()), snapshot, (), NOW + timedelta(days=1), wish)
+
+
+def test_one_without_due_that_has_ended_replaces_what_it_left_and_nothing_that_came_since(session: Session):
+    began(session)
+    found = foreseen(session)
+    assert [each.name for each in found.state.nodes] == ["east/b"] == list(found.due)
+    assert (found.young, found.since, found.state.asked_at) == (2, NOW, NOW)
+
+
+def test_what_it_was_begun_for_first_counts_however_often_it_is_begun_anew(session: Session):
+    began(session, since=(NOW - timedelta(days=2)).isoformat())
+    found = foreseen(session)
+    assert found.state.done and not found.changed and (found.young, len(found.due)) == (3, 0)
+
+
+def test_all_are_replaced_again_where_that_is_asked_for_or_another_reason_is_given(session: Session):
+    began(session)
+    assert len(foreseen(session, again=True).due) == 3 and foreseen(session, again=True).state.since is None
+    spec = NodeRotationSpec(due=DueNodes(version_other_than="v1.36.3"))
+    given = NodeManifests(rotations={"blue": NodeRotation(metadata=ObjectMeta(name="blue"), spec=spec)})
+    found = foreseen(session, given)
+    assert (len(found.due), found.young) == (3, 0)
 
 
 def another_spec() -> NodeManifests:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.pod import DO_NOT_DISRUPT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import Node
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import NodesSnapshot
@@ -60,6 +61,7 @@ class Fleet:
         self.reads: list[t.Collection[str] | None] = []
         self.begun: list[str] = []
         self.silent: set[str] = set()
+        self.kept: set[str] = set()
         self.holds = self
         self._ends: list[WorkEnd] = []
 
@@ -67,12 +69,15 @@ class Fleet:
         self.reads.append(names)
         there = [name for name in self.nodes if names is None or name in names]
         members = tuple(
-            MemberNodes(name=name, nodes=tuple(Node(name=each, uid=f"u-{each}") for each in self.nodes[name]))
+            MemberNodes(name=name, nodes=tuple(self.node(each) for each in self.nodes[name]))
             for name in there
             if name not in self.silent
         )
         failed = {name: Problem("timeout", "no answer", name) for name in there if name in self.silent}
         return NodesSnapshot(captured_at=now, members=members, failed=failed)
+
+    def node(self, name: str) -> Node:
+        return Node(name=name, uid=f"u-{name}", annotations={DO_NOT_DISRUPT: "true"} if name in self.kept else {})
 
     def begin(self, node: str, operation: str, _work: t.Any) -> None:
         self.begun.append(operation)
@@ -280,6 +285,17 @@ def test_a_rotation_behind_a_closed_budget_goes_on_when_that_opens_and_looks_at_
         "one: m1/a, m1/b wait:",
         "one:   budget 2 (0 nodes, 12:00-16:00 UTC) until Sat 16:00 UTC",
     ]
+
+
+def test_a_rotation_that_only_people_can_move_ends_at_once_and_says_what_holds_it(records: SqliteRecords) -> None:
+    """Not so one that pods hold, or another rotation: these come and go."""
+    fleet = Fleet(m1="ab")
+    fleet.kept.update("ab")
+    one = Conducted(records, fleet, named("one", budgets=[{"nodes": "1"}]))
+    ending = one.run(seconds=600)
+    assert (ending.why, ending.resume_at, fleet.time, len(fleet.reads)) == ("waiting", None, START, 2)
+    assert "is blocked through the annotation karpenter.sh/do-not-disrupt" in " ".join(one.said)
+    assert not any("max_idle" in each for each in one.said)
 
 
 def test_members_are_looked_at_again_where_a_node_is_held_by_more_than_a_closed_budget(records: SqliteRecords) -> None:

@@ -20,7 +20,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.loop import RunLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotating import RotationReport
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_report import rotation_verdict
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_report import (
+    kept_nodes,
+    rotation_verdict,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_words import (
     RotationTelling,
     folding,
@@ -86,3 +89,11 @@ def test_what_many_nodes_wait_for_is_one_short_line() -> None:
     assert waits_lines(held, short=True) == ["prod-eu-1/prod-eu-1-work-0-157dd and 7 more: no room"]
     assert waits_lines(held)[0].count("prod-eu-1/") == 8
     assert waits_lines([HeldBack("m/a", why), HeldBack("m/b", why)], short=True) == ["m/a, m/b: no room"]
+
+
+def test_nodes_that_bear_an_annotation_of_their_own_are_those_that_people_let_go() -> None:
+    held = {"east/a": ("node-annotation", "pdb"), "east/b": ("pdb",), "west/c": ("budget", "node-annotation")}
+    waits = tuple(HeldBack(name, tuple(Blocker(code, code) for code in codes)) for name, codes in held.items())
+    rotation = NodeRotation(metadata=ObjectMeta(name="blue"), spec=NodeRotationSpec())
+    report = RotationReport(rotation=rotation, state=RotationState(), changed=False, waits=waits)
+    assert kept_nodes(report) == ["east/a", "west/c"]

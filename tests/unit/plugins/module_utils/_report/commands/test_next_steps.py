@@ -15,11 +15,17 @@ from pathlib import Path
 import pytest
 from ansible.parsing.splitter import parse_kv
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import PLACEMENT_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import (
+    ClusterStagedUpdateRun,
+    StagedUpdateRun,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.going_on.ways_on import WaysOn
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.looked import Looked
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, MemberBlocker
@@ -220,26 +226,52 @@ def test_an_approval_says_how_the_run_goes_on() -> None:
     assert tuple(command) == ("staged_update", {"run": "a/r"}) and "with the options it was begun with" in to
 
 
+def staged(name: str = "r", namespace: str = "", index: str = "") -> ClusterStagedUpdateRun:
+    kind = "StagedUpdateRun" if namespace else "ClusterStagedUpdateRun"
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    spec = {"placementName": "web", "stagedRolloutStrategyName": "rings", "resourceSnapshotIndex": index}
+    cls = StagedUpdateRun if namespace else ClusterStagedUpdateRun
+    return decode(cls, {"apiVersion": PLACEMENT_API, "kind": kind, "metadata": metadata, "spec": spec})
+
+
 def test_a_staged_run_is_approved_carried_on_and_taken_up() -> None:
-    kind, again = "ClusterStagedUpdateRun", {"resources": ["a", "b"]}
-    assert told(after_staged("r", kind, "Waiting", [("prod", "Before")], again)) == [
+    again = {"resources": ["a", "b"]}
+    assert told(after_staged(staged(), "Waiting", [("prod", "Before")], again)) == [
         (
             "to approve what comes before prod",
             "approve",
-            {"run": "r", "kind": kind, "stage": "prod", "timing": "Before"},
+            {"run": "r", "kind": "ClusterStagedUpdateRun", "stage": "prod", "timing": "Before"},
         ),
         ("to go on then", "staged_update", {"run": "r", **again}),
     ]
-    assert [each[2].get("state") for each in told(after_staged("r", kind, "Stopped", [], {}))] == ["started", None]
-    assert after_staged("r", kind, "Succeeded", [], again) == []
-    anew = {"runs": "<folder>", "run": "<name>"}
-    assert told(after_staged("r", kind, FAILED, [], again)) == [
-        ("to make a new run of it", "staged_update", again | anew)
-    ]
-    assert told(after_staged("r", kind, "Running", [], again, late=True)) == [
-        ("to go on", "staged_update", {"run": "r", **again}),
-        ("to go back, by a run with an earlier resourceSnapshotIndex", "staged_update", again | anew),
-    ]
+    assert [each[2].get("state") for each in told(after_staged(staged(), "Stopped", [], {}))] == ["started", None]
+    assert after_staged(staged(), "Succeeded", [], again, before="0", late=True) == []
+
+
+@pytest.mark.parametrize("namespace", ["", "shop"])
+def test_the_way_back_from_a_staged_run_is_a_run_that_the_command_defines(namespace: str) -> None:
+    """Nothing is left to be filled in: the manifest stands in it, with the index of the snapshot from before."""
+    run, again, beside = staged(namespace=namespace), {"resources": "a"}, {"runs": "it's mine"}
+    steps = after_staged(run, "Running", [], {"resources": ["a"]}, {"runs": ["it's mine"]}, before="3", late=True)
+    (on, back) = told(steps)
+    assert on == ("to go on", "staged_update", {"run": str(run.key), **again})
+    assert back[:2] == ("to go back to snapshot 3, by a new run", "staged_update")
+    made = back[2].pop("definition")
+    assert back[2] == {"run": f"{run.key}-back", **again, **beside}
+    found = read(made)
+    assert not found.findings and isinstance(found.object, ClusterStagedUpdateRun)
+    assert str(found.object.key) == f"{run.key}-back" and found.object.spec.resource_snapshot_index == "3"
+    assert found.object.placement_key == run.placement_key and found.object.strategy_record == run.strategy_record
+    assert len(after_staged(run, "Running", [], again, beside, late=True)) == 1
+    assert not any(each.blanks for each in steps)
+
+
+def test_a_staged_run_that_failed_is_tried_once_more_or_left_for_what_was_there() -> None:
+    same, back = told(after_staged(staged(index="4"), FAILED, [], {}, before="3"))
+    assert (same[0], back[0]) == ("to try it once more, by a new run", "to go back to snapshot 3, by a new run")
+    assert same[2]["run"] == "r-again" and same[2]["definition"]["spec"]["resourceSnapshotIndex"] == "4"
+    ((_to, _playbook, latest),) = told(after_staged(staged(), FAILED, [], {}))
+    assert "resourceSnapshotIndex" not in latest["definition"]["spec"]
 
 
 GIVEN = {
@@ -386,6 +418,32 @@ def test_who_looks_before_clusters_are_emptied_is_not_sent_to_look_for_drift() -
 def test_a_rotation_that_waits_is_carried_on() -> None:
     assert told(after_rotation("nodes", "waiting")) == [("to go on", "rotate", {"rotation": "nodes"})]
     assert after_rotation("nodes", "partial") == []
+
+
+def test_nodes_that_only_people_let_go_are_told_with_the_command_that_does() -> None:
+    found = told(after_rotation("nodes", "waiting", kept=["west/c", "east/b", "east/a"]))
+    assert found == [
+        (
+            "to let east have its annotated nodes replaced",
+            "disrupt",
+            {"member": "east", "state": "unprotected", "nodes": ["a", "b"]},
+        ),
+        (
+            "to let west have its annotated nodes replaced",
+            "disrupt",
+            {"member": "west", "state": "unprotected", "nodes": "c"},
+        ),
+        ("to go on", "rotate", {"rotation": "nodes"}),
+    ]
+    many = [f"m{number}/a" for number in range(9)]
+    assert len(after_rotation("nodes", "waiting", kept=many)) == 6
+    assert after_rotation("nodes", "done", kept=many) == []
+
+
+def test_a_rotation_that_left_young_nodes_says_how_they_are_replaced_too() -> None:
+    again = ("to replace all of them again", "rotate", {"rotation": "nodes", "again": "true"})
+    assert [told(after_rotation("nodes", each, young=3)) for each in ("done", "planned")] == [[again], [again]]
+    assert [each[0] for each in told(after_rotation("nodes", "waiting", young=3))] == ["to go on"]
 
 
 def test_a_rotation_that_was_stopped_is_followed_to_its_end_or_begun_anew() -> None:

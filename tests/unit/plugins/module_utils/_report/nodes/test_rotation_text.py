@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
     NodeProgress,
     RotationState,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.machine import Blocker, HeldBack
-from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.rotation_text import rotation_text
+from ansible_collections.gitops.fleet.plugins.module_utils._report.nodes.rotation_text import rotation_text, young_text
 
 NIGHT = Blocker("budget", "budget 2 (0 nodes, 21:00-04:00 UTC) until Fri 04:00 UTC")
 POD = Blocker("pod-annotation", "pod night/batch is protected")
@@ -59,3 +61,11 @@ def test_nodes_that_were_not_begun_when_it_was_stopped_have_one_row_and_the_rota
         f"eu 2 nodes not begun {halted}",
         "us/c Waiting budget 2 (0 nodes) until Fri 04:00 UTC",
     ]
+
+
+def test_nodes_that_stay_because_they_came_later_are_told_in_lines_of_a_terminal() -> None:
+    since = datetime(2026, 1, 15, 12, tzinfo=UTC)
+    lines = young_text("cve", 3, since)
+    assert " ".join(lines) == "cve: 3 nodes that came since it began, on Thu 2026-01-15 12:00 UTC, stay"
+    assert max(map(len, lines)) <= 80
+    assert young_text("cve", 1, since)[0].endswith("UTC, stays") and young_text("cve", 0, since) == []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.state_node import read_node, read_node_claim
@@ -17,6 +17,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.origins import DISRUPTED_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.decide import begin, decide
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.input import OtherNode
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
+    NodeProgress,
+    RotationState,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import freeze, maintenance, rotation
@@ -70,6 +74,24 @@ def test_a_node_is_due_if_anything_asked_for_holds(due: Document, names: set[str
     here = member("m1", node("old", "v1.35.1", "Linux 2", p="b"), node("same", p="b"), node("other"))
     wanted = ground(rotation(nodes={"byLabel": "p=b"}, due=due))
     assert set(wanted.due([here], NOW)) == {f"m1/{name}" for name in names}
+
+
+def test_what_was_made_since_a_rotation_began_or_came_for_a_node_of_it_is_not_left_of_it() -> None:
+    """The node that came within the second in which it began is known by its name."""
+    here = member("m1", node("left"), node("young"), node("came"), node("nobody-knows"))
+    made = {"left": -1, "young": 1, "came": -1, "nobody-knows": None}
+    nodes = tuple(
+        replace(each, created_at=None if (at := made[each.name]) is None else NOW + timedelta(seconds=at))
+        for each in here.nodes
+    )
+    wanted, now = ground(rotation(nodes=None)), NOW + timedelta(hours=1)
+    before = RotationState(started_at=NOW, nodes=(NodeProgress(name="m1/gone", replacement="m1/came"),))
+    found = wanted.due_of([replace(here, nodes=nodes)], now, before)
+    assert sorted(found) == ["m1/left", "m1/nobody-knows"]
+    assert set(wanted.due_of([replace(here, nodes=nodes)], now, replace(before, since=NOW - timedelta(hours=1)))) == {
+        "m1/nobody-knows"
+    }
+    assert len(wanted.due([replace(here, nodes=nodes)], now)) == 4
 
 
 def test_an_image_is_known_by_the_name_that_its_platform_tells_too() -> None:

@@ -469,6 +469,9 @@ def test_nothing_but_time_helps_where_a_budget_or_a_window_is_closed_over_every_
     assert not is_shut(dataclasses.replace(sight, windows={}, pods=held))
     assert not is_shut(dataclasses.replace(sight, scopes=(dataclasses.replace(closed, budgets=(Budget("0"),)),)))
     assert not is_shut(dataclasses.replace(sight, wait="another rotation is just deciding"))
+    kept = tuple(dataclasses.replace(each, annotated=True) for each in nodes)
+    assert is_shut(dataclasses.replace(sight, nodes=kept, scopes=(), windows={})), "nothing but people helps"
+    assert not is_shut(dataclasses.replace(sight, nodes=(*kept[1:], nodes[0]), scopes=(), windows={}))
 
 
 def test_a_node_that_was_rotated_says_what_it_had_and_what_has_come_for_it() -> None:

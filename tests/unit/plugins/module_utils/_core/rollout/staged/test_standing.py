@@ -15,6 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import (
     RunStanding,
     standing_of,
+    told_of,
     with_newer,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
@@ -84,3 +85,17 @@ def test_when_it_began_is_when_its_stages_were_laid_out():
     laid = {"type": "Initialized", "status": "True", "reason": "x", "lastTransitionTime": "2026-03-01T12:00:00Z"}
     assert standing_of(run(conditions=[laid])).begun_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
     assert standing_of(run(conditions=[{**laid, "status": "False"}])).begun_at is None
+
+
+def test_clusters_in_flight_are_told_with_since_when_for_upstreams_words_do_not():
+    """``the run is making progress`` stands there for as long as nobody has counted five minutes."""
+    words = {"type": "Progressing", "status": "True", "reason": "UpdateRunProgressing", "message": "making progress"}
+    first, later = ({**BEGUN, "lastTransitionTime": f"2026-01-15T12:0{minute}:00Z"} for minute in (1, 3))
+    going = {"stagesStatus": [stage("a", [[later], [first], [first, ENDED], []])]}
+    since = "in flight since Thu 2026-01-15 12:01 UTC"
+    assert told_of(run(**going, conditions=[words])) == f"a-0, a-1 {since}"
+    assert standing_of(run(**going, conditions=[words])).message == f"a-0, a-1 {since}"
+    stuck = {**words, "status": "False", "reason": "UpdateRunStuck", "message": "stage a waits too long for a-1"}
+    assert told_of(run(**going, conditions=[stuck])) == f"stage a waits too long for a-1; {since}"
+    assert told_of(run(**going, conditions=[WAITS])) == "stage b waits"
+    assert told_of(run(stagesStatus=[stage("a", [[ENDED], []])], conditions=[words])) == "making progress"

@@ -137,6 +137,32 @@ def test_what_an_earlier_attempt_has_left_is_carried_first(rotations: PoolRotati
     assert sorted(name.rpartition(".work.")[0] for name in left) == ["r-0.west.1", "r-1.east.1"]
 
 
+def test_what_was_left_is_looked_for_once_and_not_before_each_pool_of_an_attempt(
+    rotations: PoolRotations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[PoolTask] = []
+    finish = PoolRotations.finish
+    monkeypatch.setattr(
+        PoolRotations, "finish", lambda self, task, but="": looked.append(task) or finish(self, task, but)
+    )
+
+    def upgraded(pool: str, **node: t.Any) -> tuple[PoolEnd, int]:
+        """The end of the pool, with its rotation as somebody has recorded it, and how often it was looked by then."""
+        task = a_task(tmp_path, "east", lambda _text: None)
+        task = replace(task, step=replace(task.step, pool=pool))
+        rotation = rotations._ground(task.work, task.step, "").rotation
+        nodes = (NodeProgress(name=f"east/{pool}", uid="u", attempts=1, **node),)
+        record_begun(rotations.session.records, rotation, RotationState(nodes=nodes), "UpdateRun r", None)
+        return rotations.upgrade(task), len(looked)
+
+    assert upgraded("one", phase="Rotated") == (PoolEnd(), 1)
+    assert upgraded("two", phase="Rotated") == (PoolEnd(), 1)
+    waits, _looks = upgraded("three", phase="GivenUp", release="it was not drained in time")
+    assert waits.paused and len(looked) == 1
+    held, looks = upgraded("four", phase="Rotated")
+    assert held.paused and looks == 2, "the one that waits is found before another pool begins"
+
+
 def test_what_was_left_and_has_to_wait_holds_the_pool_back(rotations: PoolRotations, tmp_path: Path) -> None:
     task = a_task(tmp_path, "east", lambda _text: None)
     rotation = rotations._ground(task.work, task.step, "").rotation

@@ -1,0 +1,45 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The way back from a staged update run: which snapshot its clusters held before it, and the run that gives that back,
+or does the same once more."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+
+from ...objects.api_groups import PLACEMENT_API
+from ...objects.identity import Manifest
+from ...objects.staged.update_run import ClusterStagedUpdateRun
+from ...resources.snapshots import snapshot_index
+from ...values.int_or_percent import int64
+from ..content import RolloutBinding
+from .standing import cluster_state
+
+AGAIN, BACK = "again", "back"
+
+
+def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBinding]) -> str:
+    """The ``resourceSnapshotIndex`` of the snapshot that most clusters hold, or held until they were given that of the
+    run; the later of two that are held by as many. Empty where the run has given nothing to any cluster, none is to
+    hold its snapshot any more, or none held another one."""
+    used, found = int64(run.status.resource_snapshot_index_used), tuple(bindings)
+    begun = any(cluster_state(each.conditions) for stage in run.status.stages_status for each in stage.clusters)
+    if not begun or all(snapshot_index(each.content.resource_snapshot) != used for each in found):
+        return ""
+    held = Counter(snapshot_index(each.binding.held_snapshot) for each in found)
+    others = {index: count for index, count in held.items() if index >= 0 and index != used}
+    return str(max(others, key=lambda index: (others[index], index))) if others else ""
+
+
+def run_after(run: ClusterStagedUpdateRun, suffix: str, index: str) -> Manifest:
+    """The manifest of a run of the same placement by the same strategy, named after this one with ``-suffix``, that
+    gives the snapshot at ``index``, the latest where that is empty."""
+    spec = {
+        "placementName": run.spec.placement_name,
+        "stagedRolloutStrategyName": run.spec.staged_rollout_strategy_name,
+        **({"resourceSnapshotIndex": index} if index else {}),
+    }
+    metadata = run.key.metadata(f"{run.name}-{suffix}")
+    return {"apiVersion": PLACEMENT_API, "kind": run.key.kinds.run, "metadata": metadata, "spec": spec}
