@@ -185,8 +185,8 @@ def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) 
 
 
 def folded(text: str, indent: str = "", most: int = LINE, further: str | None = None) -> list[str]:
-    """The text in lines that fit ``columns``, the first behind ``indent``, those after it behind ``further``, or without
-    it (None) four columns further in; what is beyond about ``most`` characters is only counted. One empty line for an
+    """The text in lines that fit ``columns``, the first behind ``indent``, those after it behind ``further``, which is
+    four columns more where it is None; what is beyond about ``most`` characters is only counted. One empty line for an
     empty text."""
     return wrapped(in_line(text, most), columns(), indent, indent + "    " if further is None else further) or [""]
 
