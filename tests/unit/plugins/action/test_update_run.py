@@ -26,11 +26,11 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.upd
     shown,
 )
 
-OPTIONS = {
-    **dict.fromkeys(("drivers", "operations", "events", "time_limit", "approval_expires", "digest", "src"), None),
-    **{"max_idle": 120, "interval": 10, "settle": 0, "lost_after": 60, "timeout": 10, "threads": 1, "restart": False},
-    **{"allow_self_approval": False, "verified_approvals": False},
-}
+NONE = ("drivers", "operations", "events", "time_limit", "approval_expires", "digest", "src")
+OPTIONS = dict.fromkeys(NONE) | {
+    "max_idle": 120, "interval": 10, "settle": 0, "lost_after": 60, "timeout": 10, "threads": 1,
+    "restart": False, "allow_self_approval": False, "verified_approvals": False,
+}  # fmt: skip
 
 
 def conducted(monkeypatch: pytest.MonkeyPatch, path: Path, status: t.Any, **ending: t.Any) -> tuple[Answer, list[str]]:
