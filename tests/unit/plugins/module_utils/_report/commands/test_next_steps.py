@@ -341,7 +341,7 @@ def test_a_rebuilt_cluster_is_accepted_by_joining_it_again() -> None:
         ({"kubeconfig": "/k", "context_pattern": "*"}, "abcdef", {"kubeconfig": "/k", "pattern": "*"}, {"driver"}),
         ({"members": ["as they were given"]}, "abcdef", {}, {"members", "driver"}),
     ],
-)  # fmt: skip
+)
 def test_members_without_a_driver_are_given_one_by_joining_them_again(
     given: dict[str, t.Any], lacking: str, typed: dict[str, t.Any], asked: set[str]
 ) -> None:
