@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.budgets import UNLIMITED, allowed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.facts import facts
-from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.lint import lint_budgets
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.budgets.lint import Lint, lint_budgets
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import (
     Budget,
     decode_budgets,
@@ -23,7 +23,7 @@ GRADUAL = (Budget("1", "0 2 * * *", "2h"), Budget("3", "0 4 * * *", "4h"))
 PATH = "spec.disruption.budgets"
 
 
-def found(*budgets: Budget) -> dict[str, object]:
+def found(*budgets: Budget) -> dict[str, Lint]:
     return {each.code: each for each in lint_budgets(budgets, START)}
 
 
