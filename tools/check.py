@@ -36,6 +36,7 @@ def mypy() -> None:
     call("mypy", "--package", "ansible_collections.gitops.fleet.plugins.module_utils")
     call("mypy", "tools", "tests/conformance/run.py")
     call("mypy", "--package", "fleet_pulumi")
+    call("mypy", "--config-file", "tests/mypy.ini", "--package", "ansible_collections.gitops.fleet.tests")
 
 
 def ansible_lint() -> None:

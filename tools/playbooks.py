@@ -73,7 +73,10 @@ FIXED = {
         *("forecast", "calendar", "days", "write_calendar", "state", "src", "strict", "result_file"),
         *("waiting", "snapshot", "again"),
     },
-    "leave": {"kubeconfig", "context_pattern", "labels", "taints"},
+    "leave": {
+        *("kubeconfig", "context_pattern", "labels", "taints"),
+        *("group", "provider", "location", "driver", "maintenance"),
+    },
     "end": {
         *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
         *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", "to", "render", *ROLLING, *MOVING),
@@ -119,7 +122,9 @@ OWN = {
     },
     "skip": {"targets": "what is left out, as `Member:c-1`, `Group:eu`, `Stage:prod` or `AfterStageWait:canary`"},
     "join": {
-        "members": "the clusters, each with its `name` and more: `context`, `driver`, `group`, `labels`",
+        "members": "the clusters, each with its `name`, how it is reached (`kubeconfig`, `context`, `secret_ref` or "
+        "`in_cluster`), and what is other about it than about all: `labels`, `taints`, `group`, `provider`, "
+        "`location`, `driver`, `maintenance`",
         "pattern": "contexts of `kubeconfig` to join, as a shell pattern; `*` if there are no `members`",
     },
     "leave": {"members": "names of the members that leave"},
@@ -151,6 +156,28 @@ MORE = {
     "rollout": "It stays for ten minutes after each wave until its clusters are available.",
     "tick": "It is for a schedule.",
     "when": "No cluster is asked.",
+}
+# What the page says below the variables of a playbook, whose commands tests/integration/playbooks/test_joining.py runs.
+BELOW = {
+    "join": """
+What is given here holds for all members that say nothing else of themselves. Joined again, a member keeps what is
+not given; labels and taints are exactly those that are given. Which drivers there are: [drivers.md](drivers.md).
+
+```sh
+# All contexts that match: how they are upgraded, and whose catalogue (ReleaseCatalog) has their versions
+ansible-playbook gitops.fleet.join -e kubeconfig=$HOME/.kube/config -e 'pattern=prod-*' -e driver=command \\
+  -e provider=aks
+# Some of them: where they run, the FleetMaintenance with their windows, labels
+ansible-playbook gitops.fleet.join -e kubeconfig=$HOME/.kube/config -e 'pattern=prod-eu-*' -e location=westeurope \\
+  -e maintenance=nights -e '{"labels": {"env": "prod"}}'
+# One that is a member already: a taint; an update group, and a driver of its own
+ansible-playbook gitops.fleet.join \\
+  -e '{"members": [{"name": "prod-eu-1", "taints": [{"key": "spot", "effect": "NoSchedule"}]}]}'
+ansible-playbook gitops.fleet.join -e '{"members": [{"name": "prod-eu-1", "group": "first", "driver": "local"}]}'
+# No taints any more
+ansible-playbook gitops.fleet.join -e '{"members": [{"name": "prod-eu-1", "taints": []}]}'
+```
+""",
 }
 HEAD = """# Playbooks and their variables
 
@@ -205,7 +232,7 @@ def section(file: Path) -> str:
         default = defaults.get(variable, "" if variable in own else documented.get("default", ""))
         meaning = own.get(variable) or _meaning(documented)
         lines.append(f"| `{variable}` | {f'`{_plain(default)}`' if default not in ('', None) else ''} | {meaning} |")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, BELOW.get(file.stem, "")])
 
 
 def variables(file: Path) -> dict[str, tuple[str, Document]]:

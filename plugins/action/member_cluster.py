@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.members.join import MemberSpec, join, wishes_of_contexts
 from ..module_utils._fleet.members.leave import LeaveRequest, leave
 from ..module_utils._fleet.placements.placement import removal_limit
 from ..module_utils._fleet.session import Session
-from ..module_utils._report.members_text import joined_text, left_text
+from ..module_utils._report.commands.next_steps import after_join
+from ..module_utils._report.members_text import joined_text, left_text, without_driver_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -33,46 +35,55 @@ class ActionModule(Verb):
         with run.open(options) as session:
             if options["state"] == "absent":
                 return _left(options, session, run.check_mode)
-            return _joined(options, session, run.check_mode)
+            return _joined(options, session, run)
 
 
-def _joined(options: dict[str, t.Any], session: Session, check: bool) -> Answer:
-    """The answer after the wished members have joined or were changed, or with ``check`` only would be. FleetError as
-    of ``join`` and ``wishes_of_contexts``."""
+def _joined(options: dict[str, t.Any], session: Session, run: Run) -> Answer:
+    """The answer after the wished members have joined or were changed, or in check mode only would be, with those that
+    have no driver. FleetError as of ``join`` and ``wishes_of_contexts``."""
     wishes = _wishes(options)
     if options["context_pattern"]:
         session.say(f"to be joined, {len(wishes)} in all: {', '.join(each.name for each in wishes)}")
-    outcome = join(session, wishes, write=not check)
-    for line in joined_text(outcome.joined, outcome.changed, outcome.unchanged, outcome.versions or {}):
+    outcome = join(session, wishes, write=not run.check_mode)
+    lines = joined_text(outcome.joined, outcome.changed, outcome.unchanged, outcome.versions or {})
+    for line in (*lines, *without_driver_text(outcome.without_driver)):
         session.say(line)
-    return Answer(
+    answer = Answer(
         changed=bool(outcome.joined or outcome.changed),
         data={
             "joined": list(outcome.joined),
             "updated": list(outcome.changed),
             "unchanged": list(outcome.unchanged),
             "versions": dict(outcome.versions or {}),
+            "without_driver": list(outcome.without_driver),
         },
         diff=outcome.diff,
     )
+    steps = [] if run.check_mode else after_join(run.given, outcome.without_driver)
+    return run.with_next(answer, steps, fails=False)
 
 
 def _wishes(options: dict[str, t.Any]) -> tuple[MemberSpec, ...]:
-    """The members that are listed, then one for each context that matches the pattern, which has no group, driver and
-    such. FleetError as of ``wishes_of_contexts``."""
+    """The members that are listed, then one for each context that matches the pattern, which is as the task says.
+    FleetError as of ``wishes_of_contexts``."""
     listed = [_wish(each, options) for each in options["members"] or ()]
     if options["context_pattern"]:
         found = wishes_of_contexts(options["kubeconfig"], options["context_pattern"])
         listed += [
-            MemberSpec(name=each.name, connection=each.connection, labels=options["labels"], taints=options["taints"])
+            replace(
+                each,
+                labels=options["labels"],
+                taints=options["taints"],
+                fields={name: options[name] for name in FIELDS},
+            )
             for each in found
         ]
     return tuple(listed)
 
 
 def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> MemberSpec:
-    """The wish for one listed member; labels and taints that it lacks (None), and with a ``context`` the kubeconfig,
-    are those of the task. No connection (None) where it names none."""
+    """The wish for one listed member; labels, taints and fields that it lacks (None), and with a ``context`` the
+    kubeconfig, are those of the task. No connection (None) where it names none."""
     kubeconfig = each["kubeconfig"] or (options["kubeconfig"] if each["context"] else None)
     secret = each["secret_ref"]
     given = {
@@ -84,11 +95,15 @@ def _wish(each: dict[str, t.Any], options: dict[str, t.Any]) -> MemberSpec:
     return MemberSpec(
         name=each["name"],
         connection=given if any(given.values()) else None,
-        labels=each["labels"] if each["labels"] is not None else options["labels"],
-        taints=each["taints"] if each["taints"] is not None else options["taints"],
-        fields={name: each[name] for name in FIELDS},
+        **{name: _own(each, options, name) for name in ("labels", "taints")},
+        fields={name: _own(each, options, name) for name in FIELDS},
         rebuilt=each["rebuilt"],
     )
+
+
+def _own(each: dict[str, t.Any], options: dict[str, t.Any], name: str) -> t.Any:
+    """What the member says of ``name``, else what the task says; None where neither does."""
+    return each[name] if each[name] is not None else options[name]
 
 
 def _left(options: dict[str, t.Any], session: Session, check: bool) -> Answer:

@@ -150,11 +150,12 @@ def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> A
     made = _again(session, _made(session, name, given, options, write=True, who=who), options, write=True, who=who)
     ending = carry_on(session, made.run, wish, who)
     told = Outcome(run=ending.run, changed=made.changed or ending.changed, notes=(*made.notes, *unoffered))
+    told = _answered(session, told)
     came, to = verdict(ending), replace(to, resumes=ending.resume_at)
     failed = came.outcome in (PARTIAL, FAILURE)
     steps = to.next(told)
     further = steps if failed else []
-    shown = _printed_run(told, to, with_next=not failed)
+    shown = _printed_run(session, told, [] if failed else steps)
     return Answer(
         changed=told.changed,
         outcome=came.outcome,
@@ -218,19 +219,21 @@ def _answer(outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[
     """The answer with the outcome ``word``, after the run was printed. ``before`` is the state of the run where a start
     may be told of that check mode does not make; empty if there is none. ``plan`` is only given back."""
     begun = not (to.run.check_mode and before and before != outcome.run.status.status.state)
-    return Answer(
-        changed=outcome.changed, outcome=word, data=_printed_run(outcome, to, begun=begun) | {"plan": list(plan)}
-    )
+    told = _answered(to.session, outcome)
+    shown = _printed_run(to.session, told, [] if to.run.check_mode else to.next(told), begun)
+    return Answer(changed=told.changed, outcome=word, data=shown | {"plan": list(plan)})
 
 
-def _printed_run(outcome: Outcome, to: Telling, with_next: bool = True, begun: bool = True) -> dict[str, t.Any]:
-    """The run as data, after it was printed as a tree, with what is worth a word and, but in check mode or without
-    ``with_next``, what to type next. What runs only would begin if it is not ``begun``."""
-    session = to.session
+def _answered(session: Session, outcome: Outcome) -> Outcome:
+    """The outcome with its run as people are to see it, as of ``with_answers``."""
     run = with_answers(session.records, outcome.run, partial(vouched_since, session.hub), session.clock())
-    outcome = replace(outcome, run=run)
-    tree = run_text(outcome.run, begun)
-    further = to.next(outcome) if with_next and not to.run.check_mode else []
-    for line in (*tree, *notes_text(outcome.notes), *further):
-        to.session.say(line)
-    return as_data(outcome) | {"tree": tree, "waits_for": waits_for(outcome.run)}
+    return replace(outcome, run=run)
+
+
+def _printed_run(session: Session, told: Outcome, further: t.Sequence[str], begun: bool = True) -> dict[str, t.Any]:
+    """The run as data, after it was printed as a tree, with what is worth a word and, in the ``further`` lines, what to
+    type next. What runs only would begin if it is not ``begun``."""
+    tree = run_text(told.run, begun)
+    for line in (*tree, *notes_text(told.notes), *further):
+        session.say(line)
+    return as_data(told) | {"tree": tree, "waits_for": waits_for(told.run)}

@@ -112,6 +112,22 @@ options:
     description: Taints of members that give none of their own.
     type: list
     elements: dict
+  group:
+    description: Update group of members that give none of their own.
+    type: str
+  provider:
+    description: Platform of members that give none of their own, as the C(ReleaseCatalog) names it.
+    type: str
+  location:
+    description: Where members run that do not say it themselves.
+    type: str
+  driver:
+    description: How clusters are upgraded whose members give no driver of their own; update runs need one.
+    type: str
+    choices: [local, cluster_api, command, role]
+  maintenance:
+    description: Name of the C(FleetMaintenance) of members that give none of their own.
+    type: str
   placed:
     description:
       - What happens to resources that placements put on a member that leaves.
@@ -148,6 +164,7 @@ EXAMPLES = r"""
   gitops.fleet.member_cluster:
     kubeconfig: ~/.kube/config
     context_pattern: prod-*
+    driver: command
     labels:
       env: prod
 
@@ -179,6 +196,11 @@ updated:
   elements: str
 unchanged:
   description: Names of members that are as they should be.
+  returned: state is present
+  type: list
+  elements: str
+without_driver:
+  description: Those of all these members that have no driver, which update runs need.
   returned: state is present
   type: list
   elements: str

@@ -70,11 +70,14 @@ class Member:
         return NEW if any(each.well and each.ends <= now for each in self.upgrades) else self.version
 
     def under_way(self, now: datetime) -> str:
-        return next((each.operation for each in (*self.upgrades, *self.pool_changes) if each.ends > now), "")
+        return next((each.operation for each in self._made if each.ends > now), "")
 
     def found(self, operation: str) -> Upgrade | PoolChange | None:
-        made = (*self.upgrades, *self.pool_changes)
-        return next((each for each in made if each.operation == operation), None)
+        return next((each for each in self._made if each.operation == operation), None)
+
+    @property
+    def _made(self) -> tuple[Upgrade | PoolChange, ...]:
+        return (*self.upgrades, *self.pool_changes)
 
     def planned(self) -> tuple[int, bool]:
         """Of the next upgrade, of whatever."""

@@ -47,7 +47,7 @@ def happened(world: World, kind: str) -> Counter[str]:
     found = Counter({f"runs {kind}": 1, "processes": world.processes})
     found["control planes upgraded"] = sum(each.well for each in upgrades)
     found["nodes replaced"] = sum(len(each.nodes) for each in changes if each.well)
-    found["upgrades that failed"] = sum(not each.well for each in (*upgrades, *changes))
+    found["upgrades that failed"] = [*(each.well for each in upgrades), *(each.well for each in changes)].count(False)
     return found + Counter(f"members {row.state}" for row in rows(world.state()))
 
 

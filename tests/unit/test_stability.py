@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ OF_OPTIONS = {
 }
 
 
-def documentation(file: Path) -> dict[str, object]:
+def documentation(file: Path) -> dict[str, t.Any]:
     if file.suffix == ".yml":
         return yaml.safe_load(file.read_text(encoding="utf-8"))["DOCUMENTATION"]
     for each in ast.parse(file.read_text(encoding="utf-8")).body:
@@ -31,7 +32,7 @@ def documentation(file: Path) -> dict[str, object]:
     return {}
 
 
-def fragment(name: str) -> dict[str, object]:
+def fragment(name: str) -> dict[str, t.Any]:
     _namespace, _collection, file, *part = name.split(".")
     module = ast.parse((ROOT / "plugins" / "doc_fragments" / f"{file}.py").read_text(encoding="utf-8"))
     wanted = (part[0] if part else "documentation").upper()
@@ -57,10 +58,10 @@ def plugins() -> dict[str, set[str]]:
                 parts = [document, *map(fragment, (each for each in fragments if each.startswith("gitops.fleet.")))]
                 options = {option for part in parts for option in part.get("options", ())}
                 found[f"{word} `{document.get('name', file.stem)}`"] = options
-    for folder in (ROOT / "roles").iterdir():
-        specs = yaml.safe_load((folder / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
+    for role in (ROOT / "roles").iterdir():
+        specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
         entries = specs["argument_specs"].values()
-        found[f"role `{folder.name}`"] = {option for each in entries for option in each.get("options", ())}
+        found[f"role `{role.name}`"] = {option for each in entries for option in each.get("options", ())}
     return found
 
 

@@ -17,7 +17,7 @@ from .._core.overview.history import JOURNAL, RECORD, HistoryRow
 from .._core.values.instants import SECONDS, write_time
 from .._core.values.listed import listed
 from .markdown import escaped
-from .text import columns
+from .text import columns, folded
 from .widths import columns_of, padded, wrapped
 
 NAMED, SHORT = 6, 12
@@ -80,7 +80,7 @@ def _lines(row: HistoryRow) -> list[str]:
     """The lines of one act; an object without a name stands as its kind and how many members there are."""
     about = f"{row.kind}/{row.name}" if row.name else f"{row.member_count} {row.kind}" if row.kind else ""
     told = "; ".join(filter(None, _parts(row)))
-    below = wrapped(in_line(told, 4_000), columns(), BELOW, BELOW) if told else []
+    below = folded(told, BELOW, 4_000, BELOW) if told else []
     return [*_line(write_time(row.at, SECONDS), row.by, row.action, about), *below]
 
 

@@ -24,6 +24,12 @@ def joined_text(
     return table(["CLUSTER", "MEMBER", "VERSION"], first_rows(rows)) if rows else []
 
 
+def without_driver_text(names: t.Sequence[str]) -> list[str]:
+    """That these members have no driver, of which the first six are named, in lines that fit the terminal; none without
+    such members."""
+    return folded(f"without a driver, which update runs need: {listed(names)}") if names else []
+
+
 def left_text(
     left: t.Collection[str],
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]],

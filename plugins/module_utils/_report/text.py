@@ -184,10 +184,11 @@ def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) 
     return lines + ([LOOK_AGAIN] if far.waiting else [])
 
 
-def folded(text: str, indent: str = "", most: int = LINE) -> list[str]:
-    """The text in lines that fit ``columns``, each behind ``indent``, those after the first further in; what is beyond
-    about ``most`` characters is only counted. One empty line for an empty text."""
-    return wrapped(in_line(text, most), columns(), indent, indent + "    ") or [""]
+def folded(text: str, indent: str = "", most: int = LINE, further: str | None = None) -> list[str]:
+    """The text in lines that fit ``columns``, the first behind ``indent``, those after it behind ``further``, which is
+    four columns more where it is None; what is beyond about ``most`` characters is only counted. One empty line for an
+    empty text."""
+    return wrapped(in_line(text, most), columns(), indent, indent + "    " if further is None else further) or [""]
 
 
 def first_rows(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:

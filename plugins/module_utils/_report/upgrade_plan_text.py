@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import typing as t
 
-from .._core.foreign import in_line
 from .._core.updates.releases.targets import (
     CONTROL_PLANE,
     UpgradeStep,
@@ -17,8 +16,7 @@ from .._core.updates.releases.targets import (
 )
 from .._core.updates.run import MemberBlocker
 from .._core.values.listed import listed
-from .text import columns, table
-from .widths import wrapped
+from .text import folded, table
 
 SHOWN = 40
 Row = tuple[str, str, str, str]
@@ -44,11 +42,10 @@ def upgrade_plan_text(
     moved = {name for name, each in works.items() if each.steps and not (each.skip or each.fail)}
     if target.automatic and (found := sorted(moved & set(without_window))):
         text = f"warning: no maintenance window, upgraded at once when the run reaches them: {listed(found, SHOWN)}"
-        lines += _folded(text)
+        lines += folded(text, "  ")
     if found := sorted(moved & set(stops_unattended_updates)):
-        lines += _folded(
-            f"note: unattended updates of the operating system are switched off on: {listed(found, SHOWN)}"
-        )
+        text = f"note: unattended updates of the operating system are switched off on: {listed(found, SHOWN)}"
+        lines += folded(text, "  ")
     return lines
 
 
@@ -94,8 +91,3 @@ def _becomes(step: UpgradeStep) -> str:
 def _told(obstacle: MemberBlocker | None) -> str:
     """``reason: message``, or the one that is not empty; empty for None."""
     return "" if obstacle is None else ": ".join(filter(None, (obstacle.reason, obstacle.message)))
-
-
-def _folded(text: str) -> list[str]:
-    """Indented lines as wide as the terminal, further in after the first; of a long text about 2,000 characters."""
-    return wrapped(in_line(text), columns(), "  ", "      ")

@@ -30,6 +30,7 @@ Document = dict[str, t.Any]
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+WHICH = ("real", "simulated")
 ANY = range(200, 600)
 NOBODY = "00000000-0000-4000-8000-000000000000"
 UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -81,7 +82,7 @@ class Both:
 
     clients: dict[str, KubeClient]
     namespace: str
-    names: dict[str, Names] = field(default_factory=lambda: {"real": Names(), "simulated": Names()})
+    names: dict[str, Names] = field(default_factory=lambda: {each: Names() for each in WHICH})
     last: dict[str, Document] = field(default_factory=dict)
 
     def send(
@@ -98,8 +99,8 @@ class Both:
         told: dict[str, t.Any] = {}
         for which, client in self.clients.items():
             told[which] = self._ask(which, client, method, path, body, content_type, accept, query)
-        lines = [json.dumps(told[which], indent=1, sort_keys=True).splitlines() for which in ("real", "simulated")]
-        difference = "\n".join(difflib.unified_diff(*lines, "real", "simulated", n=2, lineterm=""))
+        real, simulated = (json.dumps(told[which], indent=1, sort_keys=True).splitlines() for which in WHICH)
+        difference = "\n".join(difflib.unified_diff(real, simulated, *WHICH, n=2, lineterm=""))
         assert not difference, f"{method} {path}\n{difference}"
         return t.cast(Document, told["real"])
 

@@ -94,7 +94,7 @@ def test_examples_use_the_plugin_under_its_full_name_and_check_what_comes_out(na
 def test_the_example_of_lint_runs(play: Player):
     """It names folders of manifests, which are put there."""
     text = ast.parse((ROOT / "plugins" / "modules" / "lint.py").read_text(encoding="utf-8"))
-    (example,) = [node.value.value for node in text.body if _is(node, "EXAMPLES")]
+    (example,) = [ast.literal_eval(node.value) for node in text.body if _is(node, "EXAMPLES")]
     (task,) = yaml.safe_load(example)
     sources = {"placements": "placements", "pools": "resources", "updates": "resources"}
     assert set(task["gitops.fleet.lint"]["src"]) == set(sources)
@@ -184,5 +184,5 @@ def test_values_of_yaml_and_of_modules_are_understood(play: Player):
     play(playbook).clean()
 
 
-def _is(node: ast.stmt, name: str) -> bool:
+def _is(node: ast.stmt, name: str) -> t.TypeGuard[ast.Assign]:
     return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name

@@ -10,7 +10,7 @@ import os
 import signal
 from pathlib import Path
 
-from conducting import Plays, gone
+from conducting import Conducting, Plays, gone
 from update_fleet import NEW, UpdateFleet, sequence, until
 
 # What the job runner of AWX sets for ansible-playbook, but for its own callback, which only it has.
@@ -70,7 +70,7 @@ def test_a_role_upgrades_two_members_below_a_job_runner_that_is_killed(fleet: Up
     variables = fleet.variables(drivers={"role": role})
     cache = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
 
-    def job() -> object:
+    def job() -> Conducting:
         return plays.start("gitops.fleet.update", "-i", "inventory", environ=environ | cache, **variables)
 
     first = job()

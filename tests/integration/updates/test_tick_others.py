@@ -84,9 +84,9 @@ def test_a_staged_run_goes_on_when_its_approval_is_there(fleet: UpdateFleet, pla
     stored = fleet.client.get(f"/apis/{PLACEMENTS}/clusterstagedupdateruns/till-1")
     conditions = {each["type"]: each["status"] for each in stored["status"]["conditions"]}
     assert conditions["Succeeded"] == "True", stored["status"]
-    for each in servers:
-        assert each.client.get(TILL)["metadata"]["name"] == "till"
-        assert requests(each, "patch", "configmaps", "till") == ["till"]
+    for server in servers:
+        assert server.client.get(TILL)["metadata"]["name"] == "till"
+        assert requests(server, "patch", "configmaps", "till") == ["till"]
     last = plays("gitops.fleet.tick", **ticking, read_members=False).code(0)
     assert (last.changed, last.fleet["outcome"]) == (0, "done"), last.output
 

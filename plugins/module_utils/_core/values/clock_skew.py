@@ -17,7 +17,13 @@ def is_ahead(at: datetime, now: datetime) -> bool:
     return at - now > CLOCK_SKEW
 
 
-def is_over(since: datetime, span: timedelta, now: datetime) -> bool:
+def is_over(since: datetime | None, span: timedelta, now: datetime) -> bool:
     """Whether so much time has gone by, so that what is done every ``span`` is due; also where the clock was set back
-    meanwhile, which is to delay nothing. Both instants are aware."""
-    return not timedelta(0) <= now - since < span
+    meanwhile, which is to delay nothing, and where it never was done (None). Both instants are aware."""
+    return since is None or not timedelta(0) <= now - since < span
+
+
+def is_due(at: datetime, span: timedelta, now: datetime) -> bool:
+    """Whether the instant has come that was set a ``span`` ahead; also where the clock was set back meanwhile, which
+    would make it longer. Both instants are aware."""
+    return is_over(at - span, span, now)

@@ -105,7 +105,8 @@ def placeholders_of(member: FleetMember) -> dict[str, str]:
 
 def filled_in(text: str, member: FleetMember) -> str:
     """The text with what the FleetMember says in place of ``{member}``, ``{location}`` and ``{group}``."""
-    return _PLACEHOLDER.sub(lambda place: _NAMES[place[1]](member), text)
+    known = placeholders_of(member)
+    return _PLACEHOLDER.sub(lambda place: known[place[1]], text)
 
 
 def _filled(given: Options, member: FleetMember) -> dict[str, str | None]:

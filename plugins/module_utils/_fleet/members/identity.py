@@ -32,13 +32,9 @@ STARTING_SECONDS = 5.0
 _RIGHT = "{apiGroups: [''], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}"
 
 
-def cluster_uid(client: KubeClient) -> str:
-    """Asks the cluster for the UID of its namespace ``kube-system``. FleetError as of ``cluster_words``."""
-    return cluster_words(client)[0]
-
-
 def cluster_words(client: KubeClient) -> tuple[str, str]:
-    """The UID, and the windows of its own that the cluster bears in an annotation, as text, empty without.
+    """The UID of the cluster's namespace ``kube-system``, and the windows of its own that the cluster bears there in an
+    annotation, as text, empty without.
 
     FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID, and what the request
     raises: ``not-found`` only after STARTING_SECONDS, for a server that has just started.

@@ -72,12 +72,14 @@ class _Told:
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Names by what happened, or would happen; ``versions`` are those that members told, of those that were asked;
-    ``diff`` has ``before`` and ``after`` of each record, as Ansible shows differences."""
+    """Names by what happened, or would happen, and of those ``without_driver`` then; ``versions`` are those that
+    members told, of those that were asked; ``diff`` has ``before`` and ``after`` of each record, as Ansible shows
+    differences."""
 
     joined: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
+    without_driver: tuple[str, ...] = ()
     versions: t.Mapping[str, str] | None = None
     diff: tuple[t.Mapping[str, t.Any], ...] = ()
 
@@ -134,7 +136,12 @@ def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joine
         if write:
             _write(session, name, old, moved)
     return Joined(
-        joined=tuple(joined), changed=tuple(changed), unchanged=tuple(unchanged), versions=versions, diff=tuple(diff)
+        joined=tuple(joined),
+        changed=tuple(changed),
+        unchanged=tuple(unchanged),
+        without_driver=tuple(name for name, each in wanted.items() if not _fleet_member(each).spec.driver),
+        versions=versions,
+        diff=tuple(diff),
     )
 
 

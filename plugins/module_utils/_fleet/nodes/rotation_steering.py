@@ -104,7 +104,7 @@ class RotationSteering:
     def see(self, state: RotationState, now: datetime) -> RotationInput:
         """Members as they were read last: all of them anew after ``interval``, else those where work has ended.
         FleetErrors of the records; while those of other rotations are damaged, nothing begins instead."""
-        self._fresh = self._looked is None or is_over(self._looked, self._interval, now)
+        self._fresh = is_over(self._looked, self._interval, now)
         if self._fresh:
             self._read(now)
         elif self._ended:

@@ -20,7 +20,7 @@ from ..._core.updates.preflight import Judge
 from ..._core.updates.releases.versions import skewed, view_at_version
 from ..._core.updates.run import Begin, MemberBlocker, MemberView
 from ..._core.values.clock_skew import CLOCK_SKEW as MOST_SKEW
-from ..._core.values.clock_skew import is_over
+from ..._core.values.clock_skew import is_due, is_over
 from ..._core.values.update_states import CLOCK_SKEW, OPERATION_IN_PROGRESS, PRECONDITION_FAILED, VERSION_NOT_AVAILABLE
 from ..._kube.parallel import in_parallel
 from ..._store.records import Lease, Records
@@ -122,9 +122,9 @@ class MemberMonitor:
         again are forgotten. FleetError ``record-damaged``, ``duplicate-location``, others of the records. Begins a turn
         of the conductor, in which members have ``LOOKING`` seconds to answer."""
         self._until = time.monotonic() + LOOKING
-        if self._listed is None or is_over(self._listed, LIST_AFTER, now):
+        if is_over(self._listed, LIST_AFTER, now):
             self._list(now)
-        for name in [name for name, at in self._again.items() if is_over(at - LOOK_AGAIN, LOOK_AGAIN, now)]:
+        for name in [name for name, at in self._again.items() if is_due(at, LOOK_AGAIN, now)]:
             del self._again[name]
             self._found.pop(name, None)
             if name in self.views:
@@ -224,12 +224,8 @@ class MemberMonitor:
     def _look(self, begins: t.Sequence[Begin], now: datetime) -> dict[str, Observation | FleetError]:
         """What members answer, by name: those that have a driver and were not seen within ``FRESH``. FleetError as of
         ``_answered``."""
-        due = [
-            each.member
-            for each in begins
-            if each.member in self.drivers and is_over(self._seen.get(each.member, now - FRESH), FRESH, now)
-        ]
-        return self._answered(due)
+        asked = (each.member for each in begins if each.member in self.drivers)
+        return self._answered([member for member in asked if is_over(self._seen.get(member), FRESH, now)])
 
     def _answered(self, due: t.Collection[str]) -> dict[str, Observation | FleetError]:
         """What each of them answers in the time that this turn has left; FleetError ``timeout`` for one that is still

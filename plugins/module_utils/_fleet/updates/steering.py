@@ -25,7 +25,7 @@ from ..._core.updates.run import (
 )
 from ..._core.updates.status import derive
 from ..._core.updates.timing.taking_turns import TakingTurns
-from ..._core.values.clock_skew import is_over
+from ..._core.values.clock_skew import is_due
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
     COMPLETED,
@@ -258,7 +258,7 @@ class UpdateSteering:
         FleetErrors of the records."""
         self._sight.renew(now)
         flying = {each.operation: each for each in machine.acts_in_flight(state)}
-        due = [one for one, at in self._retries.items() if is_over(at - TRY_AGAIN, TRY_AGAIN, now)]
+        due = [one for one, at in self._retries.items() if is_due(at, TRY_AGAIN, now)]
         for operation in (*due, *self._turns.due(flying, now)):
             self._retries.pop(operation, None)
             act = flying.get(operation)

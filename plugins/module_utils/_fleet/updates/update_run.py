@@ -32,7 +32,7 @@ from ..._core.values.update_states import (
 )
 from ..._store.records import Lease, Record, Records, replaced
 from ..audit.update_runs import commanded
-from ..leases import acquire
+from ..keeping import Keeper
 from ..nodes.sources import KIND as ROTATION
 from ..recorded import recorded
 from ..session import Session
@@ -212,17 +212,15 @@ def delete_run(session: Session, name: str, force: bool, write: bool) -> bool:
     there = _deletable(records, name, force) is not None
     if not there or not write:
         return there
-    lease = None if force else acquire(records, f"run/{name}", session.holder, DELETION_SECONDS)
-    try:
-        # Whoever conducts it stores what is begun under this lease.
+    with contextlib.ExitStack() as stack:
+        lease = None
+        if not force:  # whoever conducts it stores what is begun under this lease
+            keeper = stack.enter_context(Keeper(records, session.holder, lambda: "", DELETION_SECONDS))
+            lease = keeper.take(f"run/{name}")
         state = _deletable(records, name, force)
         if state is not None:
             _delete(records, name, state, lease)
         return state is not None
-    finally:
-        if lease is not None:
-            with contextlib.suppress(FleetError):
-                records.release(lease)
 
 
 def _delete(records: Records, name: str, state: RunState, lease: Lease | None) -> None:

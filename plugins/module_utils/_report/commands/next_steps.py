@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What to type next, as a shell takes it: how an update run, a staged run, placements or a rotation go on; after an
-approval, a stop, or another cluster under a member's name."""
+approval, a stop, a join, or another cluster under a member's name."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from ..._core.objects.clusters.fleet_member import DRIVERS
 from ..._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ..._core.objects.updates.run_status import (
     MemberUpdateStatus,
@@ -235,6 +236,22 @@ def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
     on = "go on, with the options it was begun with" if playbook == "staged_update" else "go on"
     to = "take it up again" if stands else f"{on}, unless it is being conducted"
     return [NextStep(to=to, playbook=playbook, variables=variables)]
+
+
+def after_join(given: Variables, without_driver: t.Sequence[str]) -> list[NextStep]:
+    """The step that gives the members ``without_driver`` one, if there are any: by the pattern that was ``given``, by
+    the names of at most ``MOST``, or as they were listed."""
+    if not without_driver:
+        return []
+    blanks = {"driver": "|".join(DRIVERS)}
+    variables: dict[str, t.Any] = {}
+    if given.get("context_pattern") and not given.get("members"):
+        variables = {"kubeconfig": given.get("kubeconfig"), "pattern": given["context_pattern"]}
+    elif len(without_driver) <= MOST:
+        variables = {"members": [{"name": name} for name in without_driver]}
+    else:
+        blanks = {"members": "as now", **blanks}
+    return [NextStep(to="give them one", playbook="join", variables=variables, blanks=blanks)]
 
 
 def after_reading(others: t.Iterable[str]) -> list[NextStep]:

@@ -10,10 +10,9 @@ import re
 import typing as t
 
 from ..._core.disruption.budgets.lint import ERROR, NOTE, WARNING
-from ..._core.foreign import in_line
 from ..._core.lint.remark import LONGEST, LintProblem
-from ..text import columns
-from ..widths import columns_of, wrapped
+from ..text import columns, folded
+from ..widths import columns_of
 
 # Texts that YAML reads as themselves without quotes.
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -27,7 +26,7 @@ def findings_text(
     """Each finding with its place, its text and the mended form, of which ``MOST_LINES`` lines are shown, in lines that
     fit the terminal; then ``findings_summary``."""
     lines = [line for each in remarks for line in _lines(each)]
-    return [*lines, *_wrapped(findings_summary(remarks, documents, checked, passed_over, silenced), "", "")]
+    return [*lines, *folded(findings_summary(remarks, documents, checked, passed_over, silenced), further="")]
 
 
 def findings_json(
@@ -83,16 +82,16 @@ def _lines(remark: LintProblem) -> list[str]:
     """The lines of one finding: place, level and code, object, field, message, the mended form, and what has to be
     consented to."""
     head = f"{remark.where}: {remark.level} {remark.code}"
-    lines = _wrapped(f"{head}: {remark.object}" if remark.object else head, "", "    ")
+    lines = folded(f"{head}: {remark.object}" if remark.object else head)
     if remark.path:
         lines += _path(remark.path, "  ")
-    lines += _wrapped(remark.message, "    ", "    ")
+    lines += folded(remark.message, "    ", further="    ")
     if remark.mended:
         lines.append("    mended:")
         shown = [line for path, value in remark.mended.items() for line in _mended(path, value)]
         lines += [_cut(line) for line in shown[:MOST_LINES]] + (["      ..."] if len(shown) > MOST_LINES else [])
     if remark.consent:
-        lines += _wrapped(f"careful: {remark.consent}", "    ", "    ")
+        lines += folded(f"careful: {remark.consent}", "    ", further="    ")
     return lines
 
 
@@ -118,7 +117,8 @@ def _path(text: str, indent: str) -> list[str]:
         if columns_of(lines[-1]) + columns_of(part) > columns() and lines[-1].strip():
             lines.append(f"{indent}    ")
         lines[-1] += part
-    return [short for line in lines for short in _wrapped(line.strip(), line[: len(line) - len(line.lstrip())], indent)]
+    parted = ((line.strip(), line[: len(line) - len(line.lstrip())]) for line in lines)
+    return [short for part, before in parted for short in folded(part, before, further=indent)]
 
 
 def _entry(key: str, value: t.Any, indent: str) -> list[str]:
@@ -139,8 +139,3 @@ def _scalar(value: t.Any) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _wrapped(text: str, first: str, further: str) -> list[str]:
-    """The text in lines that fit the terminal, about 2,000 characters of it; for an empty one ``first`` alone."""
-    return wrapped(in_line(text), columns(), first, further) or [first]

@@ -40,12 +40,6 @@ class ReasonFacts:
         """Whether all from ``start`` to ``end`` is unlimited; False if that is no time."""
         return self.unlimited == ((self.start, self.end),)
 
-    @property
-    def open_spans(self) -> Spans:
-        """The spans that are not ``closed``, in which some pool may lose nodes, in order and apart."""
-        marks = [self.start, *(instant for span in self.closed for instant in span), self.end]
-        return tuple((begin, end) for begin, end in zip(marks[::2], marks[1::2], strict=True) if begin < end)
-
 
 def facts(budgets: t.Sequence[Budget], start: datetime, end: datetime) -> tuple[ReasonFacts, ...]:
     """The facts of each reason between two aware instants, in the order of ``REASONS``; without any span if the second

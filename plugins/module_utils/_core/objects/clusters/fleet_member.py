@@ -23,6 +23,7 @@ from .forms import (
     words_prop,
 )
 
+DRIVERS = ("local", "cluster_api", "command", "role")
 CONNECTION_RULES = (
     (
         "[has(self.kubeconfig) && self.kubeconfig != '', has(self.secretRef), self.inCluster].filter(s, s).size() == 1",
@@ -59,9 +60,7 @@ class FleetMemberSpec:
     connection: ClusterConnection = prop("How the member's API server is reached.", rules=CONNECTION_RULES)
     group: str = name_prop("Update group of the member.", default="")
     location: str = words_prop("Where the member runs, in words of the user.")
-    driver: str = prop(
-        "How the member itself is upgraded.", default="", enum=("local", "cluster_api", "command", "role")
-    )
+    driver: str = prop("How the member itself is upgraded.", default="", enum=DRIVERS)
     maintenance: str = object_name_prop("Name of the FleetMaintenance that holds its windows.", default="")
     provider: str = words_prop("Platform that it runs on, as in the provider of a ReleaseCatalog.")
     long_term_support: bool = prop("It has long-term support of its platform.", default=False)

@@ -209,8 +209,8 @@ def test_the_older_form_of_maintenance_is_judged_and_other_names_are_told():
     hours = [{"day": "Monday", "hourSlots": [1, 24]}]
     for found, path in mistakes(older, timeInWeek=hours):
         assert {each for each, _path in found} == {"out-of-range"} and all(p.startswith(path) for _code, p in found)
-    found = judge_document({**MAINTENANCE, "name": "mine"}, NOW).remarks
-    assert [(each.code, each.path) for each in found] == [("wrong-form", "name")]
+    remarks = judge_document({**MAINTENANCE, "name": "mine"}, NOW).remarks
+    assert [(each.code, each.path) for each in remarks] == [("wrong-form", "name")]
 
 
 def test_a_body_without_a_type_is_known_by_its_fields():

@@ -59,7 +59,8 @@ BAD = (*BAD_PLACEMENTS, *BAD_MEMBERS, *BAD_ROLLOUTS, *BAD_STAGED, *BAD_UPDATES, 
 GOOD = (*GOOD_PLACEMENTS, *GOOD_MEMBERS, *GOOD_ROLLOUTS, *GOOD_UPDATES, *GOOD_MAINTENANCE)
 REPAIRED = (*REPAIRED_PLACEMENTS, *REPAIRED_ROLLOUTS, *REPAIRED_UPDATES, *REPAIRED_MAINTENANCE)
 UPDATES = (*PLACEMENT_CHANGES, *ROLLOUT_CHANGES, *CHANGES, *MAINTENANCE_CHANGES)
-EVERY_CODE = {expected.split(" ", 1)[0] for row in (*GOOD, *REPAIRED, *BAD, *UPDATES) for expected in row.expected}
+ROWS: tuple[Row | Update, ...] = (*GOOD, *REPAIRED, *BAD, *UPDATES)
+EVERY_CODE = {expected.split(" ", 1)[0] for row in ROWS for expected in row.expected}
 
 
 def refusal(manifest, **options):
@@ -179,8 +180,8 @@ def test_versions_are_those_that_upstream_serves(kind: str, version: str, codes:
     """v1alpha1 was said not to exist, and v1 was offered for kinds that have none."""
     group = "placement.kubernetes-fleet.io"
     judged = judge({"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "a"}, "spec": {}})
-    about_versions = [each for each in (*judged.problems, *judged.findings) if "version" in each.code]
-    assert [each.code for each in about_versions] == codes
+    told = [*(each.code for each in judged.problems), *(each.code for each in judged.findings)]
+    assert [each for each in told if "version" in each] == codes
     assert all(each.correct == f"{group}/v1beta1" for each in judged.findings if "version" in each.code)
     hints = " ".join(each.hint for each in judged.problems if "version" in each.code)
     assert (f"{group}/v1beta1" in hints) == (read_as is None)

@@ -58,6 +58,14 @@ def laid(text: str) -> RunState:
     return RunState(name="r", uid=UID, stages=tuple(_stage(*found) for found in _STAGE.findall(text)))
 
 
+def gates_of(run: RunState) -> t.Iterator[GateRow]:
+    """Stage by stage those of the stage, then those of its groups."""
+    for stage in run.stages:
+        yield from (*stage.before_gates, *stage.after_gates)
+        for group in stage.groups:
+            yield from (*group.before_gates, *group.after_gates)
+
+
 def _stage(name: str, wait: str, groups: str) -> StageRow:
     return StageRow(
         name=name,
@@ -166,8 +174,7 @@ class Play:
         return next(row for row in rows if row.name == name)
 
     def gate(self, name: str) -> GateRow:
-        nodes = [node for stage in self.run.stages for node in (stage, *stage.groups)]
-        return next(gate for node in nodes for gate in (*node.before_gates, *node.after_gates) if gate.name == name)
+        return next(gate for gate in gates_of(self.run) if gate.name == name)
 
     def state_of_wait(self, stage: int = 0) -> str:
         wait = self.run.stages[stage].wait

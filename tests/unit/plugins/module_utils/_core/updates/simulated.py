@@ -36,6 +36,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run imp
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values import update_states as states
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import gates_of
 
 T0 = datetime(2026, 8, 17, tzinfo=UTC)
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -171,8 +172,7 @@ def rows(run: RunState) -> list[MemberRow]:
 
 
 def gates(run: RunState, state: str) -> t.Iterator[GateRow]:
-    nodes = [node for stage in run.stages for node in (stage, *stage.groups)]
-    return (gate for node in nodes for gate in (*node.before_gates, *node.after_gates) if gate.state == state)
+    return (gate for gate in gates_of(run) if gate.state == state)
 
 
 def _stage(draw: random.Random, number: int) -> UpdateStage:

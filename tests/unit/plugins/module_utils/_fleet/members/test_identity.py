@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.identity import (
     Identities,
-    cluster_uid,
+    cluster_words,
     doubles,
     several_names,
 )
@@ -65,17 +65,17 @@ FORBIDDEN = Cluster(ApiError("forbidden", "User x cannot get namespaces", "east"
 
 @pytest.mark.parametrize("answer", [{}, {"metadata": None}, {"metadata": []}, {"metadata": {"uid": 7}}])
 def test_an_answer_without_a_uid_tells_nothing(answer: t.Any) -> None:
-    assert code(lambda: cluster_uid(Cluster(answer))) == "bad-answer"
+    assert code(lambda: cluster_words(Cluster(answer))) == "bad-answer"
 
 
 @pytest.mark.parametrize("uid", ["", "x", A.upper(), A + "\n", f" {A}", A[:-1]])
 def test_a_uid_has_the_form_of_one(uid: str) -> None:
-    assert code(lambda: cluster_uid(cluster(uid))) == "bad-answer"
+    assert code(lambda: cluster_words(cluster(uid))) == "bad-answer"
 
 
 def test_a_refusal_names_the_right_to_grant() -> None:
     with pytest.raises(FleetError) as caught:
-        cluster_uid(FORBIDDEN)
+        cluster_words(FORBIDDEN)
     assert "resourceNames: [kube-system]" in caught.value.hint and caught.value.where == "east"
 
 
@@ -132,12 +132,12 @@ def test_a_server_that_has_just_started_is_waited_for(monkeypatch: pytest.Monkey
         return real(self, path, query)
 
     monkeypatch.setattr(Cluster, "get", get)
-    assert cluster_uid(starting) == A
+    assert cluster_words(starting)[0] == A
     monkeypatch.setattr(
         "ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.identity.STARTING_SECONDS", 0.0
     )
     answers = iter([ApiError("not-found", "no such namespace", "east", status=404)])
-    assert code(lambda: cluster_uid(starting)) == "not-found"
+    assert code(lambda: cluster_words(starting)) == "not-found"
 
 
 def test_a_read_that_failed_is_no_identity() -> None:

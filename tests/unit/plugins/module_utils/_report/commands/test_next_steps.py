@@ -34,6 +34,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
     NextStep,
     after_approval,
+    after_join,
     after_placement,
     after_reading,
     after_rotation,
@@ -362,6 +363,25 @@ def test_a_rebuilt_cluster_is_accepted_by_joining_it_again() -> None:
     assert steps[0].variables == {"members": [{"name": "a", "rebuilt": True}]}
     assert {"members", "records"} <= set(playbooks.variables(Path(PLAYBOOKS) / "join.yml"))
     assert "records" in line and len(after_reading(map(str, range(9)))) == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "lacking", "typed", "asked"),
+    [
+        ({"kubeconfig": "/k", "context_pattern": "p-*"}, "ab", {"kubeconfig": "/k", "pattern": "p-*"}, {"driver"}),
+        ({"members": [{"name": "a", "kubeconfig": "/a"}]}, "a", {"members": [{"name": "a"}]}, {"driver"}),
+        ({"kubeconfig": "/k", "context_pattern": "*"}, "abcdef", {"kubeconfig": "/k", "pattern": "*"}, {"driver"}),
+        ({"members": ["as they were given"]}, "abcdef", {}, {"members", "driver"}),
+    ],
+)
+def test_members_without_a_driver_are_given_one_by_joining_them_again(
+    given: dict[str, t.Any], lacking: str, typed: dict[str, t.Any], asked: set[str]
+) -> None:
+    (step,) = after_join(given, tuple(lacking))
+    assert (step.to, step.playbook, step.variables, set(step.blanks)) == ("give them one", "join", typed, asked)
+    assert {*typed, *asked} <= set(playbooks.variables(Path(PLAYBOOKS) / "join.yml"))
+    (line,) = next_lines([step], {})
+    assert line.endswith(" -e driver=<local|cluster_api|command|role>") and after_join(given, ()) == []
 
 
 REPAIR = "to repair what drifted (it writes)"

@@ -166,10 +166,9 @@ def test_what_cannot_be_done_is_a_problem_with_its_path() -> None:
 
 
 def test_all_labels_that_a_rule_misses_are_named_at_once() -> None:
-    rule = {"clusterSelector": ALL, "jsonPatchOverrides": []}
-    for key in ("a", "b"):
-        value = f"${{MEMBER-CLUSTER-LABEL-KEY-{key}}}"
-        rule["jsonPatchOverrides"].append({"op": "add", "path": "/spec/x", "value": value})
+    values = [f"${{MEMBER-CLUSTER-LABEL-KEY-{key}}}" for key in ("a", "b")]
+    patches = [{"op": "add", "path": "/spec/x", "value": value} for value in values]
+    rule = {"clusterSelector": ALL, "jsonPatchOverrides": patches}
     found = overridden(DEPLOYMENT, [local("o", rule)], PARIS)
     assert [each.code for each in found.problems] == ["override-label-missing"] * 2
     assert found.problems[1].where.endswith("overrideRules[0].jsonPatchOverrides[1].value")

@@ -133,7 +133,7 @@ class Loader(yaml.SafeLoader):
 
 
 def _unsafe(loader: yaml.SafeLoader, node: yaml.Node) -> t.Any:
-    return {"unsafe": loader.construct_object(node.__class__("tag:yaml.org,2002:map", node.value), deep=True)}
+    return {"unsafe": loader.construct_object(yaml.MappingNode("tag:yaml.org,2002:map", node.value), deep=True)}
 
 
 Loader.add_constructor("!unsafe", _unsafe)

@@ -1,0 +1,97 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is said of all members that join holds for those of a pattern, too; who could not be upgraded is named."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.action.member_cluster import FIELDS, ActionModule
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run, present
+
+NAMES = ("prod-1", "prod-2", "test-1")
+UIDS = {name: f"0ec6e1a7-7d5c-4ae2-9a40-00000000000{digit}" for digit, name in enumerate(NAMES)}
+IDENTITY = {"kind": "User", "name": "gitops-fleet", "apiGroup": "rbac.authorization.k8s.io"}
+NOT_GIVEN: dict[str, t.Any] = dict.fromkeys((*FIELDS, "kubeconfig", "labels", "taints"))
+
+
+class Joining:
+    """Members that joined by their contexts already, so that no cluster is asked, and the verb over their records."""
+
+    def __init__(self, folder: Path) -> None:
+        self.records = {"path": str(folder / "records.db")}
+        self.kubeconfig = str(folder / "kubeconfig")
+        rows = [{"name": name, "context": {"cluster": name, "user": name}} for name in NAMES]
+        Path(self.kubeconfig).write_text(json.dumps({"contexts": rows}), encoding="utf-8")
+        self.opened = SqliteRecords(folder / "records.db", present)
+        for name in NAMES:
+            metadata = {"name": name}
+            cluster = {"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": metadata}
+            self.opened.create({**cluster, "spec": {"identity": IDENTITY}})
+            connection = {"kubeconfig": self.kubeconfig, "context": name}
+            spec = {"connection": connection, "clusterUID": UIDS[name]}
+            self.opened.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": metadata, "spec": spec})
+
+    def __call__(self, check: bool = False, **given: t.Any) -> tuple[Answer, list[str]]:
+        """The answer of the verb, and the lines that it said."""
+        said: list[str] = []
+        given = {"kubeconfig": self.kubeconfig, **given}
+        options = {**NOT_GIVEN, "state": "present", "members": None, "records": self.records, **given}
+        run = Run(check_mode=check, say=said.append, environ={}, given={**given, "records": self.records})
+        verb: t.Any = None
+        return ActionModule.carry_out(verb, options, run), said
+
+    def spec(self, name: str) -> dict[str, t.Any]:
+        """What is recorded of the member, but for how it is reached and its UID."""
+        found = self.opened.get("FleetMember", name)
+        assert found is not None
+        return {key: value for key, value in found["spec"].items() if key not in ("connection", "clusterUID")}
+
+
+@pytest.fixture
+def joining(tmp_path: Path) -> t.Iterator[Joining]:
+    made = Joining(tmp_path)
+    yield made
+    made.opened.close()
+
+
+ALL = {"group": "eu", "provider": "aks", "location": "westeurope", "driver": "command", "maintenance": "nights"}
+
+
+def test_members_of_a_pattern_get_what_is_said_of_all(joining: Joining) -> None:
+    taints = [{"key": "spot", "effect": "NoSchedule"}]
+    answer, said = joining(context_pattern="prod-*", labels={"env": "prod"}, taints=taints, **ALL)
+    assert set(ALL) == set(FIELDS) and answer.data["updated"] == ["prod-1", "prod-2"]
+    assert joining.spec("prod-1") == joining.spec("prod-2") == ALL and joining.spec("test-1") == {}
+    cluster = joining.opened.get("MemberCluster", "prod-1")
+    assert cluster is not None
+    assert (cluster["metadata"]["labels"], cluster["spec"]["taints"]) == ({"env": "prod"}, taints)
+    assert answer.data["without_driver"] == [] and not any("driver" in line for line in said)
+    again, _said = joining(context_pattern="prod-*")
+    assert not again.changed and joining.spec("prod-1") == ALL, "what is not given stays"
+
+
+def test_what_a_member_says_itself_goes_before_what_is_said_of_all(joining: Joining) -> None:
+    own = {**NOT_GIVEN, "name": "prod-1", "driver": "local", "context": None, "secret_ref": None}
+    own |= {"in_cluster": False, "rebuilt": False}
+    answer, _said = joining(members=[own], context_pattern="test-*", driver="command", location="here")
+    assert joining.spec("prod-1") == {"driver": "local", "location": "here"}
+    assert joining.spec("test-1") == {"driver": "command", "location": "here"} and answer.changed
+
+
+def test_members_without_a_driver_are_named_with_the_command_that_gives_one(joining: Joining) -> None:
+    joining(context_pattern="prod-1", driver="local")
+    answer, said = joining(context_pattern="*")
+    assert answer.data["without_driver"] == ["prod-2", "test-1"]
+    *_table, named, command = said
+    assert named == "without a driver, which update runs need: prod-2, test-1"
+    assert command.startswith("to give them one: ansible-playbook gitops.fleet.join -e ")
+    assert json.dumps({"pattern": "*"}) in command and list(answer.next_lines) == [command]
+    answer, said = joining(check=True, context_pattern="*")
+    assert answer.data["without_driver"] == ["prod-2", "test-1"] and said[-1] == named, "nothing is recorded yet"

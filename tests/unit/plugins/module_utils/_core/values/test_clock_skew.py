@@ -1,0 +1,24 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is done every so often, on a clock that people set."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.values.clock_skew import is_due, is_over
+
+NOW = datetime(2026, 8, 21, 12, tzinfo=UTC)
+SPAN = timedelta(seconds=15)
+
+
+@pytest.mark.parametrize(("seconds", "over"), [(-1, True), (0, False), (14, False), (15, True), (3600, True)])
+def test_a_clock_that_was_set_back_delays_nothing(seconds: int, over: bool) -> None:
+    at = NOW + timedelta(seconds=seconds)
+    assert is_over(NOW, SPAN, at) is over and is_due(NOW + SPAN, SPAN, at) is over
+
+
+def test_what_was_never_done_is_due() -> None:
+    assert is_over(None, SPAN, NOW)
