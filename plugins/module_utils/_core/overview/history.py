@@ -64,6 +64,7 @@ class HistoryRow:
     ended: datetime | None = None
     members: tuple[str, ...] = ()
     member_count: int = 0
+    versions: tuple[str, ...] = ()
     digest: str = ""
     approved_digest: str = ""
     reason: str = ""
@@ -87,6 +88,7 @@ class HistoryRow:
             "object": self.name,
             "members": list(self.members),
             "member_count": self.member_count,
+            "versions": list(self.versions),
             "digest": self.digest,
             "approved_digest": self.approved_digest,
             "reason": self.reason,
@@ -221,6 +223,7 @@ def _row(entry: AuditEntry) -> HistoryRow:
         holder=spec.holder,
         members=spec.members,
         member_count=max(spec.member_count, len(spec.members)),
+        versions=spec.versions,
         digest=spec.digest,
         approved_digest=spec.approved_digest,
         reason=spec.reason,
@@ -233,11 +236,11 @@ def _row(entry: AuditEntry) -> HistoryRow:
 
 
 def _ended(row: HistoryRow, end: AuditEntrySpec) -> HistoryRow:
-    """The row with its end: when that was, its outcome, the members that it names, if any, and its message behind the
-    first."""
+    """The row with its end: when that was, its outcome, the members that it names, if any, versions, and its message
+    behind the first."""
     told = replace(row, members=end.members, member_count=end.member_count) if end.members else row
     message = "; ".join(filter(None, (row.message, end.message)))
-    return replace(told, ended=end.at, outcome=end.outcome, message=message)
+    return replace(told, ended=end.at, outcome=end.outcome, message=message, versions=end.versions)
 
 
 def _open(row: HistoryRow, held: bool) -> HistoryRow:

@@ -24,6 +24,7 @@ from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.overview.history import approval_of
 from ..._core.updates.decide import acts_in_flight
 from ..._core.updates.record.run_state import run_of
+from ..._core.updates.record.summary import versions_in_words
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._core.values import update_states
@@ -147,12 +148,19 @@ def conducting(
         revision=revision_of(session, src),
         message=f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}",
     )
-    return AttestedTelling(progress, Testimony(session, deed), acts_in_flight, _members, _outcome)
+    return AttestedTelling(progress, Testimony(session, deed), acts_in_flight, _members, _outcome, _versions)
 
 
 def _members(state: RunState) -> list[str]:
     """Members that are not finished, by name; all members, in the order of the run, where each is."""
     return sorted(state.unfinished) or [row.name for row in state.members]
+
+
+def _versions(state: RunState) -> dict[str, str]:
+    """What is known of versions and images of members, by name in the order of the run; those of which nothing is known
+    are left out."""
+    found = {row.name: versions_in_words(row) for row in state.members}
+    return {name: f"{name}: {words}" for name, words in found.items() if words}
 
 
 def _outcome(state: RunState) -> tuple[str, str]:

@@ -80,6 +80,12 @@ class AuditEntrySpec:
         max_length=_NAME,
     )
     member_count: int = prop("How many members that are.", default=0, minimum=0)
+    versions: tuple[str, ...] = prop(
+        "Of an upgrade, which version each of these members had before and after it, and the images of its node pools.",
+        default=(),
+        max_items=MOST_MEMBERS,
+        max_length=MOST_TEXT,
+    )
     digest: str = prop(
         "Digest of what was carried out.", default="", pattern=DIGEST, form="a digest, or its beginning", max_length=71
     )

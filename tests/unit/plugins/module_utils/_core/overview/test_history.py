@@ -93,6 +93,12 @@ def test_a_beginning_and_its_end_are_one_row() -> None:
     assert row.message == "2 gained; 2 of 2 clusters done" and row.members == ("m1", "m2")
 
 
+def test_versions_are_those_of_the_end() -> None:
+    begun = entry(phase=BEGUN, members=("m1",))
+    ended = entry(phase=ENDED, entry=begun.name, outcome=DONE, versions=("m1: 1.35.4 -> 1.36.3",))
+    assert rows(begun, ended)[0].as_dict()["versions"] == ["m1: 1.35.4 -> 1.36.3"]
+
+
 def test_an_end_that_knows_its_members_better_is_believed() -> None:
     begun = entry(phase=BEGUN, members=("m1", "m2"))
     ended = entry(phase=ENDED, entry=begun.name, outcome=PARTIAL, members=("m2",), member_count=1)
