@@ -27,7 +27,7 @@ from ..module_utils._fleet.updates.conducting import (
 from ..module_utils._fleet.updates.defining import Outcome, define_run, retried
 from ..module_utils._fleet.updates.gate_completion import terms_of
 from ..module_utils._fleet.updates.gate_objects import with_answers
-from ..module_utils._fleet.updates.preflight import finding_lines, preflight
+from ..module_utils._fleet.updates.preflight import blocked_words, finding_lines, preflight
 from ..module_utils._fleet.updates.sources import UpdateManifests, update_manifests
 from ..module_utils._fleet.updates.steps.member_plans import member_plans
 from ..module_utils._fleet.updates.steps.seen_members import SeenMembers
@@ -129,9 +129,10 @@ def _checked(session: Session, name: str, given: UpdateManifests, options: dict[
     for line in lines:
         session.say(line)
     data = {"findings": [each.as_dict() for each in found], "table": lines, "plan": plan}
-    if any(each.blocks for each in found):
-        return Answer(changed=False, outcome="failed", code="preflight", message="\n".join(lines), data=data)
-    return Answer(changed=False, data=data)
+    blocked = blocked_words(found)
+    if not blocked:
+        return Answer(changed=False, data=data)
+    return Answer(changed=False, outcome="failed", code="preflight", message="\n".join(lines), brief=blocked, data=data)
 
 
 def _conducted(to: Telling, name: str, given: UpdateManifests, check: bool) -> Answer:
@@ -204,8 +205,8 @@ def _printed_plan(
     options: t.Mapping[str, t.Any],
     seen: SeenMembers | None = None,
 ) -> list[str]:
-    """Which versions and images each control plane and pool would get, and why, as lines that are printed, too; none
-    for a run of control planes alone. FleetError as of ``member_plans``."""
+    """Which versions and images each control plane and pool has and would get, and why, as lines that are printed, too;
+    none as of ``member_plans``, and its FleetErrors."""
     plans = member_plans(session, made.run, given, options["drivers"] or {}, seen or {})
     lines: list[str] = []
     if plans:

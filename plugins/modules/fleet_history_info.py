@@ -39,7 +39,9 @@ options:
     description: Who did it, as it is told.
     type: str
   what:
-    description: What was done, such as V(Applied) or V(GateApproved).
+    description:
+      - What was done, such as V(Applied) or V(GateApproved). V(Approved) stands for the approvals of all kinds of runs.
+      - A word that no act has is refused, with those that are known.
     type: str
   journal:
     description:
@@ -71,9 +73,13 @@ RETURN = r"""
 entries:
   description:
     - What was done, the newest last. Each has C(at), C(ended), C(by), C(holder), C(action), C(kind), C(object),
-      C(members), C(member_count), C(digest), C(approved_digest), C(reason), C(revision), C(outcome), C(message),
-      C(source) and C(entry), the name of the AuditEntry.
+      C(members), C(member_count), C(versions), C(digest), C(approved_digest), C(reason), C(revision), C(outcome),
+      C(message), C(source) and C(entry), the name of the AuditEntry.
+    - "C(versions) has, of an upgrade, a text for each member with the version before and after it, and the images that
+      its nodes had then, such as C(east-1: 1.35.4 -> 1.36.3, images Ubuntu-12)."
     - C(source) is C(entry), C(record) for what another record tells, or C(journal).
+    - C(outcome) is C(done), C(waiting), C(partial) or C(failed), C(does not count) for an approval that was found so
+      later, C(going on) or C(not ended...) for what has no end.
   returned: success
   type: list
   elements: dict

@@ -368,8 +368,9 @@ findings:
   elements: dict
 plan:
   description:
-    - Which versions and images each control plane and node pool would get, and why, as lines of text, by the members as
-      they were read last. Empty for runs of type C(ControlPlaneOnly), unless they have C(chain).
+    - Which versions and images each control plane and node pool has and would get, and why, as lines of text, by the
+      members as they are just now, or as they were read last where one does not answer or none is asked. Runs of type
+      C(ControlPlaneOnly) without C(chain) tell it of members that answer.
   returned: unless the run is absent; empty but in check mode and with state checked
   type: list
   elements: str

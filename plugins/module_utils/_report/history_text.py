@@ -25,7 +25,7 @@ BELOW = " " * 4
 # Columns of instant, who, and what; the object has the rest.
 WHEN, WHO, WHAT = 20, 16, 18
 FIELDS = (
-    *("at", "ended", "by", "action", "kind", "object", "members", "member_count", "outcome", "reason"),
+    *("at", "ended", "by", "action", "kind", "object", "members", "member_count", "versions", "outcome", "reason"),
     *("digest", "approved_digest", "revision", "message", "holder", "source", "entry"),
 )
 # A spreadsheet takes a cell that begins so for a formula.
@@ -86,19 +86,26 @@ def _lines(row: HistoryRow) -> list[str]:
 
 def _parts(row: HistoryRow) -> t.Iterator[str]:
     """What is to be said of an act, in pieces, some of them empty: outcome and when it ended, message, reason, the
-    first ``NAMED`` members unless they are its object alone, digests and revision cut to 12 characters, holder, source.
-    A digest that is the approved one is told once."""
+    first ``NAMED`` members unless they are its object alone, versions of as many, digests and revision cut to 12
+    characters, holder, source. A digest that is the approved one is told once."""
     outcome = f"{row.outcome} at {write_time(row.ended, SECONDS)}" if row.ended else row.outcome
     yield f"{outcome}: {row.message}" if outcome and row.message else outcome or row.message
     yield f"reason: {row.reason}" if row.reason else ""
     if row.members and row.members != (row.name,):
         more = row.member_count - len(row.members)
         yield f"on {listed(row.members, NAMED)}{f' ({more} are not named)' if more > 0 else ''}"
+    yield _versions(row.versions)
     yield f"approved digest {_short(row.approved_digest)}" if row.approved_digest else ""
     yield f"digest {_short(row.digest)}" if row.digest and row.digest != row.approved_digest else ""
     yield f"revision {row.revision[:SHORT]}" if row.revision else ""
     yield f"as {row.holder}" if row.holder else ""
     yield _SOURCES.get(row.source, "")
+
+
+def _versions(found: t.Sequence[str]) -> str:
+    """The first ``NAMED`` of these, and how many more there are; empty for none."""
+    more = len(found) - NAMED
+    return "; ".join([*found[:NAMED], *([f"versions of {more} more are in files"] if more > 0 else [])])
 
 
 def _short(digest: str) -> str:
@@ -124,10 +131,14 @@ def _line(when: str, who: str, what: str, about: str) -> list[str]:
 
 
 def _csv_rows(rows: t.Iterable[HistoryRow]) -> t.Iterator[list[str]]:
-    """The texts of each row below ``FIELDS``, on one line each and uncut; members are parted by spaces, no members have
-    no count."""
+    """The texts of each row below ``FIELDS``, on one line each and uncut; members are parted by spaces, versions by
+    ``; ``, no members have no count."""
     for row in rows:
-        found = row.as_dict() | {"members": " ".join(row.members), "member_count": row.member_count or ""}
+        found = row.as_dict() | {
+            "members": " ".join(row.members),
+            "member_count": row.member_count or "",
+            "versions": "; ".join(row.versions),
+        }
         texts = [str(found[name]) for name in FIELDS]
         yield [in_line(each, max(4_000, len(each))) for each in texts]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._core.objects.updates.update_run import CONTROL_PLANE_ONLY
 from .._core.updates.releases.targets import (
     CONTROL_PLANE,
     UpgradeStep,
@@ -28,17 +29,18 @@ def upgrade_plan_text(
     without_window: t.Collection[str] = (),
     stops_unattended_updates: t.Collection[str] = (),
 ) -> list[str]:
-    """The goal, then a table, by member: a row for each control plane and pool that changes, stays or waits, one for a
-    member that is skipped or fails. A reason without a change stands at the first member that has it; others name that
-    member. ``works`` are by member.
+    """The goal, with the choice of images where node pools are upgraded, then a table, by member: a row for each
+    control plane and pool that changes, stays or waits, one for a member that is skipped or fails. A reason without a
+    change stands at the first member that has it; others name that member. ``works`` are by member.
 
     Below, of those that change: a warning where a profile made the run, with members in ``without_window``, which have
     no maintenance window; a note with those in ``stops_unattended_updates``, whose driver declares that updates of the
     operating system by itself are switched off. Each names at most ``SHOWN``.
     """
     goal = f"{target.type} to {target.version or 'newer node images'}"
+    images = "" if target.type == CONTROL_PLANE_ONLY else f", images: {target.selection}"
     rows = _once(row for name in sorted(works) for row in _rows(name, works[name]))
-    lines = [f"{goal}, images: {target.selection}", *table(("MEMBER", "WHAT", "BECOMES", "WHY"), rows)]
+    lines = [f"{goal}{images}", *table(("MEMBER", "WHAT", "BECOMES", "WHY"), rows)]
     moved = {name for name, each in works.items() if each.steps and not (each.skip or each.fail)}
     if target.automatic and (found := sorted(moved & set(without_window))):
         text = f"warning: no maintenance window, upgraded at once when the run reaches them: {listed(found, SHOWN)}"
@@ -81,11 +83,17 @@ def _what(step: UpgradeStep) -> str:
 
 
 def _becomes(step: UpgradeStep) -> str:
-    """The step's version, image (``old -> new``, or the new one alone) and that the pool leaves its snapshot, as far as
-    there are such, parted by commas."""
+    """The step's version and image (each ``old -> new``, or the new one alone) and that the pool leaves its snapshot,
+    as far as there are such, parted by commas."""
     snapshot = "leaves its snapshot" if step.drops_snapshot else ""
-    image = f"image {' -> '.join(filter(None, (step.before, step.image)))}" if step.image else ""
-    return ", ".join(filter(None, (step.version, image, snapshot)))
+    version = _moved(step.from_version, step.version)
+    image = f"image {_moved(step.before, step.image)}" if step.image else ""
+    return ", ".join(filter(None, (version, image, snapshot)))
+
+
+def _moved(old: str, new: str) -> str:
+    """``old -> new``, or the new one alone where the old one is not known; empty where nothing comes."""
+    return " -> ".join(filter(None, (old, new))) if new else ""
 
 
 def _told(obstacle: MemberBlocker | None) -> str:

@@ -116,7 +116,7 @@ def test_after_an_apply_nobody_has_looked_for_drift(fleet: Fleet) -> None:
     captured(fleet)
     known = today(fleet).fleet.drift
     assert known.objects is None and known.places == 1 and known.applied is not None
-    assert known.words.startswith("not looked since the last apply at ")
+    assert known.words.startswith("not looked since an apply, ")
 
 
 def test_nobody_is_silent_where_nobody_was_ever_asked(file_fleet: Fleet) -> None:

@@ -18,8 +18,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.key import RunKey
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.history import DOES_NOT_COUNT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY, Terms
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.history import HistoryRequest, fleet_history
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.rights import rights
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
@@ -269,6 +271,8 @@ def test_whoever_made_the_run_does_not_approve_it_under_four_eyes(asked: Asked, 
     assert answer(session, WishedApproval(run=str(asked.key)), made, write=True).own
     asked.waits(FOUR_EYES)
     assert any(f"{made} made the run, and self-approval is not allowed" in line for line in asked.fleet.said)
+    (told,) = fleet_history(session, HistoryRequest(about=str(asked.key), action="Approved")).rows
+    assert told.outcome == DOES_NOT_COUNT and "made the run, and self-approval is not allowed" in told.message
     anna.approves(asked.fleet, str(asked.key))
     asked.passes(FOUR_EYES)
 

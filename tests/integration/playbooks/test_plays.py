@@ -292,6 +292,9 @@ def test_update_run(play: Player, driven: dict[str, t.Any], fleet: Fleet):
     assert versions(play) == {"v1.35.4"}
     done = play("update_run", "-vvv", "--diff", **driven).clean()
     assert done.changed == 1 and versions(play) == {"v1.36.3"}
+    asked = {"records": driven["records"], "object": "UpdateRun/web-136", "what": "RunConducted"}
+    told = " ".join(play("gitops.fleet.history", **asked).clean().output.split())
+    assert all(f"{name}: v1.35.4 -> v1.36.3" in told for name in ("east", "west")), told
     assert "run web-136 Completed: 2 of 2 clusters done" in done.output
     before = snapshot(play.folder / "operations")
     assert play("update_run", **driven).clean().changed == 0

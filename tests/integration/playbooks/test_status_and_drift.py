@@ -50,7 +50,7 @@ def test_drift_is_told_as_of_the_look_and_not_at_all_without_one(play: Player, f
 
         data, printed, comment = report(play, records)
         assert data["driftKnown"]["objects"] is None and data["drift"] == []
-        unseen = "not looked since the last apply at 20"
+        unseen = "not looked since an apply, 20"
         assert unseen in printed and unseen in comment and "0 objects" not in printed
         assert all(each["drift"]["objects"] is None for each in data["clusters"])
 
@@ -70,7 +70,7 @@ def test_drift_is_told_as_of_the_look_and_not_at_all_without_one(play: Player, f
 
         status = play("gitops.fleet.status", **records).clean().output
         head, _table, below = status.partition("PLACEMENT")
-        assert "2 clusters: 2 ready" in head and "drift: not looked since the last apply" in words(head)
+        assert "2 clusters: 2 ready" in head and "drift: not looked since an apply, 20" in words(head)
         assert "to see here what drifted: ansible-playbook gitops.fleet.drift" in words(head)
         assert "shop" in below and "Available" in below and ", as of 20" in words(below)
 

@@ -36,6 +36,7 @@ def test_a_member_of_another_name_is_upgraded(fleet: UpdateFleet, plays: Plays) 
         refused = plays(f"gitops.fleet.{playbook}", *flags, **nowhere).code(2)
         told = " ".join(refused.output.split())
         assert "[no-such-cluster]" in told and "there are: none" in told, told
+        assert playbook != "preflight" or told.count("[no-such-cluster]") == 1, told
     assert not fleet.records.list("UpdateRun")
 
     nobody = plays("gitops.fleet.forecast", run=fleet.run_name, records=fleet.options).code(2)
@@ -47,6 +48,7 @@ def test_a_member_of_another_name_is_upgraded(fleet: UpdateFleet, plays: Plays) 
 
     fine = plays("gitops.fleet.preflight", **given).code(0)
     assert f"nothing speaks against run {fleet.run_name}" in fine.output
+    assert "dev-eu-1 control plane v1.35." in " ".join(fine.output.split()), fine.output
     checked = plays("gitops.fleet.update", "--check", **given).code(0)
     row = next(line for line in checked.output.splitlines() if line.split()[:1] == [fleet.run_name])
     assert "would begin" in row and "Running" not in row, checked.output

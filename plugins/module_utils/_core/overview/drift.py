@@ -71,7 +71,8 @@ class DriftKnown:
     """What is known of drift in some ``places``, of which ``looked`` were looked at since the last apply there.
     ``objects`` are not as placed, None where nothing was found and not all was looked at. ``seen`` is the oldest
     instant at which that was observed, a look that found nothing among it. ``looked_at`` is when somebody looked;
-    ``applied`` is the last apply at a place that was not looked at since, as far as that is recorded."""
+    ``applied`` is the last apply at a place that was not looked at since, as far as that is recorded: conditions keep
+    the instant at which they changed, and a later apply may have changed none."""
 
     places: int = 0
     looked: int = 0
@@ -86,7 +87,7 @@ class DriftKnown:
         sentence."""
         if not self.places:
             return "nothing is placed"
-        last = f"not looked since the last apply at {_time(self.applied)}"
+        last = f"not looked since an apply, {_time(self.applied)} or later"
         unseen = last if self.applied else "never looked"
         if self.looked == self.places:
             return f"looked at {_time(self.looked_at)}"

@@ -12,12 +12,24 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from ..errors import FleetError
-from ..objects.audit.audit_entry import BEGUN, ENDED, AuditEntry, AuditEntrySpec
+from ..objects.audit.audit_entry import (
+    ACTIONS,
+    APPROVAL_REFUSED,
+    BEGUN,
+    ENDED,
+    GATE_APPROVED,
+    STAGE_APPROVED,
+    AuditEntry,
+    AuditEntrySpec,
+)
 from ..rollout.staged.approving import NOBODY
-from ..values.instants import later, parse_time, write_time
+from ..values.instants import SECONDS, later, parse_time, write_time
 
 ENTRY, RECORD, JOURNAL = "entry", "record", "journal"
 NOT_ENDED, GOING_ON = "not ended (killed, or still going on)", "going on"
+DOES_NOT_COUNT = "does not count"
+APPROVALS = (GATE_APPROVED, STAGE_APPROVED)
+TOGETHER = {"Approved": APPROVALS}
 _SPAN = re.compile(r"([0-9]{1,6})(w|d|h|m|s)")
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
@@ -27,7 +39,7 @@ class HistoryFilter:
     """Which rows are wanted; what is empty, or None, matches all. ``about`` is a kind, a name (``namespace/name`` for
     one in a namespace), or both as ``kind/name``. Instants are aware, and inclusive: what had ended before ``since`` or
     begun after ``until`` is left out, what goes on is not over. ``member`` also takes an act on more members than it
-    names."""
+    names, ``action`` is as of ``actions_of``."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -52,6 +64,7 @@ class HistoryRow:
     ended: datetime | None = None
     members: tuple[str, ...] = ()
     member_count: int = 0
+    versions: tuple[str, ...] = ()
     digest: str = ""
     approved_digest: str = ""
     reason: str = ""
@@ -75,6 +88,7 @@ class HistoryRow:
             "object": self.name,
             "members": list(self.members),
             "member_count": self.member_count,
+            "versions": list(self.versions),
             "digest": self.digest,
             "approved_digest": self.approved_digest,
             "reason": self.reason,
@@ -109,7 +123,8 @@ def history(
 ) -> tuple[HistoryRow, ...]:
     """The acts that are wanted, the newest last; of one instant those that records tell first. ``told`` is what other
     records tell, which is left out where an entry tells the same; ``holders`` are those who have a lease now, so that
-    what they have begun and not ended goes on. Such acts of others are told as not ended."""
+    what they have begun and not ended goes on. Such acts of others are told as not ended, and approvals that were found
+    not to count as ``_with_refusals`` has them. FleetError as of ``actions_of``."""
     rows = _paired(sorted(entries, key=lambda each: each.name), holders)
     about: dict[tuple[str, str, str], list[HistoryRow]] = {}
     for row in rows:
@@ -117,7 +132,58 @@ def history(
     rows += [
         each for each in told if not any(_same(each, row) for row in about.get((each.kind, each.name, each.action), ()))
     ]
-    return tuple(sorted(filter(_taken(wanted), rows), key=lambda row: (row.at, row.source != RECORD, row.entry)))
+    rows = _with_refusals(sorted(rows, key=lambda row: (row.at, row.source != RECORD, row.entry)))
+    return tuple(filter(_taken(wanted), rows))
+
+
+def actions_of(text: str) -> tuple[str, ...]:
+    """The actions that the word means: one of ``ACTIONS``, or several TOGETHER; all of them where it is empty.
+    FleetError ``bad-option`` at ``what``, with all words, for another."""
+    if not text:
+        return ACTIONS
+    if text in TOGETHER or text in ACTIONS:
+        return TOGETHER.get(text, (text,))
+    both = ", ".join(f"{word} ({' and '.join(those)})" for word, those in TOGETHER.items())
+    hint = f"known are {both}, {', '.join(sorted(ACTIONS))}"
+    raise FleetError("bad-option", f"{text!r:.80} is no act that is recorded", "what", hint)
+
+
+def approval_of(by: str) -> str:
+    """How the entry of an approval that does not count names who gave it; ``by`` is empty where nobody is named."""
+    return f"approval of {by or NOBODY}"
+
+
+def _with_refusals(rows: t.Sequence[HistoryRow]) -> list[HistoryRow]:
+    """The rows in their order, with approvals that were found not to count told so, and by whom and why: each by the
+    first refusal after it that is of the same."""
+    found, given = list(rows), list[int]()
+    for number, row in enumerate(rows):
+        if row.action in APPROVALS:
+            given.append(number)
+        elif row.action == APPROVAL_REFUSED:
+            first = next((each for each in given if _refuses(row, rows[each])), None)
+            if first is not None:
+                given.remove(first)
+                found[first] = _uncounted(rows[first], row)
+    return found
+
+
+def _refuses(refusal: HistoryRow, approval: HistoryRow) -> bool:
+    """Whether the refusal is of this approval: of the same gate or request of one run, and of the same approver, where
+    it names one."""
+    same = (refusal.kind, refusal.name, _named(refusal)) == (approval.kind, approval.name, _named(approval))
+    return same and refusal.message.partition("; ")[2] in (approval_of(approval.by), approval_of(""))
+
+
+def _named(row: HistoryRow) -> str:
+    """The gate or request that an approval, or its refusal, is about: the second word of its message."""
+    return "".join(row.message.split()[1:2]).strip(",;:")
+
+
+def _uncounted(approval: HistoryRow, refusal: HistoryRow) -> HistoryRow:
+    """The approval, told as one that does not count."""
+    why = f"found so by {refusal.by} at {write_time(refusal.at, SECONDS)}: {refusal.reason}"
+    return replace(approval, outcome=DOES_NOT_COUNT, message=f"{approval.message}; {why}")
 
 
 def _paired(entries: t.Sequence[AuditEntry], holders: t.Container[str]) -> list[HistoryRow]:
@@ -157,6 +223,7 @@ def _row(entry: AuditEntry) -> HistoryRow:
         holder=spec.holder,
         members=spec.members,
         member_count=max(spec.member_count, len(spec.members)),
+        versions=spec.versions,
         digest=spec.digest,
         approved_digest=spec.approved_digest,
         reason=spec.reason,
@@ -169,11 +236,11 @@ def _row(entry: AuditEntry) -> HistoryRow:
 
 
 def _ended(row: HistoryRow, end: AuditEntrySpec) -> HistoryRow:
-    """The row with its end: when that was, its outcome, the members that it names, if any, and its message behind the
-    first."""
+    """The row with its end: when that was, its outcome, the members that it names, if any, versions, and its message
+    behind the first."""
     told = replace(row, members=end.members, member_count=end.member_count) if end.members else row
     message = "; ".join(filter(None, (row.message, end.message)))
-    return replace(told, ended=end.at, outcome=end.outcome, message=message)
+    return replace(told, ended=end.at, outcome=end.outcome, message=message, versions=end.versions)
 
 
 def _open(row: HistoryRow, held: bool) -> HistoryRow:
@@ -194,7 +261,8 @@ def _same(told: HistoryRow, row: HistoryRow) -> bool:
 
 
 def _taken(wanted: HistoryFilter) -> t.Callable[[HistoryRow], bool]:
-    """The test of a row by all parts of the filter."""
+    """The test of a row by all parts of the filter. FleetError as of ``actions_of``."""
+    actions = actions_of(wanted.action)
 
     def takes(row: HistoryRow) -> bool:
         """Whether the row fits every part of the filter that is given."""
@@ -206,7 +274,7 @@ def _taken(wanted: HistoryFilter) -> t.Callable[[HistoryRow], bool]:
             and (not wanted.about or wanted.about in _abouts(row))
             and (not wanted.member or _names(row, wanted.member))
             and (not wanted.by or row.by == wanted.by)
-            and (not wanted.action or row.action == wanted.action)
+            and row.action in actions
         )
 
     return takes

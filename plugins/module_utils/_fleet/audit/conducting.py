@@ -20,13 +20,15 @@ S = t.TypeVar("S")
 class AttestedTelling(t.Generic[S]):
     """A telling that testifies, too: that it begins, as soon as the stored state has acts in flight, which are begun
     only then; and when the conductor ends, to what it came. ``acts`` gives those in flight, ``members`` those it is
-    done on, ``outcome`` what a settled state came to and a sentence about it."""
+    done on, ``outcome`` what a settled state came to and a sentence about it, ``versions`` what to tell of members that
+    were upgraded, by name."""
 
     telling: Telling[S]
     testimony: Testimony
     acts: t.Callable[[S], t.Collection[t.Any]]
     members: t.Callable[[S], t.Sequence[str]]
     outcome: t.Callable[[S], tuple[str, str]]
+    versions: t.Callable[[S], t.Mapping[str, str]] = lambda _state: {}
     _first: S | None = field(default=None, init=False)
 
     def say(self, text: str, /) -> None:
@@ -50,12 +52,15 @@ class AttestedTelling(t.Generic[S]):
 
     def end(self, state: S, why: str, now: datetime) -> None:
         """As of ``Telling``; then the entry of the end, if one of the beginning was written: what a settled state came
-        to, or WAITING and ``why``. One that settled without acts, and changed, has both entries written now."""
+        to, or WAITING and ``why``; and the versions of members that it was begun on. One that settled without acts, and
+        changed, has both entries written now."""
         self.telling.end(state, why, now)
         outcome, message = self.outcome(state) if why == "settled" else (WAITING, why)
         if why == "settled" and state != self._first:
             self._begin(state)
-        self.testimony.end(outcome, message)
+        names = frozenset(self.testimony.deed.members)
+        versions = [text for name, text in self.versions(state).items() if name in names]
+        self.testimony.end(outcome, message, versions=versions)
 
     def _begin(self, state: S) -> None:
         """Writes the entry of the beginning, with the members as of this state, unless it has begun."""

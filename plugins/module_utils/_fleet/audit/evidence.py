@@ -45,7 +45,8 @@ class Deed:
     """What is done (``action``, a word of the history), to what. ``name`` is the object's as records have it,
     ``namespace/name`` for one in a namespace; empty where ``members`` name several. ``digest`` is that of the plan or
     run which is carried out, ``approved`` the digest that had been approved, ``reason`` what people said, ``revision``
-    the commit that it came from, ``message`` a sentence for people; each is empty where there is none."""
+    the commit that it came from, ``message`` a sentence for people, ``versions`` a text for each member that was
+    upgraded; each is empty where there is none."""
 
     action: str
     kind: str = ""
@@ -56,6 +57,7 @@ class Deed:
     reason: str = ""
     revision: str = ""
     message: str = ""
+    versions: t.Sequence[str] = ()
 
 
 def testify(session: Session, deed: Deed) -> None:
@@ -81,12 +83,19 @@ class Testimony:
             self.begun = True
             self._entry = _written(self.session, self.deed, phase=BEGUN)
 
-    def end(self, outcome: str = DONE, message: str = "", members: t.Sequence[str] | None = None) -> None:
+    def end(
+        self,
+        outcome: str = DONE,
+        message: str = "",
+        members: t.Sequence[str] | None = None,
+        versions: t.Sequence[str] = (),
+    ) -> None:
         """Writes the entry that it has ended, and what it came to; nothing if it has not begun, or has ended.
-        ``members`` are those that it was done on in the end; None: those of the deed."""
+        ``members`` are those that it was done on in the end; None: those of the deed. ``versions`` as of ``Deed``."""
         if self.begun and not self._ended:
             self._ended = True
-            deed = replace(self.deed, message=message, members=self.deed.members if members is None else members)
+            names = self.deed.members if members is None else members
+            deed = replace(self.deed, message=message, members=names, versions=versions)
             _written(self.session, deed, phase=ENDED, entry=self._entry, outcome=outcome)
 
 
@@ -151,6 +160,7 @@ def _spec(session: Session, deed: Deed) -> dict[str, t.Any]:
         "object": {key: each for key, each in about.items() if each},
         "members": [_text(each, 253) for each in deed.members[:MOST_MEMBERS]],
         "memberCount": len(deed.members),
+        "versions": [_text(each, MOST_TEXT) for each in deed.versions[:MOST_MEMBERS]],
         "digest": _digest(deed.digest),
         "approvedDigest": _digest(deed.approved),
         "reason": _text(deed.reason, MOST_TEXT),

@@ -1,11 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence of what is done to staged update runs: defined, started, stopped, carried on, deleted."""
+"""Evidence of what is done to staged update runs: defined, started, stopped, carried on, deleted; of approvals that
+count for nothing."""
 
 from __future__ import annotations
 
 from ..._core.objects.audit.audit_entry import (
+    APPROVAL_REFUSED,
     DONE,
     FAILED,
     RUN_CONDUCTED,
@@ -17,9 +19,11 @@ from ..._core.objects.audit.audit_entry import (
 )
 from ..._core.objects.staged.key import RunKey
 from ..._core.objects.staged.update_run import RUN, STOP, ClusterStagedUpdateRun
+from ..._core.overview.history import approval_of
 from ..._core.rollout.staged.decide import StagedState, acts_in_flight
 from ..._core.rollout.staged.standing import FAILED as STAGED_FAILED
 from ..._core.rollout.staged.standing import SUCCEEDED, state_of, told_of
+from ..placements.staged.approvals import UncountedRequest
 from ..placements.staged.words import StagedTelling
 from ..session import Session
 from .conducting import AttestedTelling
@@ -45,6 +49,22 @@ def deleted(session: Session, name: str, gone: bool, write: bool) -> bool:
     if gone and write:
         testify(session, Deed(action=RUN_DELETED, kind=RunKey.of(name).kinds.run, name=name))
     return gone
+
+
+def uncounted(session: Session, run: ClusterStagedUpdateRun, found: UncountedRequest) -> None:
+    """Writes the entry that the approval of a request counts for nothing, and why; none where nobody had approved
+    it."""
+    if found.approved:
+        stage = f", stage {found.stage}" if found.stage else ""
+        deed = Deed(
+            action=APPROVAL_REFUSED,
+            kind=run.key.kinds.run,
+            name=str(run.key),
+            digest=found.digest,
+            reason=found.why,
+            message=f"request {found.name}{stage}; {approval_of(found.by)}",
+        )
+        testify(session, deed)
 
 
 def conducting(

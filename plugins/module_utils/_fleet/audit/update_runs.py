@@ -1,14 +1,15 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence of what is done to update runs: defined, commanded, conducted, deleted, their gates approved or refused; the
-commit that manifests were read from."""
+"""Evidence of what is done to update runs: defined, commanded, conducted, deleted, their gates approved or refused, of
+approvals that count for nothing; the commit that manifests were read from."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ..._core.objects.audit.audit_entry import (
+    APPROVAL_REFUSED,
     DONE,
     FAILED,
     GATE_APPROVED,
@@ -20,8 +21,10 @@ from ..._core.objects.audit.audit_entry import (
     WAITING,
 )
 from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.overview.history import approval_of
 from ..._core.updates.decide import acts_in_flight
 from ..._core.updates.record.run_state import run_of
+from ..._core.updates.record.summary import versions_in_words
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._core.values import update_states
@@ -31,6 +34,7 @@ from ..session import Session
 from ..updates.claims import KIND
 from ..updates.defining import Outcome
 from ..updates.gate_completion import REFUSED, Completed
+from ..updates.gate_objects import UncountedGate
 from ..updates.progress import RunProgress, counted
 from .conducting import AttestedTelling
 from .evidence import Deed, Testimony, testify
@@ -111,6 +115,21 @@ def answered(session: Session, done: Completed, reason: str, write: bool) -> Com
     return done
 
 
+def uncounted(session: Session, run: UpdateRun, found: UncountedGate) -> None:
+    """Writes the entry that the approval of a Gate counts for nothing, and why; none where nobody had approved it."""
+    if found.by is not None:
+        placed = found.placed
+        deed = Deed(
+            action=APPROVAL_REFUSED,
+            kind=KIND,
+            name=run.name,
+            digest=run.status.digest,
+            reason=found.why,
+            message=f"gate {placed.gate.id}, {placed.position}; {approval_of(found.by)}",
+        )
+        testify(session, deed)
+
+
 def conducting(
     session: Session,
     run: UpdateRun,
@@ -129,12 +148,19 @@ def conducting(
         revision=revision_of(session, src),
         message=f"{run.spec.managed_cluster_update.upgrade.type} to {run.target or 'newer node images'}",
     )
-    return AttestedTelling(progress, Testimony(session, deed), acts_in_flight, _members, _outcome)
+    return AttestedTelling(progress, Testimony(session, deed), acts_in_flight, _members, _outcome, _versions)
 
 
 def _members(state: RunState) -> list[str]:
     """Members that are not finished, by name; all members, in the order of the run, where each is."""
     return sorted(state.unfinished) or [row.name for row in state.members]
+
+
+def _versions(state: RunState) -> dict[str, str]:
+    """What is known of versions and images of members, by name in the order of the run; those of which nothing is known
+    are left out."""
+    found = {row.name: versions_in_words(row) for row in state.members}
+    return {name: f"{name}: {words}" for name, words in found.items() if words}
 
 
 def _outcome(state: RunState) -> tuple[str, str]:

@@ -182,7 +182,7 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
 
 def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Rehearsed:
     """The run as ``carry_on`` would begin with it: everything checked, nothing written, members only read, and given as
-    ``seen`` where it goes by steps. ``notes`` say which members may begin now, and what holds others, unless it is over
+    ``seen``. ``notes`` say which members may begin now, and what holds others, unless it is over
     or stopped. FleetError as of ``refuse_unfit``, but for ``members_to_write`` and ``make_folder``, and of ``started``
     for a run that never was."""
     refuse_unwritable(wish.events)
@@ -195,11 +195,10 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
             return Rehearsed(run=run, changed=False, notes=notes)
         notes = (*notes, *_beginning(session, run, given))
         pools = pools_seen(clients, drivers, whole_run(run))
-        seen = seen_members(drivers, clients, pools, wish.threads) if by_steps(run) else {}
+        seen = seen_members(drivers, clients, pools, wish.threads)
         if run.status.phase != NEW:
             return Rehearsed(run=run, changed=True, notes=notes, seen=seen)
-        found = {name: each.status.version for name, each in seen.items()}
-        observed = found if by_steps(run) else observed_versions(drivers, wish.threads)
+        observed = {name: each.status.version for name, each in seen.items()}
         there = started(session, run, observed, write=False)
         return Rehearsed(run=there.run, changed=there.changed, notes=notes, seen=seen)
 

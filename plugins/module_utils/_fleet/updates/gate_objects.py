@@ -59,6 +59,22 @@ class PlacedGate:
         return f"{self.timing.lower()} {self.stage}{'/' + self.group if self.group else ''}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class UncountedGate:
+    """A Gate that counts for nothing, in ``words``, and only ``why``. ``by`` is who approved it, empty where nobody is
+    named or it cannot be read; None: nobody has."""
+
+    placed: PlacedGate
+    words: str
+    why: str
+    by: str | None = None
+
+    @property
+    def line(self) -> str:
+        """In a sentence, with which gate it is."""
+        return f"gate {self.placed.gate.name} {self.placed.position}: {self.words}"
+
+
 def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
     """Every gate of the run, with its place, stage by stage, in the order of ``placed_gates``."""
     for stage in run.stages:
@@ -69,12 +85,13 @@ def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
 @dataclass
 class GateKeeper:
     """The Gates of one run while it is conducted. ``since`` says from when on the hub vouches for names (``Court``);
-    ``tell`` takes what people should know of an approval that does not count."""
+    ``tell`` takes what people should know of an approval that does not count, ``uncounted`` the Gate of one."""
 
     records: Records
     since: t.Callable[[], datetime | None] = lambda: None
     terms: Terms = Terms()
     tell: t.Callable[[str], None] = lambda _text: None
+    uncounted: t.Callable[[UncountedGate], None] = lambda _gate: None
     _shown: dict[str, str] = field(default_factory=dict)
     _proven: set[tuple[str, str]] = field(default_factory=set)
     _vouched: tuple[datetime, datetime | None] | None = None
@@ -137,7 +154,7 @@ class GateKeeper:
             if document is None:
                 break
             judged = self._judged(run, placed, document, now)
-            if not isinstance(judged, str):
+            if not isinstance(judged, UncountedGate):
                 return judged
             try:
                 self.records.delete(KIND, placed.gate.id, document["metadata"]["resourceVersion"])
@@ -145,30 +162,34 @@ class GateKeeper:
                 if error.code != "conflict" or not left:
                     raise
                 continue
-            self.tell(f"gate {placed.gate.name} {placed.position}: {judged}")
+            self.tell(judged.line)
+            self.uncounted(judged)
             self._shown.pop(placed.gate.id, None)
             break
         return None, None
 
     def _judged(
         self, run: UpdateRun, placed: PlacedGate, document: Record, now: datetime
-    ) -> tuple[Gate, Approval | None] | str:
-        """The Gate and its approval, None for one that nobody has given; a text says why the Gate does not count. What
-        ``since`` raises comes through."""
+    ) -> tuple[Gate, Approval | None] | UncountedGate:
+        """The Gate and its approval, None for one that nobody has given; or why the Gate does not count. What ``since``
+        raises comes through."""
         try:
             gate = recorded(Gate, document)
         except FleetError as error:
             if error.code != DAMAGED:
                 raise
-            return f"its Gate cannot be read: {error.message}"
+            why = f"its Gate cannot be read: {error.message}"
+            return UncountedGate(placed=placed, words=why, why=why, by="")
         place = gate_target(run.name, placed)
         if gate.status.state != COMPLETED:
-            return why_another_gate(gate, place, run) or (gate, None)
+            why = why_another_gate(gate, place, run)
+            return UncountedGate(placed=placed, words=why, why=why) if why else (gate, None)
         given = judged_approval(gate, place, self._court(run), now)
         if isinstance(given, Approval):
             return gate, given
-        by = gate.status.approval.by if gate.status.approval else UNVERIFIED
-        return f"the approval of {by} does not count: {given.why}"
+        by = gate.status.approval.by if gate.status.approval else ""
+        words = f"the approval of {by or UNVERIFIED} does not count: {given.why}"
+        return UncountedGate(placed=placed, words=words, why=given.why, by=by)
 
     def _court(self, run: UpdateRun) -> Court:
         """What approvals are judged by; the hub is asked since when it vouches, by ``since``, whose errors come

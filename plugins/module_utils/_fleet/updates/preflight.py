@@ -33,6 +33,7 @@ from ..._core.updates.preflight import (
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.releases.targets import target_of
 from ..._core.updates.status import derive
+from ..._core.values.listed import listed
 from ..._core.values.parts import mapping, text
 from ..._kube.access import version
 from ..._kube.client import KubeClient, Timeouts
@@ -54,6 +55,7 @@ BUDGETS, MOST_BUDGETS = "/apis/policy/v1/poddisruptionbudgets", 100_000
 NODES, PODS, MOST_PODS = "/api/v1/nodes", "/api/v1/pods", 300_000
 # The code of a driver that has to have options, of which none are given.
 BARE = "driver-without-options"
+NAMED = 5
 T = t.TypeVar("T")
 Found = tuple[str, str, bool]
 
@@ -215,6 +217,14 @@ def _shielding(document: Mapping[str, t.Any], now: datetime) -> ProtectedNode | 
 def _removed(client: KubeClient) -> tuple[tuple[str, str], ...]:
     """As of ``deprecated_apis``, what was asked of the server; ApiError as of a request."""
     return deprecated_apis(client.send("GET", "/metrics").data.decode("utf-8", "replace"))
+
+
+def blocked_words(found: t.Sequence[PreflightFinding]) -> str:
+    """Which members cannot be upgraded, the first ``NAMED`` of them, in a line for who has read the findings; empty if
+    all can."""
+    names = list(dict.fromkeys(each.member for each in found if each.blocks))
+    many = f"{len(names)} cluster{'' if len(names) == 1 else 's'}"
+    return f"{many} cannot be upgraded as things are: {listed(names, NAMED)}" if names else ""
 
 
 def finding_lines(found: t.Sequence[PreflightFinding]) -> list[str]:

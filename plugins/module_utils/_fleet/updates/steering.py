@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from ..._core.machine import Decision
 from ..._core.objects.updates.update_run import UpdateRun
@@ -36,6 +37,7 @@ from ..._core.values.update_states import (
     UNREACHABLE,
 )
 from ..._store.records import Lease
+from ..audit.update_runs import uncounted
 from ..conductor.journal import Change
 from ..conductor.loop import (
     RunLimits,
@@ -129,7 +131,8 @@ def conduct_run(
     ``conduct``.
     """
     book, records = RunBook(name, progress.run.metadata.uid), session.records
-    gates = GateKeeper(records, rules.since, rules.terms, progress.warned)
+    told_of = partial(uncounted, session, progress.run)
+    gates = GateKeeper(records, rules.since, rules.terms, progress.warned, told_of)
     steering = UpdateSteering(book, sight, works, gates, progress, here, TakingTurns(limits.max_idle))
     told = limits.interrupted
     limits = replace(limits, interrupted=lambda: told() or steering.rests())

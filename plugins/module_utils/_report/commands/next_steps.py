@@ -62,6 +62,8 @@ _A_RUN = {"runs": "folder", "run": "name"}
 OF_OTHERS = ("definition", "to")
 # Options by which placements move from clusters, or may come back to them: of the playbook `evacuate`.
 MOVES = ("evacuate", "readmit", "empty_first")
+# Of an approval: as it stands it gives none, and people write theirs between the quotes.
+REASON: Variables = types.MappingProxyType({"reason": ""})
 NOTHING: Variables = types.MappingProxyType({})
 # Options of which a command can have the value: no secret is in it.
 OF_A_WORD = ("operations", "driver", "allow_self_approval", "verified_approvals", "approval_expires")
@@ -166,7 +168,7 @@ def _approvals(run: UpdateRun) -> list[NextStep]:
         NextStep(
             to=_approve(named),
             playbook="approve",
-            variables={"run": run.name, **named.variables, **({"digest": digest} if digest else {})},
+            variables={"run": run.name, **named.variables, **({"digest": digest} if digest else {}), **REASON},
         )
         for named, gate in ((each, each.gate) for each in named_gates(run))
         if gate.status.state == PENDING and gate.gate_id and not gate.by and (gate.refused or not gate.due)
@@ -208,7 +210,7 @@ def after_staged(
         NextStep(
             to=f"approve what comes {timing.lower()} {stage}",
             playbook="approve",
-            variables={"run": name, "kind": run.key.kinds.run, "stage": stage, "timing": timing},
+            variables={"run": name, "kind": run.key.kinds.run, "stage": stage, "timing": timing, **REASON},
         )
         for stage, timing in approvals[:MOST]
     ]

@@ -13,7 +13,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.audit.audit_entry import APPROVAL_REFUSED
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import Terms
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.history import HistoryRequest, fleet_history
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
     OF_STAGED_RUNS,
@@ -197,6 +199,8 @@ def test_four_eyes(fleet: UpdateFleet, drivers: t.Any, anna: User) -> None:
     assert any(words in line for line in fleet.said), fleet.said
     events = fleet.records.events("UpdateRun", fleet.run_name)
     assert any(each.reason == "ApprovalRefused" and words in each.message for each in events)
+    told = fleet_history(fleet.session(), HistoryRequest(about=f"UpdateRun/{fleet.run_name}", action=APPROVAL_REFUSED))
+    assert [each.reason for each in told.rows] == [f"{made} made or started the run, and self-approval is not allowed"]
     approve(fleet, anna)
     assert fleet.conduct(drivers=drivers, terms=FOUR_EYES).outcome == "done"
     assert (passed(fleet).by, passed(fleet).verified) == ("anna", True)

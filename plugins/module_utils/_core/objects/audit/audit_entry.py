@@ -19,6 +19,7 @@ JOINED, MEMBER_CHANGED, LEFT = "Joined", "MemberChanged", "Left"
 RUN_DEFINED, RUN_STARTED, RUN_CONDUCTED = "RunDefined", "RunStarted", "RunConducted"
 RUN_STOPPED, RUN_SKIPPED, RUN_DELETED = "RunStopped", "RunSkipped", "RunDeleted"
 GATE_APPROVED, GATE_REFUSED, STAGE_APPROVED = "GateApproved", "GateRefused", "StageApproved"
+APPROVAL_REFUSED = "ApprovalRefused"
 ROTATION_CONDUCTED, ROTATION_STOPPED, ROTATION_DELETED = "RotationConducted", "RotationStopped", "RotationDeleted"
 ROTATION_BEGUN = "RotationBegun"
 NODES_DISRUPTED, NODES_MARKED = "NodesDisrupted", "NodesMarked"
@@ -28,8 +29,8 @@ MAINTENANCE_RECORDED, MAINTENANCE_DELETED = "MaintenanceRecorded", "MaintenanceD
 ACTIONS = (
     *(APPLIED, REMOVED, ROLLED_BACK, EVICTED, EVACUATED, READMITTED, JOINED, MEMBER_CHANGED, LEFT),
     *(RUN_DEFINED, RUN_STARTED, RUN_CONDUCTED, RUN_STOPPED, RUN_SKIPPED, RUN_DELETED),
-    *(GATE_APPROVED, GATE_REFUSED, STAGE_APPROVED, ROTATION_CONDUCTED, ROTATION_STOPPED, ROTATION_DELETED),
-    ROTATION_BEGUN,
+    *(GATE_APPROVED, GATE_REFUSED, STAGE_APPROVED, APPROVAL_REFUSED),
+    *(ROTATION_BEGUN, ROTATION_CONDUCTED, ROTATION_STOPPED, ROTATION_DELETED),
     *(NODES_DISRUPTED, NODES_MARKED, POOL_DELETED, POOL_STOPPED, POOL_RELEASED, POOL_PATCHED),
     *(PROFILE_MADE_RUN, RECOVERED, MAINTENANCE_RECORDED, MAINTENANCE_DELETED),
 )
@@ -79,6 +80,12 @@ class AuditEntrySpec:
         max_length=_NAME,
     )
     member_count: int = prop("How many members that are.", default=0, minimum=0)
+    versions: tuple[str, ...] = prop(
+        "Of an upgrade, which version each of these members had before and after it, and the images of its node pools.",
+        default=(),
+        max_items=MOST_MEMBERS,
+        max_length=MOST_TEXT,
+    )
     digest: str = prop(
         "Digest of what was carried out.", default="", pattern=DIGEST, form="a digest, or its beginning", max_length=71
     )

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Lines for people about a group, a stage or an update run: how far it is, why it failed, what it waits for, who
-completed or refused a gate."""
+completed or refused a gate; what became of the version of a member."""
 
 from __future__ import annotations
 
@@ -38,6 +38,18 @@ def in_one_line(message: str, name: str = "") -> str:
     first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     telling = [line for line in tail if _TELLING.search(line)] or tail
     return f"{first}: {telling[-1]}" if telling else first
+
+
+def versions_in_words(member: MemberRow) -> str:
+    """The member's version before and after its upgrade and the images that its nodes had then, such as ``1.35.4 ->
+    1.36.3, images Ubuntu-12``, with its state unless it is Completed; one version where it stayed, ``?`` for one that
+    is not known. Empty where nothing of it is."""
+    before, after = member.version_before, member.version_after
+    if not (before or after or member.node_images):
+        return ""
+    versions = before if before == after else f"{before or '?'} -> {after or '?'}"
+    images = f"images {', '.join(member.node_images)}" if member.node_images else ""
+    return ", ".join(filter(None, (versions, images, "" if member.state == COMPLETED else member.state)))
 
 
 def named_failures(names: t.Sequence[str]) -> str:

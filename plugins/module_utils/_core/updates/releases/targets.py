@@ -76,14 +76,16 @@ class UpgradeTarget:
 @dataclass(frozen=True, kw_only=True)
 class UpgradeStep:
     """One thing to do to ``what``, ControlPlane or NodePool. ``version`` and ``image`` are what comes, empty where it
-    stays; ``before`` is the image that is there now, empty where that is not known, and makes no other step of it;
-    ``why`` is said of an image, or of a pool that goes before its control plane."""
+    stays; ``from_version`` and ``before`` are the version and the image that are there then, empty where that is not
+    known, and make no other step of it; ``why`` is said of an image, or of a pool that goes before its control
+    plane."""
 
     what: str
     pool: str = ""
     version: str = ""
     image: str = ""
     before: str = field(default="", compare=False)
+    from_version: str = field(default="", compare=False)
     why: str = ""
     drops_snapshot: bool = False
 
@@ -251,12 +253,14 @@ def _planned(
         for name in [name for name, kubelet in kubelets.items() if too_old_for(kubelet, version)]:
             if name not in moving or too_old_for(at, version):
                 return replace(verdict, fail=skewed({name: kubelets[name]}, version))
-            why = f"its kubelets would be too old for {version}"
-            steps.append(UpgradeStep(what=NODE_POOL, pool=name, version=at, why=why))
+            why = f"its kubelets are too old for {version}"
+            held = kubelets[name]
+            steps.append(UpgradeStep(what=NODE_POOL, pool=name, version=at, from_version=held, why=why))
             kubelets[name] = at
-        steps.append(UpgradeStep(what=CONTROL_PLANE, version=version))
+        steps.append(UpgradeStep(what=CONTROL_PLANE, version=version, from_version=at))
         at = version
-    return replace(verdict, steps=(*steps, *(step for _pool, step in pools)))
+    rest = (replace(step, from_version=kubelets.get(step.pool, "")) for _pool, step in pools)
+    return replace(verdict, steps=(*steps, *rest))
 
 
 def _path(version: str, target: str, place: LocationReleases | None, now: datetime) -> tuple[str, ...]:

@@ -60,6 +60,25 @@ class PlacedRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UncountedRequest:
+    """A request that counts for nothing, and ``why``; ``name`` is that of its record, ``digest`` the run's.
+    ``approved``: somebody had approved it, and no run has taken that, or it cannot be read; ``by`` is who signed, empty
+    for nobody."""
+
+    name: str
+    stage: str
+    digest: str
+    why: str
+    approved: bool
+    by: str
+
+    @property
+    def line(self) -> str:
+        """In a sentence."""
+        return f"approval request {self.name} counts for nothing: {self.why}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class GivenApproval:
     """What became of an approval. ``verified`` is whether this call gave it and the hub vouches for the name; ``own``
     whether the approver made the run."""
@@ -161,13 +180,11 @@ def seen_requests(
     run: ClusterStagedUpdateRun,
     digest: str,
     judge: Judge,
-    tell: t.Callable[[str], None],
-    *,
-    write: bool,
+    tell: t.Callable[[UncountedRequest], None] | None = None,
 ) -> tuple[ClusterApprovalRequest, ...]:
     """The requests that count, by name. One that was made for another run of this name, or for other work, counts for
-    nothing and is deleted where this is to ``write``, so that it is asked for anew; so is one that cannot be read, and
-    one whose approval does not count. ``tell`` is told of each that is deleted. FleetError of the records, and what
+    nothing and is deleted, so that it is asked for anew; so is one that cannot be read, and one whose approval does not
+    count. ``tell`` is told of each before it is deleted; without it nothing is. FleetError of the records, and what
     ``judge`` raises."""
     key = run.key
     kind = key.kinds.approval
@@ -178,6 +195,7 @@ def seen_requests(
             documents[each.name] = found
     out = []
     for name, document in sorted(documents.items()):
+        request = None
         try:
             request = recorded_request(key, document)
         except FleetError as error:
@@ -189,10 +207,24 @@ def seen_requests(
             if not why:
                 out.append(request)
                 continue
-        if write:
-            tell(f"approval request {name} counts for nothing: {why}")
+        if tell is not None:
+            tell(_uncounted(key, name, document, request, digest, why))
             records.delete(kind, name)
     return tuple(out)
+
+
+def _uncounted(
+    key: RunKey, name: str, document: Record, request: ClusterApprovalRequest | None, digest: str, why: str
+) -> UncountedRequest:
+    """What is to be told of a request that counts for nothing; ``request`` is None where it cannot be read."""
+    return UncountedRequest(
+        name=name,
+        stage=request.spec.target_stage if request else "",
+        digest=digest,
+        why=why,
+        approved=request is None or given_approval(request) is not None,
+        by=approver_in(key, document),
+    )
 
 
 def _strange(request: ClusterApprovalRequest, run: ClusterStagedUpdateRun, digest: str) -> str:

@@ -26,7 +26,7 @@ from ...._core.values.approved_digest import refuse_another
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
 from ...audit.evidence import failing
-from ...audit.staged_runs import conducting
+from ...audit.staged_runs import conducting, uncounted
 from ...conductor.interrupts import Interrupts
 from ...conductor.loop import RELOAD, Conductor, Ending, RunLimits
 from ...keeping import Keeper
@@ -40,13 +40,7 @@ from ..look import Outcomes, Writing, in_threads, on_members
 from ..plan import Source
 from ..sources import credentials_of
 from ..write_records import Writer
-from .approvals import (
-    accept_approval,
-    judge_of,
-    request_approval,
-    seen_requests,
-    told_approval,
-)
+from .approvals import UncountedRequest, accept_approval, judge_of, request_approval, seen_requests, told_approval
 from .hand_over import not_begun
 from .report import StagedOptions, StagedReport
 from .run_plan import planned, refuse_other_overrides
@@ -182,7 +176,7 @@ def _laid_out(
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)
-    requests = seen_requests(session.records, run, digest, judge, session.say, write=False)
+    requests = seen_requests(session.records, run, digest, judge)
     bindings = ground.bindings
     first = decide(StagedState(run=run), ground.seen(bindings, requests), now)
     index = first.state.run.status.resource_snapshot_index_used
@@ -292,7 +286,7 @@ class _Conducted:
             self._looked = now
             digest = self._digest(state.run)
             judge = judge_of(self.session, state.run, digest, self.wish.terms)
-            self._requests = seen_requests(records, state.run, digest, judge, self._refused, write=True)
+            self._requests = seen_requests(records, state.run, digest, judge, self._refused)
             if clock_skew.is_over(self._members_read, MEMBERS_AGAIN, now):
                 self._members_read = now
                 members = ground.roll.of(records, {each.cluster for each in bindings})
@@ -316,8 +310,7 @@ class _Conducted:
         run = self.laid.run
         for each in self._requests:
             if each.name == name:
-                told = told_approval(self.session, run, self._digest(run), each)
-                self.event("StageApproved", told)
+                self.event("StageApproved", told_approval(self.session, run, self._digest(run), each))
         accept_approval(self.session.records, run.key, name, now, self.lease)
         self._looked = None
 
@@ -344,10 +337,11 @@ class _Conducted:
         key = self.laid.run.key
         self.session.journal(key.kinds.run, str(key), reason, message)
 
-    def _refused(self, line: str) -> None:
+    def _refused(self, found: UncountedRequest) -> None:
         """An approval, or a request, that does not count leaves a trace."""
-        self.session.say(line)
-        self.event("ApprovalRefused", line)
+        self.session.say(found.line)
+        self.event("ApprovalRefused", found.line)
+        uncounted(self.session, self.laid.run, found)
 
     def _digest(self, run: ClusterStagedUpdateRun) -> str:
         """The digest of the run with the content that it has taken."""

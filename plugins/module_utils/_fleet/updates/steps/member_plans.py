@@ -1,24 +1,35 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run that goes step by step would do to each member, by the members as they are seen, or were read last."""
+"""What a run would do to each member, by the members as they are seen; for one that goes step by step, or as they were
+read last."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from types import MappingProxyType
 
+from ...._core.objects.clusters.fleet_member import FleetMember
 from ...._core.objects.updates.update_run import UpdateRun
 from ...._core.updates.record.run_state import run_of
 from ...._core.updates.releases.node_images import cluster_of
-from ...._core.updates.releases.targets import UpgradeTarget, UpgradeWork, target_of, upgrade_work
-from ...._core.updates.run import MemberBlocker
+from ...._core.updates.releases.targets import (
+    CONTROL_PLANE,
+    UpgradeStep,
+    UpgradeTarget,
+    UpgradeWork,
+    target_of,
+    upgrade_work,
+)
+from ...._core.updates.run import MemberBlocker, MemberView
 from ...._core.values.update_states import NEW, PRECONDITION_FAILED
 from ...drivers.options import stops_unattended_updates
 from ...members.members import recorded_members
 from ...session import Session
 from ..constraints import StartConstraints
+from ..monitor import ControlPlaneJudge
 from ..pools import by_steps, images_of
 from ..sources import UpdateManifests
 from .seen_members import SeenMembers
@@ -43,12 +54,15 @@ def member_plans(
     seen: SeenMembers = MappingProxyType({}),
 ) -> MemberPlans | None:
     """What would be done to the members that have not ended, as they were ``seen`` just now, the others as they were
-    read last; None for a run that upgrades control planes alone, in one step each. A run that was not started has the
-    images that would be fixed now. ``drivers`` are options of drivers, by name. FleetError ``record-damaged``,
-    ``duplicate-location``, ``bad-option``."""
-    if not by_steps(run):
-        return None
+    read last; these are left out of a run that upgrades control planes alone, in one step each: None where none was
+    seen. A run that was not started has the images that would be fixed now. ``drivers`` are options of drivers, by
+    name. FleetError ``record-damaged``, ``duplicate-location``, ``bad-option``."""
     records, now, names = session.records, session.clock(), run_of(run).unfinished
+    alone = not by_steps(run)
+    if alone:
+        names = names & seen.keys()
+    if alone and not names:
+        return None
     permits = StartConstraints(records, run.spec.managed_cluster_update.upgrade.type, run.target, given)
     known = permits.releases()
     if run.status.phase == NEW and run.status.node_image_selection is None:
@@ -59,6 +73,9 @@ def member_plans(
         if name in names:
             if stops_unattended_updates(drivers, member.fleet):
                 stopped.append(name)
+            if alone:
+                works[name] = _of_control_plane(run, seen[name], now)
+                continue
             try:
                 works[name] = upgrade_work(cluster_of(seen.get(name, member.fleet)), target, known, now)
             except ValueError as error:
@@ -70,3 +87,11 @@ def member_plans(
     return MemberPlans(
         target=target, works=works, without_window=tuple(bare), unattended_stopped=tuple(sorted(stopped))
     )
+
+
+def _of_control_plane(run: UpdateRun, member: FleetMember, now: datetime) -> UpgradeWork:
+    """What is to do where the control plane is upgraded in one step, as the run judges it when it comes to it."""
+    status, judge = member.status, ControlPlaneJudge(run.target, bool(run.spec.auto_upgrade_profile_id))
+    view = judge(MemberView(name=member.name), status.version, status.node_pools, now)
+    step = UpgradeStep(what=CONTROL_PLANE, version=run.target, from_version=status.version)
+    return UpgradeWork(steps=() if view.skip or view.fail else (step,), skip=view.skip, fail=view.fail)

@@ -98,6 +98,19 @@ def test_several_objects_are_counted_and_named_below() -> None:
     assert "150 MemberCluster" in told and "m0, m1" in told and "(50 are not named)" in told
 
 
+def test_versions_of_the_first_members_are_told_and_all_are_in_files() -> None:
+    found = tuple(f"m{number}: 1.35.4 -> 1.36.3, images Ubuntu-12" for number in range(8))
+    told = text(row(versions=found))
+    assert "; ".join(found[:6]) in told and "m6" not in told and "versions of 2 more are in files" in told
+    assert cells(row(versions=found))[0]["versions"] == "; ".join(found)
+
+
+def test_names_with_versions_steer_nothing() -> None:
+    given = row(versions=(STEERING,))
+    assert all(line.isprintable() for line in history_text([given]))
+    assert all(line.isprintable() for suffix in SUFFIXES for line in history_file([given], suffix).split("\n"))
+
+
 def test_nothing_is_told_in_words() -> None:
     assert history_text([]) == ["nothing is recorded of that"]
     assert "Nothing is recorded of that." in history_file([], ".md")

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.node_images import common_images
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.releases.targets import (
+    CONTROL_PLANE,
+    UpgradeStep,
     UpgradeTarget,
+    UpgradeWork,
     upgrade_work,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._report.upgrade_plan_text import upgrade_plan_text
@@ -52,9 +55,16 @@ def test_versions_of_control_planes_and_pools_and_what_is_skipped() -> None:
     done = cluster("1.30.5", pool("1.30.5", image="17"), name="done", location="B")
     found = lines(UpgradeTarget(type="Full", version="1.30.5"), FLEET[0], done)
     assert found[0] == "Full to 1.30.5, images: Latest"
-    assert found[2].startswith("a control plane 1.30.5")
-    assert found[3].startswith("a pool p 1.30.5, image 9 -> 12")
+    assert found[2].startswith("a control plane 1.30.1 -> 1.30.5")
+    assert found[3].startswith("a pool p 1.30.1 -> 1.30.5, image 9 -> 12")
     assert any(line.startswith("done is skipped AlreadyAtTarget") for line in found)
+
+
+def test_a_run_of_control_planes_speaks_of_no_images() -> None:
+    step = UpgradeStep(what=CONTROL_PLANE, version="1.30.5", from_version="1.30.1")
+    target = UpgradeTarget(type="ControlPlaneOnly", version="1.30.5")
+    told = [" ".join(line.split()) for line in upgrade_plan_text(target, {"a": UpgradeWork(steps=(step,))})]
+    assert told == ["ControlPlaneOnly to 1.30.5", "MEMBER WHAT BECOMES WHY", "a control plane 1.30.1 -> 1.30.5"]
 
 
 def test_an_image_that_is_not_known_has_no_arrow() -> None:

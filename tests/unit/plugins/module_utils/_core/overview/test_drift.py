@@ -45,7 +45,7 @@ def look(*rows: DriftRow, at: datetime = LOOKED, places: Any = frozenset(PLACES)
 def test_where_nobody_looked_nothing_is_counted():
     known = drift_known([], PLACES)
     assert known.whole.objects is None and known.whole.looked == 0
-    assert known.whole.words == "not looked since the last apply at 2026-03-01T09:00:00Z"
+    assert known.whole.words == "not looked since an apply, 2026-03-01T09:00:00Z or later"
     assert drift_known([], {("web", "a"): None}).whole.words == "never looked"
     assert drift_known([], {}).whole == DriftKnown() and DriftKnown().words == "nothing is placed"
 
@@ -74,7 +74,7 @@ def test_a_part_that_was_not_looked_at_is_named():
     assert known.whole.objects is None
     assert known.whole.words == (
         "no drift, 1 of 3 places looked at 2026-03-02T08:00:00Z;"
-        " elsewhere not looked since the last apply at 2026-03-01T09:00:00Z"
+        " elsewhere not looked since an apply, 2026-03-01T09:00:00Z or later"
     )
 
 

@@ -12,7 +12,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.audit.audit_entry import (
+    ACTIONS,
     APPLIED,
+    APPROVAL_REFUSED,
     BEGUN,
     DONE,
     ENDED,
@@ -21,16 +23,19 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.audit.a
     GATE_REFUSED,
     PARTIAL,
     RUN_STARTED,
+    STAGE_APPROVED,
     AuditedObject,
     AuditEntry,
     AuditEntrySpec,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.history import (
+    DOES_NOT_COUNT,
     GOING_ON,
     NOT_ENDED,
     RECORD,
     HistoryFilter,
     HistoryRow,
+    approval_of,
     history,
     instant_of,
 )
@@ -86,6 +91,12 @@ def test_a_beginning_and_its_end_are_one_row() -> None:
     (row,) = rows(begun, ended)
     assert (row.at, row.ended, row.outcome) == (NOW, NOW + HOUR, DONE)
     assert row.message == "2 gained; 2 of 2 clusters done" and row.members == ("m1", "m2")
+
+
+def test_versions_are_those_of_the_end() -> None:
+    begun = entry(phase=BEGUN, members=("m1",))
+    ended = entry(phase=ENDED, entry=begun.name, outcome=DONE, versions=("m1: 1.35.4 -> 1.36.3",))
+    assert rows(begun, ended)[0].as_dict()["versions"] == ["m1: 1.35.4 -> 1.36.3"]
 
 
 def test_an_end_that_knows_its_members_better_is_believed() -> None:
@@ -148,6 +159,67 @@ def test_a_record_that_names_nobody_is_known_by_anybodys_entry() -> None:
     made = entry(message="1 gained; content web-0-snapshot, as of index 0")
     snapshot = told(APPLIED, NOBODY, kind=WEB.kind, name=WEB.name, marks=("web-0-snapshot",))
     assert len(rows(made, told=[snapshot])) == 1
+
+
+def approved(gate: str, at: datetime = NOW, by: str = "ann") -> AuditEntry:
+    return entry(GATE_APPROVED, at, by, object=RUN, outcome=DONE, message=f"gate {gate}, before prod")
+
+
+def uncounted(gate: str, at: datetime = NOW + HOUR, by: str = "ann", **more: t.Any) -> AuditEntry:
+    message = f"gate {gate}, before prod; {approval_of(by)}"
+    given = {"object": RUN, "outcome": DONE, "message": message, "reason": "ann made the run", **more}
+    return entry(APPROVAL_REFUSED, at, "runner", **given)
+
+
+def test_an_approval_that_was_found_not_to_count_says_so_and_why() -> None:
+    """F19: the evidence of the approval alone tells it, however it is filtered."""
+    found = rows(approved("gate-1"), uncounted("gate-1"), wanted=HistoryFilter(action=GATE_APPROVED))
+    (row,) = found
+    assert (row.outcome, row.by, row.source) == (DOES_NOT_COUNT, "ann", "entry")
+    why = "found so by runner at 2026-11-25T21:00:00Z: ann made the run"
+    assert row.message == f"gate gate-1, before prod; {why}"
+
+
+def test_so_does_one_that_only_another_record_tells_of() -> None:
+    given = told(marks=("gate-1",), message="gate gate-1, before stage prod", outcome=DONE)
+    assert rows(uncounted("gate-1"), told=[given])[0].outcome == DOES_NOT_COUNT
+
+
+def test_an_approval_that_nobody_signed_does_not_count_either() -> None:
+    assert rows(approved("gate-1"), uncounted("gate-1", by=""))[0].outcome == DOES_NOT_COUNT
+
+
+def test_the_approval_that_came_after_it_counts() -> None:
+    later = approved("gate-1", NOW + 2 * HOUR)
+    found = rows(approved("gate-1"), uncounted("gate-1"), later)
+    assert [each.outcome for each in found] == [DOES_NOT_COUNT, DONE, DONE]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        uncounted("gate-10"),
+        uncounted("gate-1", by="bob"),
+        uncounted("gate-1", NOW - HOUR),
+        uncounted("gate-1", object=AuditedObject(kind="UpdateRun", name="1-32")),
+    ],
+)
+def test_what_is_found_of_another_approval_leaves_it_as_it_is(other: AuditEntry) -> None:
+    assert DOES_NOT_COUNT not in {each.outcome for each in rows(approved("gate-1"), other)}
+
+
+def test_all_approvals_are_found_by_one_word() -> None:
+    staged = entry(STAGE_APPROVED, NOW + HOUR)
+    found = rows(approved("gate-1"), staged, entry(GATE_REFUSED), wanted=HistoryFilter(action="Approved"))
+    assert actions(found) == [GATE_APPROVED, STAGE_APPROVED]
+
+
+@pytest.mark.parametrize("word", ["approved", "GateAproved", "{{ 1 }}"])
+def test_a_word_that_no_act_has_is_refused_with_those_that_are_known(word: str) -> None:
+    with pytest.raises(FleetError) as refused:
+        rows(wanted=HistoryFilter(action=word))
+    assert refused.value.code == "bad-option" and refused.value.problems[0].where == "what"
+    assert all(each in refused.value.hint for each in (*ACTIONS, "Approved (GateApproved and StageApproved)"))
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,15 @@ def test_an_end_that_no_act_preceded_is_told_too(conducted: Conducted) -> None:
     assert [each["phase"] for each in conducted.specs()] == [BEGUN, ENDED]
 
 
+def test_what_became_of_versions_is_told_of_those_that_it_was_begun_on(conducted: Conducted) -> None:
+    conducted.telling.versions = lambda _state: {"m0": "m0: 1.34.1", "m2": "m2: 1.35.4 -> 1.36.3", "m1": "m1: 1.36.3"}
+    conducted.telling.begin(State(), NOW)
+    conducted.telling.stored(State(("m1",)), NOW)
+    conducted.telling.end(State(left=()), "settled", NOW)
+    begun, ended = conducted.specs()
+    assert "versions" not in begun and ended["versions"] == ["m2: 1.35.4 -> 1.36.3", "m1: 1.36.3"]
+
+
 def test_people_hear_all_that_they_heard_before(conducted: Conducted) -> None:
     conducted.telling.say("a line")
     conducted.telling.begin(State(), NOW)

@@ -16,7 +16,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import GateRow, RunState
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import GateKeeper, with_answers
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import (
+    GateKeeper,
+    UncountedGate,
+    with_answers,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import UID, changed, laid
@@ -78,6 +82,20 @@ def test_an_approval_that_does_not_count_takes_its_gate_with_it(records: HastyRe
     approvals, rows = GateKeeper(records, tell=told.append).seen(*run_and_state(), NOW)
     assert approvals == () and rows[GATE.id].state == "NotStarted" and records.get("Gate", GATE.id) is None
     assert len(told) == 1 and "does not count" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "by"),
+    [(approved(f"sha256:{'b' * 64}"), "anna"), ({"state": "Completed"}, ""), ({"state": "What"}, ""), ({}, None)],
+)
+def test_evidence_is_of_approvals_that_do_not_count(records: HastyRecords, status: Record, by: str | None) -> None:
+    """F19: who gave it, if that is named, and why; a Gate that nobody has approved leaves none."""
+    found: list[UncountedGate] = []
+    shown(records, f"sha256:{'b' * 64}", status or {"state": "Pending"})
+    GateKeeper(records, uncounted=found.append).seen(*run_and_state(), NOW)
+    (gate,) = found
+    assert gate.by == by and gate.placed.gate.id == GATE.id
+    assert ("cannot be read" if status.get("state") == "What" else "digest") in gate.why
 
 
 def test_an_approval_that_comes_in_between_is_not_lost(records: HastyRecords) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.preflight import MemberLook
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.preflight import MemberLook, PreflightFinding
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import preflight as module
@@ -75,3 +75,13 @@ def test_who_failed_is_looked_at_where_a_start_would_try_it_again(
         stage["maxAllowedFailures"] = group["maxAllowedFailures"] = 1
     records.replace({**stored, "status": {**stored["status"], "phase": "active"}})
     assert [member for member, *_why in found(records, monkeypatch)] == looked_at
+
+
+def test_the_error_names_who_is_blocked_and_leaves_the_findings_to_those_who_read_them() -> None:
+    def finding(member: str, blocks: bool = True) -> PreflightFinding:
+        return PreflightFinding(member=member, code="unreachable", message="no answer", blocks=blocks)
+
+    assert module.blocked_words([]) == module.blocked_words([finding("a", blocks=False)]) == ""
+    assert module.blocked_words([finding("a"), finding("a")]) == "1 cluster cannot be upgraded as things are: a"
+    many = module.blocked_words([finding(name) for name in "abcdefg"])
+    assert many == "7 clusters cannot be upgraded as things are: a, b, c, d, e and 2 more"

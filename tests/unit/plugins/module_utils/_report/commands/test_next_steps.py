@@ -198,20 +198,34 @@ def test_each_open_gate_has_its_whole_command() -> None:
     gated = changed(changed(laid("s{g:a}"), "s", before_gates=gate("ticket")), "g", before_gates=gate("tests"))
     found = after(run(Play(gated).start()))
     assert told(found) == [
-        ("to approve ticket (before s)", "approve", {"run": "release-7", "gate": "id-ticket", "digest": DIGEST[7:23]}),
+        (
+            "to approve ticket (before s)",
+            "approve",
+            {"run": "release-7", "gate": "id-ticket", "digest": DIGEST[7:23], "reason": ""},
+        ),
         ("to go on then", "update", {"run": "release-7"}),
     ]
+
+
+def test_an_approval_has_room_for_a_reason_and_can_be_pasted_without_one() -> None:
+    gated = changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))
+    for steps in (after(run(Play(gated).start())), after_staged("r", "UpdateRun", "Waiting", [("s", "Before")], {})):
+        approve, *others = next_lines(steps, {})
+        assert approve.endswith(""" -e '{"reason": ""}'""") and not any("reason" in each for each in others)
+        given = approve.partition(": ")[2].replace('""', '"no errors for a day, it\u2019s fine"')
+        assert typed(given)[1]["reason"] == "no errors for a day, it\u2019s fine"
 
 
 def test_a_gate_is_named_by_where_it_stands_unless_that_means_another_one_too() -> None:
     alone = changed(changed(laid("s{g:a}"), "s", before_gates=gate("")), "g", after_gates=gate("tests"))
     (approve, _on) = told(after(run(Play(alone).start())))
-    where = {"run": "release-7", "stage": "s", "timing": "Before", "digest": DIGEST[7:23]}
+    where = {"run": "release-7", "stage": "s", "timing": "Before", "digest": DIGEST[7:23], "reason": ""}
     assert approve == ("to approve what comes before s", "approve", where)
     of_group = changed(laid("s{g:a}"), "g", before_gates=gate("tests"))
     (approve, _on) = told(after(run(Play(of_group).start())))
     assert approve[0] == "to approve tests (before s/g)"
-    assert approve[2] == {"run": "release-7", "stage": "s", "group": "g", "timing": "Before", "digest": DIGEST[7:23]}
+    where = {"run": "release-7", "stage": "s", "group": "g", "timing": "Before", "digest": DIGEST[7:23], "reason": ""}
+    assert approve[2] == where
 
 
 def test_what_was_approved_is_carried_on_and_not_approved_once_more() -> None:
@@ -241,7 +255,7 @@ def test_a_staged_run_is_approved_carried_on_and_taken_up() -> None:
         (
             "to approve what comes before prod",
             "approve",
-            {"run": "r", "kind": "ClusterStagedUpdateRun", "stage": "prod", "timing": "Before"},
+            {"run": "r", "kind": "ClusterStagedUpdateRun", "stage": "prod", "timing": "Before", "reason": ""},
         ),
         ("to go on then", "staged_update", {"run": "r", **again}),
     ]

@@ -61,7 +61,7 @@ def test_the_headline_and_a_row_for_each_cluster():
     lines = said(fleet_today([row("eu-1"), late, silent("eu-3")], UNSEEN))
     assert " ".join(each.strip() for each in lines[:3]) == (
         "3 clusters: 2 ready, 1 silent since 2 h; versions 1.34 (1), 1.35 (2); 1 certificate ends within 30 days; "
-        "drift: not looked since the last apply at 2026-03-01T09:00:00Z; read 3 min to 2 h ago, see "
+        "drift: not looked since an apply, 2026-03-01T09:00:00Z or later; read 3 min to 2 h ago, see "
         "gitops.fleet.facts"
     )
     assert lines[3:] == [

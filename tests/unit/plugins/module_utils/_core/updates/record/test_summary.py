@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import (
     in_one_line,
     named_failures,
     progress,
+    versions_in_words,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
     GroupRow,
@@ -43,6 +46,24 @@ def test_a_name_is_not_told_twice() -> None:
     assert in_one_line("east: no answer\nfatal: quota", "east") == "no answer: fatal: quota"
     assert in_one_line("eastern: no answer", "east") == "eastern: no answer"
     assert in_one_line("east: no answer") == "east: no answer"
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        ({"version_before": "1.35.4", "version_after": "1.36.3"}, "1.35.4 -> 1.36.3"),
+        (
+            {"version_before": "1.36.3", "version_after": "1.36.3", "node_images": ("A-1", "B-2")},
+            "1.36.3, images A-1, B-2",
+        ),
+        ({"version_before": "1.35.4", "state": "Failed"}, "1.35.4 -> ?, Failed"),
+        ({"version_after": "1.36.3"}, "? -> 1.36.3"),
+        ({"node_images": ("A-1",)}, "images A-1"),
+        ({"state": "NotStarted"}, ""),
+    ],
+)
+def test_what_became_of_the_version_of_a_member(known: dict[str, t.Any], told: str) -> None:
+    assert versions_in_words(MemberRow(name="east", **{"state": "Completed", **known})) == told
 
 
 def test_who_failed_is_named() -> None:
