@@ -10,13 +10,15 @@ import typing as t
 from ..text import folded
 
 BELOW = "    "
+INCOMPARABLE = ("property-unreported", "price-unknown")
 LACKING = "gitops.fleet.facts reads facts into a file; name it with -e facts=..."
 
 
 def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> list[str]:
     """A sentence for each explanation, as ``explanations`` gives them, of several placements with its name before it;
     if ``whole``, the contest that it won or lost below it, if any; in lines that fit the terminal. Then when clusters
-    were read whose facts it goes by, and, where a blocker is that facts are lacking, how to give them."""
+    were read whose facts it goes by, which prices or properties were lacking to compare them, and, where a blocker is
+    that facts are lacking, how to give them."""
     found = list(found)
     lines, lacking, several = list[str](), False, len({each["placement"] for each in found}) > 1
     for each in found:
@@ -29,4 +31,7 @@ def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> lis
     if read:
         last = f" to {read[-1]}" if read[-1] != read[0] else ""
         lines += folded(f"by facts of {read[0]}{last}; gitops.fleet.facts reads them anew")
+    notes = {each["message"]: each for one in found for each in one.get("findings", ()) if each["code"] in INCOMPARABLE}
+    for each in notes.values():
+        lines += folded(f"note: {each['message']} [{each['code']}]" + (f" ({each['hint']})" if each["hint"] else ""))
     return [*lines, LACKING] if lacking else lines
