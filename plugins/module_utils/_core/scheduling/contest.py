@@ -170,13 +170,13 @@ class Contests:
     def _lost_recorded(self, cluster: str) -> Contest | None:
         """By the score that the policy snapshot has of the cluster, or its binding where it loses the placement now;
         None without it, and where no holder's beats it."""
-        holders = self.outcome.holders
         score = self._score_before(cluster)
-        scored = [(name, holders[name].spec.cluster_decision.cluster_score) for name in self._rivals]
-        beating = [
-            (name, theirs) for name, theirs in scored if score and theirs and _rule(name, theirs, cluster, score, True)
-        ]
-        if score is None or not beating:
+        if score is None:
+            return None
+        holders = self.outcome.holders
+        scored = ((name, holders[name].spec.cluster_decision.cluster_score) for name in self._rivals)
+        beating = [(name, theirs) for name, theirs in scored if theirs and _rule(name, theirs, cluster, score, True)]
+        if not beating:
             return None
         return self._lost_to(cluster, RECORDED, score, *min(beating, key=lambda each: (_rank(each[1]), each[0])))
 
