@@ -135,14 +135,14 @@ def _gap(plan: PlacementPlan, losing: t.Sequence[str], coming: t.Sequence[str]) 
     """The finding, with the way out: maxUnavailable 0, or, of clusters that are emptied first, no ``empty_first``."""
     message = f"it leaves {listed(losing)} before it is available on {listed(coming)}; no cluster has it meanwhile"
     if plan.empty_first:
-        return Problem(GAP, message, "empty_first", "without empty_first it comes first, and leaves then")
+        return Problem(GAP, message, "empty_first", "without empty_first it is available there before it leaves")
     allowed = rolling_update(plan.placement).max_unavailable
     target = limits(plan.placement, len(coming), upstream=False).target
     return Problem(
         GAP,
         f"{message}, which maxUnavailable ({allowed}, of {number_of(target, 'cluster')}) allows",
         ROLLING_UPDATE,
-        "with maxUnavailable 0, and maxSurge 1 or more, it comes first, and leaves then",
+        f"with maxUnavailable 0 and maxSurge 1 or more it is available on {listed(coming)} before it leaves",
     )
 
 
