@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.environments.hub import installed
+from ..module_utils._fleet.environments.hub import installed, told
+from ..module_utils._report.text import folded
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -19,6 +20,9 @@ class ActionModule(Verb):
         """Installs or updates our CRDs and policies and makes our namespace; in check mode it only looks. FleetError
         and ApiError as of ``installed``. The diff has what is new."""
         outcome = installed(options, run.environ, write=not run.check_mode)
+        for line in told(outcome, run.check_mode):
+            for part in folded(line):
+                run.say(part)
         return Answer(
             changed=outcome.changed,
             data={

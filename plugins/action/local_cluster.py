@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._fleet.environments.local import local_clusters
+from ..module_utils._fleet.environments.local import LOCAL_UP, local_clusters
+from ..module_utils._report.commands.next_steps import after_local_down
 from ..plugin_utils._libraries import KEYS, SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -19,6 +20,9 @@ class ActionModule(Verb):
         """Makes local clusters present, started, stopped or absent; in check mode it only tells what would change.
         FleetError as of ``local_clusters``, where others may be done all the same."""
         fleet = local_clusters(options, run.check_mode, run.say)
+        if options["fleet"] == LOCAL_UP and options["state"] == "absent":
+            for line in run.next_lines(after_local_down(fleet.others, options["root"] or "")):
+                run.say(line)
         return Answer(
             changed=any(each.changed for each in fleet.outcomes),
             data={

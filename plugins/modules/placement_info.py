@@ -147,6 +147,9 @@ explanations:
       not picked (C(rival), C(rivalScore), C(rivalTerms)), what decided between them (C(decidedBy), V(spread),
       V(affinity), V(name) or V(held)), whether the scores are those recorded with the decision (C(known) V(recorded)),
       and the same in sentences (C(lines)). The table has them for clusters that are named, and for all of a few.
+    - C(lost), of a cluster that passes and was not picked by a placement of type PickN, has the same. Its C(rival) is
+      one that has the placement, of those in O(explain) if there is one; C(decidedBy) is null where by the facts of now
+      the rival would not be picked before it again.
     - C(read) is when the facts of the cluster were read, in RFC 3339; empty where that is not known.
   returned: success
   type: list

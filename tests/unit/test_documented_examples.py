@@ -76,7 +76,6 @@ HELD = {
     "drivers": "tests/integration/examples/test_update_examples.py",
     "objects": "tests/unit/plugins/module_utils/_core/objects/test_documented.py",
     "pipelines": "tests/integration/examples/test_pipelines.py",
-    "placement": "tests/integration/playbooks/test_rendering.py",
     "pulumi": "tests/integration/pulumi/test_engine.py",
     "rollout": "tests/integration/playbooks/test_plays.py",
     "updates": "tests/integration/examples/test_update_examples.py",

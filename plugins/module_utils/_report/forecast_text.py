@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import typing as t
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
-from .._core.forecast.appointments import Appointment
+from .._core.forecast.appointments import FREEZE, OPEN, Appointment
 from .._core.forecast.durations import Duration
 from .._core.forecast.forecast import APPROVAL, BEFORE_IT, ITS_TURN, Forecast, NodeForecast
 from .._core.objects.updates.run_status import UpdateGroupStatus, UpdateStageStatus
@@ -24,6 +25,11 @@ from .text import folded, table
 SHOWN = 40
 NAMED = 5
 SENTENCE = 400
+UNUSUAL = (
+    "below is that course which ends in the middle of all that were played; a single gate may wait much longer in it"
+    " than half of all gates do"
+)
+_RHYTHMS = {timedelta(days=1): "daily", timedelta(days=7): "weekly"}
 _INSTANT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 Row = tuple[str, str, str, str]
 
@@ -37,20 +43,22 @@ def forecast_text(
     goal: t.Sequence[str] = (),
 ) -> list[str]:
     """When the run is done, in a sentence, which with ``gated`` speaks of approvals (people have gates to open); the
-    lines of ``goal`` as they are; how long upgrades take; the next change. Then run, stages and the first ``SHOWN``
-    members of each as a table in UTC: begin and end by the course in the middle, of which the calendar is, too, and at
-    the latest by when nine of ten courses have ended it. Last, if there are any, those of them that wait for something
-    else than their turn. ``usual`` is learned from ``runs_before`` other runs, and with ``own`` from this one's
-    members; assumed without both."""
+    lines of ``goal`` as they are; how long upgrades take, and that single gates take longer in what is below, if they
+    may; the next change. Then run, stages and the first ``SHOWN`` members of each as a table in UTC: begin and end by
+    the course in the middle, of which the calendar is, too, and at the latest by when nine of ten courses have ended
+    it. Last, if there are any, those of them that wait for something else than their turn. ``usual`` is learned from
+    ``runs_before`` other runs, and with ``own`` from this one's members; assumed without both."""
     earlier = [f"{runs_before} earlier run{'s' * (runs_before > 1)}"] if runs_before else []
     sources = [*earlier, *(["this one" if earlier else "this run"] if own else [])]
     known = f"learned from {' and '.join(sources)}" if sources else "assumed, as no earlier run tells"
     at = f"{write_local(foreseen.changes_at, UTC)}: " if foreseen.changes_at else ""
+    single = [UNUSUAL] if gated and not foreseen.usual_gates else []
     usually = f"half of all upgrades take at most {_minutes(usual.p50)}, nine of ten {_minutes(usual.p90)}, {known}"
     lines = [
         *folded(_answer(foreseen, gated), most=SENTENCE),
         *goal,
         *folded(usually),
+        *(line for each in single for line in folded(each)),
         *folded(f"next change: {at}{with_weekdays(foreseen.changes_by)}"),
     ]
     rows, held = [_row(foreseen.run, foreseen.run.name)], []
@@ -76,8 +84,21 @@ def has_gates_to_open(run: UpdateRun) -> bool:
 
 def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
     """A table in UTC with one row for each entry, in the order given, ``never`` for one without an end, the first
-    ``NAMED`` of its members; a sentence where there is none."""
-    rows = [(_minute(each.start), _minute(each.end, each.start), each.kind, _told(each)) for each in found]
+    ``NAMED`` of its members; windows of the same members that come again and are as long are one row, where the first
+    of them is. A sentence where there is none."""
+    alike: dict[t.Any, list[Appointment]] = {}
+    for place, each in enumerate(found):
+        length = each.end - each.start if each.end and each.kind in (OPEN, FREEZE) else place
+        alike.setdefault((each.kind, each.what, each.members, length), []).append(each)
+    rows = [
+        (
+            _minute(each.start),
+            _minute(each.end, each.start),
+            each.kind,
+            _told(each) + _again([each.start, *(one.start for one in more)]),
+        )
+        for each, *more in alike.values()
+    ]
     return table(("FROM, UTC", "UNTIL", "WHAT", "WHO, AND WHY"), rows, "") if rows else ["nothing is in the calendar"]
 
 
@@ -142,6 +163,19 @@ def _told(each: Appointment) -> str:
     """What the entry is, behind its first ``NAMED`` members and how many more there are, if it has any."""
     named, what = listed(each.members, NAMED), with_weekdays(each.what)
     return f"{named}: {what}" if named else what
+
+
+def _again(starts: t.Sequence[datetime]) -> str:
+    """What is to be told of an entry that comes at these instants, at least one: in which rhythm or how often it comes
+    again, and when for the last time; empty for a single one."""
+    if len(starts) == 1:
+        return ""
+    last = write_local(starts[-1], UTC).removesuffix(" UTC")
+    steps = {later - sooner for sooner, later in pairwise(starts)}
+    rhythm = _RHYTHMS.get(steps.pop()) if len(steps) == 1 and len(starts) > 2 else None
+    if rhythm:
+        return f"; {rhythm} until {last}"
+    return f"; again {last}" if len(starts) == 2 else f"; {len(starts) - 1} times more, last {last}"
 
 
 def _minutes(length: timedelta) -> str:

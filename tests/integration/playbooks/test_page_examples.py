@@ -29,6 +29,11 @@ SAYS = {
     "files": ("`apply.py`",),
     "lint": ("0 errors, 0 warnings",),
     "performance": ("allowed_one",),
+    "placement": (
+        "eu-west-1 is picked with spread 0",
+        "it has affinity 19; eu-west-1 is picked with affinity 27: as it is decided",
+        "eu-north-1 has 36 and gets 19, eu-west-1 has 48 and gets 27; the fleet",
+    ),
     "playbooks": ("eu-west-1", "digest"),
     "records": ("failed=0",),
     "reliability": ("nothing is ever permitted", 'schedule: "0 0 * * 1"'),

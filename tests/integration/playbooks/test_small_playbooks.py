@@ -18,7 +18,8 @@ FILES = {"placements": str(MANIFESTS / "placements"), "resources": str(MANIFESTS
 
 
 def test_the_definitions_are_installed_by_a_playbook(play: Player, fleet: Fleet):
-    play("gitops.fleet.hub", "--check", kubeconfig=fleet.admin, context="east").clean()
+    would = play("gitops.fleet.hub", "--check", kubeconfig=fleet.admin, context="east").clean()
+    assert "definitions of gitops.fleet (v1alpha1)" in " ".join(would.output.split())
     refused = play("gitops.fleet.hub", "--check", kubeconfig=fleet.admin, contxt="east")
     assert refused.code == 2 and "did you mean context?" in refused.output
 
@@ -197,6 +198,7 @@ def test_a_local_fleet_of_any_size_comes_and_goes(play: Player, fleet: Fleet):
     finally:
         down = play("gitops.fleet.local_down", **values)
     assert down.clean().changed == 1 and "left as they are, for others made them: member-4" in down.output
+    assert "to take them away too: ansible-playbook gitops.fleet.local_down -e clusters=member-4" in down.output
     assert folders(play.folder / "local") == ["member-4"]
     assert play("gitops.fleet.local_down", **values).clean().changed == 0
     assert play("gitops.fleet.local_down", **values, clusters="member-4").clean().changed == 1

@@ -100,7 +100,7 @@ class Course:
                 self._begin(row.name, row.started or self.now)
         self.views[""] = MemberView(name="")
         self._timed = [name for name, view in self.views.items() if any(each.until for each in view.obstacles)]
-        for gate in (gate for stage in self.run.stages for gate in _gates(stage) if gate.state == PENDING):
+        for gate in (gate for stage in self.run.stages for gate in stage_gates(stage) if gate.state == PENDING):
             self._open(gate)
         if self.run.stages:
             self._enter(0)
@@ -267,7 +267,7 @@ def _row(run: RunState, place: Place) -> MemberRow:
     return run.stages[at].groups[among].members[index]
 
 
-def _gates(stage: StageRow) -> t.Iterator[GateRow]:
+def stage_gates(stage: StageRow) -> t.Iterator[GateRow]:
     """Gates before and after the stage, then those of its groups."""
     yield from (*stage.before_gates, *stage.after_gates)
     for group in stage.groups:

@@ -27,7 +27,7 @@ from ..updates.status import derive
 from ..values.instants import write_time
 from ..values.update_states import NEW, NOT_STARTED, PENDING
 from ..windows.spans import Spans
-from .course import Course, Plan, Standstill
+from .course import Course, Plan, Standstill, stage_gates
 from .durations import (
     Duration,
     Durations,
@@ -125,7 +125,8 @@ class MemberForecast(NodeForecast):
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """``waits`` are all spans in which nothing is in flight, in the course in the middle.
+    """``waits`` are all spans in which nothing is in flight, in the course in the middle. ``usual_gates`` says that
+    people open all gates in it as soon as half of all gates are opened.
 
     ``changes_at`` is the next instant at which anything changes by itself, None for never; ``changes_by`` says what.
     """
@@ -136,6 +137,7 @@ class Forecast:
     waits: tuple[Standstill, ...]
     changes_at: datetime | None = None
     changes_by: str = ""
+    usual_gates: bool = True
 
     def as_dict(self) -> dict[str, t.Any]:
         """Everything as results have it: ``next_change`` (``at``, ``by``), ``run``, ``stages``, ``members`` and
@@ -163,7 +165,7 @@ def forecast(run: RunState, members: Members, now: datetime, assumed: Assumption
     begun, views = start(run, now) if run.phase == NEW else run, _shared(members)
     shares = EvenShares(assumed.seed, max(1, assumed.samples))
     ends = [_played(begun, views, now, assumed, _Draw(shares, sample)).run for sample in range(shares.samples)]
-    middle = _played(begun, views, now, assumed, _Draw(shares, _middle(ends)), noted=True)
+    middle, usual = _told(begun, views, now, assumed, _Draw(shares, _middle(ends)))
     return Forecast(
         run=_run(run, middle, ends),
         stages=tuple(_stages(middle, ends)),
@@ -171,7 +173,25 @@ def forecast(run: RunState, members: Members, now: datetime, assumed: Assumption
         waits=tuple(middle.standstills),
         changes_at=middle.changes_at if run.phase != NEW else None,
         changes_by=middle.changes_by if run.phase != NEW else "somebody starts it",
+        usual_gates=usual,
     )
+
+
+def _told(run: RunState, members: Members, now: datetime, assumed: Assumptions, drawn: _Draw) -> tuple[Course, bool]:
+    """The course of that sample, with what members waited for, and whether people open its gates as soon as half of all
+    are opened: if the run ends just then all the same, because it waits for windows, say, that is how it is told."""
+    if assumed.approvals and any(map(_for_people, run.stages)):
+        usual = replace(assumed, approvals=Duration(assumed.approvals.p50, assumed.approvals.p50))
+        course = _played(run, members, now, usual, drawn, noted=True)
+        drawn_so = _played(run, members, now, assumed, drawn, noted=True)
+        same = course.run.completed == drawn_so.run.completed
+        return (course, True) if same else (drawn_so, False)
+    return _played(run, members, now, assumed, drawn, noted=True), True
+
+
+def _for_people(stage: StageRow) -> bool:
+    """Whether the stage has gates that are not open yet, and that a person opens."""
+    return any(each.state not in DONE and not each.schedule and not each.by for each in stage_gates(stage))
 
 
 def _middle(ends: t.Sequence[RunState]) -> int:

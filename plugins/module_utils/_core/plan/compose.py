@@ -66,6 +66,7 @@ from .losing.losses import LOSSES, loss_cause
 from .member import abandons, stays
 from .object_changes import object_changes
 from .rendering import Sealing, by_cluster, renderings
+from .waves import gap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +137,7 @@ def compose(
     """The plan of one placement, ``wanted`` over what is ``known`` of it; nothing is written. Eligibility is judged at
     the facts' instant, their age at ``now``, both aware. Brakes that stop it are told in the plan and not raised.
     FleetError ``too-many-objects``; as of ``by_cluster`` where overrides cannot be carried out; as of ``decide``, the
-    scheduling; as of ``object_changes``. ValueError as of ``brakes.permitted``."""
+    scheduling; as of ``object_changes`` and ``gap``. ValueError as of ``brakes.permitted``."""
     placement = wanted.placement
     many = too_many(str(placement.key), [each.id for each in wanted.objects])
     if many:
@@ -150,15 +151,14 @@ def compose(
     after = decided.bindings if decided else tuple(_unscheduled(each) for each in known.bindings)
     staying = staying_members(after, facts.index) if wanted.overrides else []
     made = by_cluster(wanted.objects, wanted.overrides, staying, wanted.sealing)
-    contents = Contents(
-        WantedContent(resource_snapshot=snapshot, overrides=made.overrides), wanted.objects, made.rendered
-    )
+    named = WantedContent(resource_snapshot=snapshot, overrides=made.overrides)
+    contents = Contents(named, wanted.objects, made.rendered)
     apart = renderings(wanted.objects, made.rendered)
     clusters = cluster_rows(wanted, known, facts.index, after, contents, policy.name, outcome.unread if outcome else ())
     clusters = with_new_homes_told(clusters, after, wanted.empty_first)
     emptied_first = wanted.empty_first and any(each.cause in (EVACUATED, LEFT_BEHIND) for each in clusters)
     tripped = brakes_of(wanted, known, facts, now, limits, clusters)
-    return PlacementPlan(
+    plan = PlacementPlan(
         placement=placement,
         deleting=bool(wanted.deleting),
         policy_snapshot=policy,
@@ -191,8 +191,9 @@ def compose(
         overrides=made.overrides,
         rendered=made.rendered,
         renderings=apart,
-        scheduled=decided.scheduled if decided else None,
+        scheduled=outcome,
     )
+    return replace(plan, findings=(*plan.findings, *gap(plan)))
 
 
 def staying_members(bindings: t.Iterable[ClusterResourceBinding], index: FleetIndex) -> list[MemberCluster]:
@@ -226,9 +227,8 @@ def _changes_on(binding: ClusterResourceBinding, contents: Contents, known: Reco
         wanted = tuple(each for each in contents.objects if each.id in there)
     elif before != NO_OVERRIDES:
         earlier = Earlier(hashes={each.key: "" for each in _held_objects(known, binding)})
-        return tuple(
-            each if each.action == NEW else replace(each, action=UNKNOWN) for each in object_changes(wanted, earlier)
-        )
+        found = object_changes(wanted, earlier)
+        return tuple(each if each.action == NEW else replace(each, action=UNKNOWN) for each in found)
     return object_changes(wanted, earlier)
 
 

@@ -2,17 +2,20 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The waves in which a plan is carried out by the limits of KubeFleet's rolling update, if every cluster is available
-before and soon after its own; and a first apply that reaches all clusters at once."""
+before and soon after its own; a first apply that reaches all clusters at once; a move in which nobody has it for a
+while."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
 
+from ..errors import Problem
 from ..objects.placements.binding import UNSCHEDULED
 from ..resources.snapshots import snapshot_index
-from ..rollout.rolling.budget import limits
+from ..rollout.rolling.budget import ROLLING_UPDATE, limits, rolling_update
 from ..scheduling.picking.new_homes import new_home_of
+from ..values.listed import listed, number_of
 from .document import (
     CONTENT_CHANGED,
     EVACUATED,
@@ -24,6 +27,7 @@ from .document import (
     PlacementPlan,
 )
 
+GAP = "moves-with-a-gap"
 Wave = tuple[str, ...]
 
 
@@ -108,6 +112,38 @@ def reached_at_once(plan: PlacementPlan) -> int:
         return 0
     found = waves(plan)
     return len(found[0]) if len(found) == 1 and len(found[0]) > 1 else 0
+
+
+def gap(plan: PlacementPlan) -> tuple[Problem, ...]:
+    """The finding ``moves-with-a-gap``: the placement goes to other clusters, and by its waves all that have it lose it
+    before one of these has it. None where a cluster keeps it, or what it has stays, and where staged runs carry it,
+    which clean last. FleetError as of ``waves``."""
+    coming = plan.clusters_with(GAINED)
+    losing = [each.cluster for each in plan.clusters if each.change == LOST and each.prune]
+    if plan.deleting or plan.clusters_with(KEPT) or not (coming and losing):
+        return ()
+    available = set(losing)
+    for wave in waves(plan):
+        available.difference_update(set(losing).intersection(wave))
+        if not available:
+            return (_gap(plan, losing, coming),)
+        available.update(set(coming).intersection(wave))
+    return ()
+
+
+def _gap(plan: PlacementPlan, losing: t.Sequence[str], coming: t.Sequence[str]) -> Problem:
+    """The finding, with the way out: maxUnavailable 0, or, of clusters that are emptied first, no ``empty_first``."""
+    message = f"it leaves {listed(losing)} before it is available on {listed(coming)}; no cluster has it meanwhile"
+    if plan.empty_first:
+        return Problem(GAP, message, "empty_first", "without empty_first it is available there before it leaves")
+    allowed = rolling_update(plan.placement).max_unavailable
+    target = limits(plan.placement, len(coming), upstream=False).target
+    return Problem(
+        GAP,
+        f"{message}, which maxUnavailable ({allowed}, of {number_of(target, 'cluster')}) allows",
+        ROLLING_UPDATE,
+        f"with maxUnavailable 0 and maxSurge 1 or more it is available on {listed(coming)} before it leaves",
+    )
 
 
 def _by_binding(plan: PlacementPlan, rows: t.Iterable[ClusterPlan]) -> list[ClusterPlan]:

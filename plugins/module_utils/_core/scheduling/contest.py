@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a cluster that holds a PickN placement has won: its score against the best that was not picked, term by term."""
+"""Why a cluster that holds a PickN placement has won, its score against the best that was not picked, and why one that
+passes was not picked, its score against a holder's; term by term."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from functools import cached_property
 from ..objects.placements.binding import ClusterDecision, ClusterScore
 from ..objects.placements.policy import PICK_N
 from .cycle import Scheduled, schedule
-from .picking.bindings import CREATED, REBASED, RESTORED
-from .picking.decisions import MOST_UNSELECTED
+from .picking.bindings import CREATED, DROPPED, REBASED, RESTORED
+from .picking.decisions import MOST_UNSELECTED, SCORED
 from .preferred_affinity import PreferredAffinity, TermScore
 from .topology_spread import TopologySpread
 
@@ -25,12 +26,14 @@ FROM = {
     RECORDED: "as it was recorded with the decision",
     NOW: "as it would be decided now if no cluster held it, for no loser is recorded",
 }
+LOST_FROM = {**FROM, NOW: "as it would be decided now if no cluster held it, for no score of it is recorded"}
 BY = {
     SPREAD: "the better spread counts first",
     AFFINITY: "the higher affinity counts",
     NAME: "of equal scores the name that sorts last is taken, as KubeFleet does",
     HELD: "of equal scores the one that held the placement before is taken",
 }
+KEEPS = "{} keeps the placement until its policy is edited; by these scores it would not be picked first then."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,9 @@ class Contest:
     """``known`` says where the scores are from: ``decided`` now, ``recorded``, or of a decision made afresh (``now``).
     ``rival`` is the best cluster that was not picked, empty where none was left; ``rule`` is what decided between the
     two: spread, affinity, name or held, empty where today's scores would not let it win again, or there is no rival.
-    ``terms`` are pairs, of the cluster and its rival, by today's facts."""
+    ``terms`` are pairs, of the cluster and its rival, by today's facts. With ``lost`` the cluster is the one that was
+    not picked, the ``rival`` holds the placement, and an empty ``rule`` says that today's scores would not let the
+    rival win again."""
 
     cluster: str
     known: str
@@ -47,6 +52,7 @@ class Contest:
     rival_score: ClusterScore | None = None
     rule: str = ""
     terms: tuple[tuple[TermScore, TermScore | None], ...] = ()
+    lost: bool = False
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -54,6 +60,10 @@ class Contest:
         that is known; one for each preferred term; and, of a recorded contest, that today's facts give another
         affinity, if they do."""
         has = f"it has {_words(self.score)}"
+        if self.lost and self.rival_score is not None:
+            holds = "is picked" if self.known == DECIDED else "holds the placement"
+            first = f"{has}; {self.rival} {holds} with {_words(self.rival_score)}: {LOST_FROM[self.known]}."
+            return (first, f"{BY[self.rule]}." if self.rule else KEEPS.format(self.rival), *self._term_lines)
         if not self.rival or self.rival_score is None:
             return (f"{has}, and no cluster that passes is left over, {FROM[self.known]}.", *self._term_lines)
         loses = "would be picked before it" if not self.rule else "is the best that was not picked"
@@ -85,10 +95,12 @@ class Contest:
 
 @dataclass(frozen=True)
 class Contests:
-    """The contests of one placement; ``recorded`` are the decisions of its policy snapshot."""
+    """The contests of one placement; ``recorded`` are the decisions of its policy snapshot. Whoever was not picked is
+    compared with holders ``among`` these names, with all if none holds it."""
 
     outcome: Scheduled
     recorded: tuple[ClusterDecision, ...] = ()
+    among: tuple[str, ...] = ()
 
     @cached_property
     def afresh(self) -> Scheduled:
@@ -111,6 +123,95 @@ class Contests:
         if change in (CREATED, RESTORED, REBASED) and score:
             return self._against(cluster, DECIDED, score, _best_left(self.outcome, cluster), change == REBASED)
         return self._recorded(cluster) or self._now(cluster)
+
+    def lost(self, cluster: str) -> Contest | None:
+        """The contest by which the placement went to another cluster: the last that was picked, or the holder of the
+        lowest score that beats it. None for a cluster that has it or is refused, for other policies than PickN, and
+        where no two scores are of one decision."""
+        outcome, at = self.outcome, self.outcome.asked.index.positions.get(cluster)
+        if outcome.asked.policy.placement_type != PICK_N or at is None or cluster in outcome.staying:
+            return None
+        if outcome.judge(at).outcome != SCORED:
+            return None
+        return (
+            self._lost_in(self._decided, cluster, DECIDED)
+            or self._lost_recorded(cluster)
+            or self._lost_in(self._decided_afresh, cluster, NOW)
+            or self._lost_now(cluster)
+        )
+
+    @cached_property
+    def _rivals(self) -> tuple[str, ...]:
+        """The holders that losers are compared with."""
+        named = [each for each in self.among if each in self.outcome.holders]
+        return tuple(named or self.outcome.holders)
+
+    @cached_property
+    def _decided(self) -> t.Sequence[tuple[str, t.Mapping[str, ClusterScore]]]:
+        """As of ``_seen_by`` in the very decision."""
+        return _seen_by(self.outcome, self._rivals)
+
+    @cached_property
+    def _decided_afresh(self) -> t.Sequence[tuple[str, t.Mapping[str, ClusterScore]]]:
+        """As of ``_seen_by`` in the decision that is made afresh. FleetError as of ``schedule``."""
+        return _seen_by(self.afresh, self._rivals)
+
+    def _lost_in(
+        self, seen: t.Sequence[tuple[str, t.Mapping[str, ClusterScore]]], cluster: str, known: str
+    ) -> Contest | None:
+        """Against the first of the picks that was made when the cluster could have been; None without one."""
+        holders = (self.outcome if known == DECIDED else self.afresh).holders
+        for rival, left in seen:
+            theirs = holders[rival].spec.cluster_decision.cluster_score
+            if cluster in left and theirs and rival in self.outcome.holders:
+                return self._lost_to(cluster, known, left[cluster], rival, theirs)
+        return None
+
+    def _lost_recorded(self, cluster: str) -> Contest | None:
+        """By the score that the policy snapshot has of the cluster, or its binding where it loses the placement now;
+        None without it, and where no holder's beats it."""
+        score = self._score_before(cluster)
+        if score is None:
+            return None
+        holders = self.outcome.holders
+        scored = ((name, holders[name].spec.cluster_decision.cluster_score) for name in self._rivals)
+        beating = [(name, theirs) for name, theirs in scored if theirs and _rule(name, theirs, cluster, score, True)]
+        if not beating:
+            return None
+        return self._lost_to(cluster, RECORDED, score, *min(beating, key=lambda each: (_rank(each[1]), each[0])))
+
+    def _score_before(self, cluster: str) -> ClusterScore | None:
+        """The recorded score of one that was not picked, or by which one that loses the placement now was."""
+        dropped = {each.binding for each in self.outcome.changes if each.what == DROPPED and each.cluster == cluster}
+        lost = [each.spec.cluster_decision for each in self.outcome.bindings if each.name in dropped]
+        return next((each.cluster_score for each in (*lost, *self.recorded) if each.cluster_name == cluster), None)
+
+    def _lost_now(self, cluster: str) -> Contest | None:
+        """By a decision without any holder, against a holder that this would not pick; None where that refuses all of
+        them, or picks neither them nor the cluster."""
+        anew = self.afresh
+        at = anew.asked.index.positions
+        mine = anew.holders[cluster].spec.cluster_decision.cluster_score if cluster in anew.holders else None
+        others = [name for name in (*self._rivals, *self.outcome.holders) if name in at and name not in anew.holders]
+        scored = ((name, anew.judge(at[name]).score) for name in others)
+        found = next(((name, theirs) for name, theirs in scored if theirs), None)
+        return self._lost_to(cluster, NOW, mine, *found) if mine and found else None
+
+    def _lost_to(self, cluster: str, known: str, score: ClusterScore, rival: str, theirs: ClusterScore) -> Contest:
+        """The contest that the cluster lost to the ``rival``, which is taken first of equal scores if it held the
+        placement before."""
+        change = next((each.what for each in self.outcome.changes if each.cluster == rival), "")
+        held = known != DECIDED or change == REBASED
+        return Contest(
+            cluster=cluster,
+            known=known,
+            score=score,
+            rival=rival,
+            rival_score=theirs,
+            rule=_rule(rival, theirs, cluster, score, held),
+            terms=self._terms(cluster, rival),
+            lost=True,
+        )
 
     def _recorded(self, cluster: str) -> Contest | None:
         """The contest as the policy snapshot has it; None where it has no score for the cluster, no loser, or as many
@@ -174,13 +275,26 @@ class Contests:
 
 
 def _best_left(outcome: Scheduled, picked: str) -> tuple[str, ClusterScore] | None:
-    """The best of the candidates that were not picked at all, with its score as the cycle saw it that picked this
-    cluster; None where that cycle allowed none of them."""
+    """The best of those of ``_left``; None where there is none."""
+    return next(iter(_left(outcome, picked, 1)), None)
+
+
+def _left(outcome: Scheduled, picked: str, most: int) -> t.Sequence[tuple[str, ClusterScore]]:
+    """The candidates that were not picked at all, best first, at most so many, with their scores as the cycle saw them
+    that picked this cluster; empty where that cycle allowed none of them."""
     look, held = outcome.ending.look, outcome.ending.held_before.get(picked)
     if look is None or look.ranking is None or held is None:
-        return None
+        return ()
     spread = TopologySpread.of(look.index, look.spread.constraints, held) if look.spread else None
-    return next(iter(look.ranking.best_left(spread, 1)), None)
+    return look.ranking.best_left(spread, most)
+
+
+def _seen_by(outcome: Scheduled, rivals: t.Container[str]) -> t.Sequence[tuple[str, t.Mapping[str, ClusterScore]]]:
+    """The last of the ``rivals`` that was picked, and the last of all, each with ``_left`` by name."""
+    picks = list(reversed(list(outcome.ending.held_before)))
+    last = [*[each for each in picks if each in rivals][:1], *picks[:1]]
+    size = outcome.asked.index.size
+    return [(each, dict(_left(outcome, each, size))) for each in dict.fromkeys(last)]
 
 
 def _rule(cluster: str, score: ClusterScore, rival: str, other: ClusterScore, held: bool) -> str:

@@ -14,17 +14,20 @@ from itertools import compress, repeat
 from ..cluster.facts.prices import UNITS
 from ..errors import FleetError, Problem
 from ..objects.placements.policy import PreferredClusterSelector, PropertySorter
+from ..values.listed import listed
 from . import bitset
 from .cluster_affinity import malformed_values
 from .index import FleetIndex
 from .properties import PropertyColumn, property_name_problem
 from .property_sorter import (
+    DESCENDING,
     SORT_ORDERS,
     beyond_extremes,
     fraction,
     scores,
 )
 
+WITH_PRICES = "read facts with a price list: ansible-playbook gitops.fleet.facts -e prices=<file>"
 FIELD = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -123,6 +126,20 @@ class PreferredAffinity:
             if candidates and term.weight and term.sorter and term.column and not candidates & term.column.reported
         )
 
+    def prices_unknown(self, candidates: int) -> tuple[Problem, ...]:
+        """Sorters by price (``price-unknown``) for which some of the ``candidates``, a bit set by position, have one
+        and others do not: these get 0, like the worst of the fleet. None of a term without weight."""
+        found = []
+        for term in self.terms:
+            if not (term.weight and term.sorter and term.column and term.sorter.name in UNITS):
+                continue
+            asked = candidates & term.labelled
+            missing = asked & ~term.column.reported
+            if missing and missing != asked:
+                names = [self.index.names[position] for position in bitset.positions(missing)]
+                found.append(_unpriced(term.number, term.sorter, names, asked.bit_count(), term.column.spread_out))
+        return tuple(found)
+
     def check_extremes(self, candidates: int) -> None:
         """FleetError where upstream refuses to score ``candidates``: ``sorter-out-of-range`` if spelling puts a value
         beyond the extremes, ``malformed-sorter`` for a sort order that there is not."""
@@ -210,12 +227,27 @@ def _field(number: int) -> str:
     return f"{FIELD}[{number}].preference.propertySorter"
 
 
+def _unpriced(
+    number: int, sorter: PropertySorter, names: t.Sequence[str], candidates: int, spread_out: bool
+) -> Problem:
+    """The finding ``price-unknown`` about the named clusters, some of the ``candidates``."""
+    worst = "cheapest" if sorter.sort_order == DESCENDING else "dearest"
+    follows = f"this preference gives them 0, as it gives the {worst}"
+    if not spread_out:
+        follows = "it decides nothing, as there are not two different prices in the fleet"
+    return Problem(
+        "price-unknown",
+        f"{len(names)} of {candidates} eligible clusters report no {sorter.name}, and {follows}: {listed(names)}",
+        _field(number),
+        WITH_PRICES,
+    )
+
+
 def _unreported(number: int, name: str) -> Problem:
     """The finding ``property-unreported``; its hint for a price is a price list."""
-    with_prices = "read facts with a price list: ansible-playbook gitops.fleet.facts -e prices=<file>"
     return Problem(
         "property-unreported",
         f"no eligible cluster reports {name}, so this preference decides nothing",
         _field(number),
-        with_prices if name in UNITS else "read facts again, or correct the name of the property",
+        WITH_PRICES if name in UNITS else "read facts again, or correct the name of the property",
     )

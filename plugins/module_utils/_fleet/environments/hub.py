@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import typing as t
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import NAMESPACE
 from ..._core.resources.applyset import MANAGED_BY, MANAGER
+from ..._core.values.listed import number_of
 from ..._kube.apply import apply_object
 from ..._kube.client import KubeClient
 from ..._kube.errors import ApiError
@@ -37,7 +39,7 @@ class HubOutcome:
     our namespace.
 
     A policy is ``created``, ``updated``, ``unchanged``, or ``not served`` by an API server that is too old for it; the
-    namespace is ``created`` or ``unchanged``.
+    namespace is ``created`` or ``unchanged``. ``versions`` are those of our CRDs, by group.
     """
 
     created: tuple[str, ...] = ()
@@ -45,6 +47,7 @@ class HubOutcome:
     unchanged: tuple[str, ...] = ()
     policies: t.Mapping[str, str] = field(default_factory=dict)
     namespace: str = UNCHANGED
+    versions: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def new(self) -> tuple[str, ...]:
@@ -59,6 +62,30 @@ class HubOutcome:
         """Whether anything was written, or would be."""
         others = (*self.policies.values(), self.namespace)
         return bool(self.created or self.updated) or not {CREATED, UPDATED}.isdisjoint(others)
+
+
+def told(outcome: HubOutcome, check: bool) -> list[str]:
+    """What was installed (with ``check`` would be), what updated, what was there already, and what the API server does
+    not serve, a sentence for each that there is: CRDs by group with their versions, policies by kind, our namespace."""
+    would = "would be " if check else ""
+    rows = (
+        (CREATED, f"{would}installed", outcome.created),
+        (UPDATED, f"{would}updated", outcome.updated),
+        (UNCHANGED, "there already", outcome.unchanged),
+        (NOT_SERVED, "not served by this API server, so that nobody vouches for approvals", ()),
+    )
+    lines = []
+    for what, words, definitions in rows:
+        groups = Counter(name.partition(".")[2] for name in definitions)
+        found = [
+            f"{number_of(count, 'definition')} of {group} ({', '.join(outcome.versions.get(group, ()))})"
+            for group, count in sorted(groups.items())
+        ]
+        kinds = Counter(name.partition("/")[0] for name, done in outcome.policies.items() if done == what)
+        found += [f"{count} {kind}" for kind, count in sorted(kinds.items())]
+        found += [f"namespace {NAMESPACE}"] if outcome.namespace == what else []
+        lines += [f"{words}: {', '.join(found)}"] if found else []
+    return lines
 
 
 def installed(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], write: bool) -> HubOutcome:
@@ -97,7 +124,16 @@ def install(client: KubeClient, write: bool) -> HubOutcome:
         unchanged=tuple(unchanged),
         policies=policies,
         namespace=_namespace(client, write),
+        versions=_versions(definitions),
     )
+
+
+def _versions(definitions: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, tuple[str, ...]]:
+    """The names of the versions of these CRDs, by group."""
+    found: dict[str, set[str]] = {}
+    for each in definitions:
+        found.setdefault(each["spec"]["group"], set()).update(one["name"] for one in each["spec"]["versions"])
+    return {group: tuple(sorted(names)) for group, names in found.items()}
 
 
 def _namespace(client: KubeClient, write: bool) -> str:

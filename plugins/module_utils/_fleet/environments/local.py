@@ -23,6 +23,7 @@ from . import made_for
 Options = t.Mapping[str, t.Any]
 # Tells people a line of what goes on; called from several threads.
 Say = t.Callable[[str], None]
+LOCAL_UP = "local_up"
 _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 
 
@@ -94,13 +95,15 @@ def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
 
 
 def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options: Options, check: bool) -> list[str]:
-    """Lines for people: what was, or would be, started, stopped or removed, and what of others is left, if any."""
+    """Lines for people: what was, or would be, started, stopped or removed, and what of others is left, if any; how to
+    remove these, unless it is the fleet of a playbook, for which the command is told."""
     done = [each.name for each in outcomes if each.changed]
     verb = {"absent": "removed"}.get(options["state"], options["state"])
     lines = [f"{'would be ' if check else ''}{verb}: {', '.join(done) or 'nothing'}"]
     if others:
         lines.append(f"left as they are, for others made them: {', '.join(others)}")
-        lines += ["to take them away too: name them with clusters"] if options["state"] == "absent" else []
+        if options["state"] == "absent" and options["fleet"] != LOCAL_UP:
+            lines.append("to take them away too: name them with clusters")
     return lines
 
 

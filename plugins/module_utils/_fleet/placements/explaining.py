@@ -17,7 +17,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.plan.compose import RecordedState, policy_snapshot_of
-from ..._core.scheduling.contest import Contests
+from ..._core.scheduling.contest import Contest, Contests
 from ..._core.scheduling.explain import explain_outcome
 from ..._core.scheduling.index import FleetIndex
 from ..._core.scheduling.unreadable import decide
@@ -71,22 +71,27 @@ class Ground:
 def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any], ...]:
     """For each placement, by name, one explanation, as results have it, of each cluster asked for in the order given,
     ``*`` being all of them by name; of what a plan would decide. ``won`` is the contest that gave the placement to the
-    cluster, with its ``lines``; None where ``Contests.of`` knows of none; ``read`` is when its facts were read (RFC
-    3339, to the second), empty where that is not known. FleetError ``no-such-placement``,
-    ``unknown-cluster`` for a name that nobody knows, and as of ``ground_of`` and ``schedule``."""
+    cluster, with its ``lines``; None where ``Contests.of`` knows of none; ``lost`` in the same form the one that gave
+    it to another, if possible one that is asked for, too, None as of ``Contests.lost``; ``read`` is when its facts were
+    read (RFC 3339, to the second), empty where that is not known. FleetError ``no-such-placement``, ``unknown-cluster``
+    for a name that nobody knows, and as of ``ground_of`` and ``schedule``."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
         outcome = decide(placement, snapshot, ground.index, known.bindings).scheduled
         recorded = known.policy_snapshot.status.target_clusters if known.policy_snapshot else ()
-        contests = Contests(outcome, recorded)
+        contests = Contests(outcome, recorded, () if ALL in question.clusters else question.clusters)
         for cluster in clusters:
-            won = contests.of(cluster)
-            told = {**won.as_dict(), "lines": list(won.lines)} if won else None
+            told = {"won": _told(contests.of(cluster)), "lost": _told(contests.lost(cluster))}
             read = _read_at(ground.index, cluster)
-            found.append({**explain_outcome(outcome, cluster).as_dict(), "won": told, "read": read})
+            found.append({**explain_outcome(outcome, cluster).as_dict(), **told, "read": read})
     return tuple(found)
+
+
+def _told(contest: Contest | None) -> dict[str, t.Any] | None:
+    """The contest as explanations have it, with its ``lines``; None for none."""
+    return {**contest.as_dict(), "lines": list(contest.lines)} if contest else None
 
 
 def _read_at(index: FleetIndex, cluster: str) -> str:

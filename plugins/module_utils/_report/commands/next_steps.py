@@ -269,6 +269,14 @@ def after_reading(others: t.Iterable[str]) -> list[NextStep]:
     ]
 
 
+def after_local_down(others: t.Sequence[str], root: str) -> list[NextStep]:
+    """How the local clusters that others made are removed, too; none without any. ``root`` is the folder that was
+    given, empty for the usual one."""
+    where = {"local_root": root} if root else {}
+    step = NextStep(to="take them away too", playbook="local_down", variables={"clusters": ",".join(others), **where})
+    return [step] if others else []
+
+
 def after_placement(
     given: Variables,
     outcome: str,

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Explanations of clusters as text: why one is picked or not, and below it against whom it won, term by term."""
+"""Explanations of clusters as text: why one is picked or not, and below it against whom it won or lost, by terms."""
 
 from __future__ import annotations
 
@@ -10,22 +10,28 @@ import typing as t
 from ..text import folded
 
 BELOW = "    "
+INCOMPARABLE = ("property-unreported", "price-unknown")
 LACKING = "gitops.fleet.facts reads facts into a file; name it with -e facts=..."
 
 
 def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> list[str]:
     """A sentence for each explanation, as ``explanations`` gives them, of several placements with its name before it;
-    if ``whole``, the contest that it won below it, if it won one; in lines that fit the terminal. Then when clusters
-    were read whose facts it goes by, and, where a blocker is that facts are lacking, how to give them."""
+    if ``whole``, the contest that it won or lost below it, if any; in lines that fit the terminal. Then when clusters
+    were read whose facts it goes by, which prices or properties were lacking to compare them, and, where a blocker is
+    that facts are lacking, how to give them."""
     found = list(found)
     lines, lacking, several = list[str](), False, len({each["placement"] for each in found}) > 1
     for each in found:
         lacking = lacking or any(one["code"] == "agent-not-online" for one in each["blockers"])
         lines += folded(f"{each['placement']}: {each['sentence']}" if several else each["sentence"])
-        if whole and each["won"]:
-            lines += [line for text in each["won"]["lines"] for line in folded(text, BELOW)]
+        contest = each["won"] or each.get("lost")
+        if whole and contest:
+            lines += [line for text in contest["lines"] for line in folded(text, BELOW)]
     read = sorted(filter(None, (each.get("read") for each in found)))
     if read:
         last = f" to {read[-1]}" if read[-1] != read[0] else ""
         lines += folded(f"by facts of {read[0]}{last}; gitops.fleet.facts reads them anew")
+    notes = {each["message"]: each for one in found for each in one.get("findings", ()) if each["code"] in INCOMPARABLE}
+    for each in notes.values():
+        lines += folded(f"note: {each['message']} [{each['code']}]" + (f" ({each['hint']})" if each["hint"] else ""))
     return [*lines, LACKING] if lacking else lines

@@ -34,8 +34,8 @@ def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
     recorded score first, one without before all, or raises it to N as far as clusters pass. Obsolete holders go, but
     for those whose clusters are picked again. Where the number is raised, findings are those of ``Profile`` and
     ``PreferredAffinity.of``, ``skew-beyond-repair`` for a constraint that refuses every cluster, and, not with
-    ``asked.upstream``, ``property-unreported`` for a sorter that decides nothing. FleetError ``missing-field`` without
-    N; CycleFailed where upstream fails."""
+    ``asked.upstream``, ``property-unreported`` for a sorter that decides nothing and ``price-unknown``. FleetError
+    ``missing-field`` without N; CycleFailed where upstream fails."""
     wanted = asked.policy.number_of_clusters
     if wanted is None:
         where = f"{asked.placement.kind}/{asked.placement.key} spec.policy.numberOfClusters"
@@ -137,8 +137,12 @@ class _Round:
 
     @property
     def undecided(self) -> tuple[Problem, ...]:
-        """Preferences that decide nothing among all that may have the placement; upstream says nothing of them."""
-        return () if self.asked.upstream else self.preferred.deciding_nothing(self.profile.passing)
+        """Preferences that decide nothing among all that may have the placement, or that some of these have no price
+        for; upstream says nothing of them."""
+        if self.asked.upstream:
+            return ()
+        passing = self.profile.passing
+        return (*self.preferred.deciding_nothing(passing), *self.preferred.prices_unknown(passing))
 
     def take(self, wanted: int) -> bool:
         """One cycle: picks one cluster if there are constraints, else all that are missing, as far as there are

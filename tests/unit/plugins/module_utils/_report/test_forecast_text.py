@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.appointments import Appointment, appointments
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.durations import Duration
-from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.forecast import forecast
+from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.forecast import Assumptions, forecast
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, MemberView
 from ansible_collections.gitops.fleet.plugins.module_utils._report.forecast_text import (
+    UNUSUAL,
     calendar_text,
     forecast_text,
     has_gates_to_open,
@@ -75,3 +76,47 @@ def test_a_stage_ends_in_the_table_when_it_does_in_the_calendar() -> None:
     begins = next(line for line in calendar if "wait" in line and "prod: waits for gate ticket" in line)
     assert ends["dev"] == over.split()[3] == begins.split()[2]
     assert any(line.split()[3] == ends["prod"] for line in calendar if line.endswith("stage prod"))
+
+
+def test_a_window_that_comes_again_has_one_row() -> None:
+    def window(day: float, hours: int = 4, *members: str) -> Appointment:
+        start = T0 + day * 24 * HOUR
+        return Appointment(kind="open", what="window", start=start, end=start + hours * HOUR, members=members)
+
+    nightly = [window(day, 4, "a", "b") for day in range(5)]
+    others = [window(0.5, 4, "c"), window(3.5, 4, "c"), window(4, 8, "c"), window(1, 1, "d"), window(2, 1, "d")]
+    uneven = [window(day, 2, "e") for day in (0, 1, 3)]
+    told = " ".join(" ".join(calendar_text([*nightly, *others, *uneven])).split())
+    assert "open a, b: window; daily until Fri 2026-08-21 00:00" in told
+    assert "c: window; again Thu 2026-08-20 12:00" in told and told.count(" c: window") == 2
+    assert "d: window; again Wed 2026-08-19 00:00" in told
+    assert "e: window; 2 times more, last Thu 2026-08-20 00:00" in told
+    weekly = calendar_text([window(7 * week, 4, "w") for week in range(3)])
+    assert len(weekly) < 4 and "weekly until Mon 2026-08-31" in " ".join(" ".join(weekly).split())
+    stages = [replace(window(0), kind="stage"), replace(window(1), kind="stage")]
+    assert sum("stage" in line for line in calendar_text(stages)) == 2, "what is expected is told each time"
+
+
+def test_gates_wait_as_stated_where_windows_decide_on_the_end() -> None:
+    """A course with a gate open for six hours has the same end; half of all gates are open after one."""
+    gated = changed(laid("dev{g:a}, prod{h:c,d}"), "prod", before_gates=gate("ticket"))
+    play = Play(gated).start()
+    night = tuple((T0 + (24 * day + 20) * HOUR, T0 + (24 * day + 26) * HOUR) for day in range(30))
+    views = {each: MemberView(name=each, windows=None if each == "a" else night) for each in "acd"}
+    for seed in range(5):
+        foreseen = forecast(play.run, views, T0, Assumptions(seed=seed))
+        (wait,) = [each for each in foreseen.waits if "gate" in each.message]
+        assert wait.end is not None and wait.end - wait.start == HOUR
+        assert foreseen.run.expected.end == foreseen.run.end.p50
+        assert UNUSUAL not in " ".join(" ".join(forecast_text(foreseen, Duration(HOUR, HOUR), 0, gated=True)).split())
+
+
+def test_where_gates_decide_on_the_end_it_is_said_that_one_may_wait_longer() -> None:
+    """Of two gates one waits long in most courses, so also in that which ends in the middle."""
+    gated = changed(laid("dev{g:a}, prod{h:c}"), "dev", after_gates=gate("well"))
+    play = Play(changed(gated, "prod", before_gates=gate("ticket"))).start()
+    foreseen = forecast(play.run, {each: MemberView(name=each) for each in "ac"}, T0)
+    waits = [each.end - each.start for each in foreseen.waits if "gate" in each.message and each.end]
+    assert max(waits) > HOUR and not foreseen.usual_gates
+    told = " ".join(" ".join(forecast_text(foreseen, Duration(HOUR, HOUR), 0, gated=True)).split())
+    assert UNUSUAL in told

@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 
+import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.evacuation import EVACUATED
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import INSTEAD_OF
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import ClusterPlan
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.compose import WantedPlacement
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import ClusterPlan, PlacementPlan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.waves import reached_at_once, waves
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding, WantedContent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import (
@@ -19,6 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling
     RolloutState,
     decide,
 )
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan import made
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import (
     NEW,
     NOW,
@@ -148,3 +152,45 @@ def test_what_does_not_reach_many_clusters_for_the_first_time_says_nothing_of_it
     assert reached_at_once(first("abcd", by_run=True)) == 0
     assert reached_at_once(first("abcd", deleting=True)) == 0
     assert reached_at_once(first("")) == 0
+
+
+def moved(number: int = 1, objects: tuple[t.Any, ...] = made.OBJECTS, **strategy: t.Any) -> PlacementPlan:
+    """An edit of the policy by which clusters a and b, as far as they have the placement, lose it to y and z."""
+    rings = [{"ring": "old"}, {"ring": "new"}]
+    members = [
+        made.cluster(name, labels=ring) for names, ring in zip(("ab", "yz"), rings, strict=True) for name in names
+    ]
+    fleet = made.facts(*members)
+    old, new = (made.pick_n(number, affinity=made.require(ring)) for ring in rings)
+    spec = made.placement(new, strategy=strategy)
+    return made.plan(WantedPlacement(placement=spec, objects=objects), fleet, made.placed(old, fleet, objects))
+
+
+def test_a_move_in_which_no_cluster_has_it_for_a_while_is_told_with_the_way_round_it() -> None:  # D4-97
+    plan = moved()
+    (told,) = plan.findings
+    assert waves(plan) == (("b", "z"),)
+    assert "it leaves b before it is available on z; no cluster has it meanwhile" in told.message
+    assert "maxUnavailable (25%, of 1 cluster) allows" in told.message and "maxUnavailable 0" in told.hint
+    assert plan.as_dict()["findings"] == [told.as_dict()] and told.code == "moves-with-a-gap"
+    around = moved(rollingUpdate={"maxUnavailable": 0})
+    assert (waves(around), around.findings) == ((("z",), ("b",)), ())
+
+
+@pytest.mark.parametrize(
+    ("number", "strategy", "gap"),
+    [
+        (2, {}, False),
+        (2, {"rollingUpdate": {"maxUnavailable": 2}}, True),
+        (2, {"rollingUpdate": {"maxUnavailable": "100%", "maxSurge": 0}}, True),
+        (1, {"type": "External"}, False),
+        (1, {"deleteStrategy": {"propagationPolicy": "Abandon"}}, True),
+    ],
+)
+def test_no_gap_is_told_where_one_cluster_at_least_has_it(number: int, strategy: t.Any, gap: bool) -> None:
+    """Staged runs clean last; ``Abandon`` is about the end of a placement, and not about a cluster that loses it."""
+    assert [each.code for each in moved(number, **strategy).findings] == ["moves-with-a-gap"] * gap
+
+
+def test_no_gap_is_told_of_what_stays_where_it_is() -> None:
+    assert moved(objects=made.OBJECTS[:1]).findings == (), "a namespace is released"

@@ -16,6 +16,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.binding import (
     ClusterResourceBinding,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.contest import (
+    HELD,
+    NAME,
+    Contests,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.contest import NOW as NOW_AFRESH
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.cycle import Scheduled, schedule
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.explain import explain_outcome
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.index import FleetIndex
@@ -233,6 +239,23 @@ def test_every_cluster_is_explained_as_it_was_decided(case: Case) -> None:
         assert told_of.picked == (name in outcome.holders)
         assert bool(told_of.refusal) != told_of.picked
         assert told_of.sentence.startswith(name) and told_of.sentence.endswith(".")
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(case=CASES, named=FEW_NAMES)
+def test_whoever_lost_lost_to_a_holder_by_a_score_that_does_not_lie(case: Case, named: list[str]) -> None:
+    """A rule is told only where the scores that are told with it say the same; of a decision of now one always is."""
+    outcome = decided(case)
+    contests = Contests(outcome, among=tuple(named))
+    for name in outcome.asked.index.names:
+        lost = contests.lost(name)
+        if lost is None:
+            continue
+        assert name not in outcome.holders and lost.rival in outcome.holders and lost.rival_score is not None
+        mine, theirs = ((each.priority_score or 0, each.affinity_score or 0) for each in (lost.score, lost.rival_score))
+        assert (theirs >= mine) == bool(lost.rule) and (lost.rule in (NAME, HELD)) == (mine == theirs)
+        assert lost.rule or lost.known == NOW_AFRESH
+        assert all(line.endswith(".") for line in lost.lines)
 
 
 @settings(max_examples=2 * settings().max_examples)

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a holder has won, as explanations of every decision ask for."""
+"""Why a holder has won and another cluster lost, as explanations of every decision ask for."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.contest import (
     AFFINITY,
     DECIDED,
+    HELD,
     NAME,
     NOW,
     RECORDED,
@@ -38,8 +39,8 @@ CHEAP = pick_n(1, prefer(20, None, (CPU, "Descending")))
 ANIMALS = {"bravelion": "100", "smartfish": "20", "jumpingcat": "10"}
 
 
-def contests(policy, index, *bindings, recorded=()):
-    return Contests(schedule(placement(policy), snapshot(), index, bindings), recorded)
+def contests(policy, index, *bindings, recorded=(), among=()):
+    return Contests(schedule(placement(policy), snapshot(), index, bindings), recorded, among)
 
 
 def animals():
@@ -133,3 +134,72 @@ def test_one_that_keeps_it_unread_is_told_by_the_record_without_terms():
 @pytest.mark.parametrize("name", ["jumpingcat", "nobody"])
 def test_whoever_does_not_hold_it_has_won_nothing(name):
     assert contests(CHEAP, animals()).of(name) is None
+
+
+def test_one_that_is_not_picked_lost_to_the_last_that_is_by_their_terms():
+    lost = contests(CHEAP, animals()).lost("jumpingcat")
+    assert (lost.known, lost.rival, lost.rule) == (DECIDED, "bravelion", AFFINITY)
+    text = " ".join(lost.lines)
+    assert "it has affinity 0; bravelion is picked with affinity 20: as it is decided now. the higher affinity" in text
+    assert "jumpingcat has 10 and gets 0, bravelion has 100 and gets 20" in text
+    assert lost.as_dict()["rivalScore"] == {"spread": 0, "affinity": 20}
+
+
+def test_of_equal_scores_one_that_is_not_picked_is_told_that_names_decide():
+    lost = contests(pick_n(1), fleet("a", "b")).lost("a")
+    assert (lost.rival, lost.rule) == ("b", NAME)
+    assert "the name that sorts last is taken" in lost.lines[1]
+
+
+def test_one_that_is_not_needed_is_compared_by_the_facts_of_now():
+    """Nothing was scored, as enough clusters hold it, and nothing is recorded of this one."""
+    lost = contests(CHEAP, animals(), binding("bravelion")).lost("smartfish")
+    assert (lost.known, lost.rival, lost.rule) == (NOW, "bravelion", AFFINITY)
+    assert "smartfish has 20 and gets 2, bravelion has 100 and gets 20" in " ".join(lost.lines)
+    assert "no score of it is recorded" in lost.lines[0]
+
+
+def test_one_that_would_win_today_is_told_that_the_holder_keeps_it():
+    lost = contests(CHEAP, animals(), binding("smartfish")).lost("bravelion")
+    assert (lost.known, lost.rival, lost.rule) == (NOW, "smartfish", "")
+    assert lost.lines[1].startswith("smartfish keeps the placement until its policy is edited")
+    same = contests(pick_n(1), fleet("a", "b"), binding("a")).lost("b")
+    assert (same.rival, same.rule) == ("a", HELD)
+
+
+def test_one_that_was_not_picked_is_told_by_what_was_recorded():
+    held = (binding("bravelion", score=(0, 20)), binding("smartfish", score=(0, 9)))
+    gone = ClusterDecision(
+        cluster_name="jumpingcat", selected=False, cluster_score=ClusterScore(affinity_score=7), reason="too many"
+    )
+    policy = pick_n(2, prefer(20, None, (CPU, "Descending")))
+    lost = contests(policy, animals(), *held, recorded=(gone,)).lost("jumpingcat")
+    assert (lost.known, lost.rival, lost.rule) == (RECORDED, "smartfish", AFFINITY)
+    assert "smartfish holds the placement with affinity 9: as it was recorded" in lost.lines[0]
+    named = contests(policy, animals(), *held, recorded=(gone,), among=("jumpingcat", "bravelion")).lost("jumpingcat")
+    assert named.rival == "bravelion", "the one that is asked about with it"
+
+
+def test_one_that_a_lower_number_takes_it_from_is_told_by_the_scores_that_count_then():
+    held = (binding("bravelion", score=(0, 3)), binding("smartfish", score=(0, 9)))
+    lost = contests(CHEAP, animals(), *held).lost("bravelion")
+    assert (lost.known, lost.rival, lost.rule, lost.score.affinity_score) == (RECORDED, "smartfish", AFFINITY, 3)
+
+
+def test_under_spread_both_scores_are_of_the_decision_in_which_the_other_was_picked():
+    picks = contests(spread_over(2), zoned("a1", "a2", "b1", "b2"), among=("b2",))
+    lost = picks.lost("a1")
+    assert (lost.rival, lost.score.priority_score, lost.rival_score.priority_score, lost.rule) == ("b2", -1, -1, NAME)
+    last = contests(spread_over(2), zoned("a1", "a2", "b1", "b2")).lost("a1")
+    assert (last.rival, last.score.priority_score, last.rival_score.priority_score, last.rule) == ("a2", 1, 1, NAME)
+    assert picks.lost("b1") is None, "spread refuses it"
+
+
+@pytest.mark.parametrize("name", ["bravelion", "nobody", "tainted"])
+def test_whoever_holds_it_or_is_refused_has_lost_to_nobody(name):
+    index = fleet(
+        *(cluster(name, cpu=value) for name, value in ANIMALS.items()),
+        cluster("tainted", taints=[{"key": "x", "effect": "NoSchedule"}]),
+    )
+    assert contests(CHEAP, index).lost(name) is None
+    assert contests({"placementType": "PickFixed", "clusterNames": ["bravelion"]}, index).lost("smartfish") is None

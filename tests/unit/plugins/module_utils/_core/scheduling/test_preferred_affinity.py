@@ -151,3 +151,21 @@ def test_a_preference_is_not_told_of_where_it_could_decide_nothing_anyway():
     sorter = (COST, "Ascending")
     assert undecided(pick_n(1, prefer(0, None, sorter)), fleet("a")) == []
     assert undecided(pick_n(1, prefer(20, None, sorter)), fleet()) == []
+
+
+def test_clusters_without_a_price_are_named_with_what_follows_D1_40():
+    priced = [cluster(name, properties={COST: cost}) for name, cost in (("a", "0.1"), ("b", "0.4"))]
+    closed = cluster("e", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}])
+    policy = pick_n(1, prefer(20, None, (COST, "Ascending")))
+    (told,) = undecided(policy, fleet(*priced, "c", "d", closed))
+    assert (
+        f"2 of 4 eligible clusters report no {COST}, and this preference gives them 0, as it gives the dearest" in told
+    )
+    assert ": c, d [price-unknown]" in told and "-e prices=<file>" in told
+    (dear,) = undecided(pick_n(1, prefer(20, None, (COST, "Descending"))), fleet(*priced, "c"))
+    assert "as it gives the cheapest" in dear
+    (one,) = undecided(policy, fleet(priced[0], "c"))
+    assert "it decides nothing, as there are not two different prices in the fleet: c" in one
+    assert undecided(policy, fleet(*priced)) == undecided(policy, fleet(*priced, "c"), upstream=True) == []
+    assert undecided(pick_n(1, prefer(20, None, MOST_NODES)), fleet(cluster("a", "1"), "c")) == [], "no price"
+    assert undecided(pick_n(1, prefer(20, {"x": "y"}, (COST, "Ascending"))), fleet(*priced, "c")) == [], "not asked"

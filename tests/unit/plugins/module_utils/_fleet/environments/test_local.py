@@ -43,11 +43,11 @@ def test_without_a_name_and_without_a_fleet_nothing_is_asked_for():
     assert refused.value.code == "nothing-asked"
 
 
-def ended(root: Path, *named: str, check: bool = False) -> tuple[LocalFleet, list[str]]:
-    """What becomes of a fleet ``demo`` that ends with the ``named`` clusters, and what is said."""
+def ended(root: Path, *named: str, check: bool = False, fleet: str = "demo") -> tuple[LocalFleet, list[str]]:
+    """What becomes of a ``fleet`` that ends with the ``named`` clusters, and what is said."""
     said: list[str] = []
     clusters = [{"name": name} for name in named]
-    options = {"root": str(root), "state": "absent", "fleet": "demo", "clusters": clusters}
+    options = {"root": str(root), "state": "absent", "fleet": fleet, "clusters": clusters}
     return local_clusters(options, check, said.append), said
 
 
@@ -72,6 +72,14 @@ def test_a_fleet_ends_with_all_that_was_made_for_it_and_what_is_named_and_nothin
         *gone.others
     ]
     assert ended(tmp_path)[1][0] == "removed: nothing"
+
+
+def test_of_the_fleet_of_a_playbook_the_command_is_told_and_no_word_beside_it(tmp_path: Path):
+    made_for.mark(tmp_path, "south", "other")
+    assert ended(tmp_path, fleet="local_up")[1] == [
+        "removed: nothing",
+        "left as they are, for others made them: south",
+    ]
 
 
 def test_a_removal_of_a_fleet_that_was_cut_off_is_finished(tmp_path: Path):

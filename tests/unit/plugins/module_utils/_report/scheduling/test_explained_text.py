@@ -49,3 +49,22 @@ def test_of_several_placements_each_is_named_and_long_sentences_are_folded():
     lines = explained_text(found, whole=True)
     assert lines[0] == "web: b is not picked: it is too many." and lines[1].startswith("shop: a is not picked")
     assert " ".join(" ".join(lines[1:]).split()) == f"shop: {long}" and all(len(line) <= 80 for line in lines)
+
+
+def test_one_that_lost_is_told_below_against_whom() -> None:
+    found = [{**FOUND[1], "lost": {"lines": ["it has affinity 2; a is picked with affinity 20."]}}]
+    assert explained_text(found, whole=True)[-1] == "    it has affinity 2; a is picked with affinity 20."
+    assert len(explained_text(found, whole=False)) == 1
+
+
+def test_what_was_lacking_to_compare_clusters_is_told_once_and_nothing_else() -> None:
+    lacking = {
+        "code": "price-unknown",
+        "message": "1 of 2 clusters has no price: c",
+        "hint": "read prices",
+        "where": "x",
+    }
+    found = [{**each, "findings": [lacking, {**lacking, "code": "malformed-sorter", "message": "m"}]} for each in FOUND]
+    assert explained_text(found, whole=False)[2:] == [
+        "note: 1 of 2 clusters has no price: c [price-unknown] (read prices)",
+    ]
