@@ -22,7 +22,7 @@ from ..module_utils._fleet.placements.placement import (
 )
 from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.changes import plan_diff
-from ..module_utils._report.commands.next_steps import after_placement
+from ..module_utils._report.commands.placement_steps import after_placement
 from ..module_utils._report.markdown import plans_markdown
 from ..module_utils._report.text import left_to_runs, notes_before_plan, notes_text, plan_text
 from ..plugin_utils._libraries import SERVERS

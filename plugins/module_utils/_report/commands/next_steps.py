@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What to type next, as a shell takes it: how an update run, a staged run, placements or a rotation go on; after an
-approval, a stop, a join, or another cluster under a member's name."""
+"""What to type next, as a shell takes it: how an update run, a staged run or a rotation goes on; after an approval, a
+stop, a join, or another cluster under a member's name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from ..._core.objects.updates.run_status import (
     MemberUpdateStatus,
 )
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.plan.going_on.ways_on import WaysOn
-from ..._core.plan.looked import Looked
 from ..._core.rollout.staged.way_back import AGAIN, BACK, run_after
 from ..._core.values.approved_digest import ALGORITHM
 from ..._core.values.instants import write_local
@@ -43,25 +41,6 @@ from .playbook_command import Variables, playbook_command
 DIGITS = 16  # of a digest
 ENDED = ("Succeeded", "Failed")
 CARRYING_ON = ("update", "staged_update", "rotate")
-# Options of placements that a plan, and an apply that goes on, are made with.
-SOURCES = {"src": "placements", "resources": "resources"}
-REPEATED = (
-    *("names", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
-    *("allow_empty", "allow_no_objects", "allow_older"),
-)
-# Options that a roll back which goes on is made with, beside its placement and the snapshot.
-BACK_WITH = (
-    *("resources", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
-    *("allow_empty", "allow_no_objects"),
-)
-GOES_ON = {"waiting": "go on", "partial": "try again what failed"}
-# Options of a look for drift that another one is made with.
-LOOKED_WITH = ("names", "strict", "unreachable", "result_file")
-NO_WAYS = WaysOn()
-_A_RUN = {"runs": "folder", "run": "name"}
-OF_OTHERS = ("definition", "to")
-# Options by which placements move from clusters, or may come back to them: of the playbook `evacuate`.
-MOVES = ("evacuate", "readmit", "empty_first")
 # Of an approval: as it stands it gives none, and people write theirs between the quotes.
 REASON: Variables = types.MappingProxyType({"reason": ""})
 NOTHING: Variables = types.MappingProxyType({})
@@ -163,7 +142,7 @@ def _skip(run: str, members: t.Sequence[MemberUpdateStatus], state: str) -> list
 def _approvals(run: UpdateRun) -> list[NextStep]:
     """A step for each open gate that people have to approve, or have refused; not for those that the clock opens or
     somebody has approved already. The first ``MOST`` of them."""
-    digest = run.status.digest.removeprefix(ALGORITHM)[:DIGITS]
+    digest = short_digest(run.status.digest)
     found = [
         NextStep(
             to=_approve(named),
@@ -198,8 +177,8 @@ def after_staged(
     more, ``beside`` those that only a new run needs. One that has ended goes nowhere, but after one that failed a new
     one does the same. After that, or where it waits ``late`` for clusters that may never come right, the last step goes
     back to the snapshot at the index ``before``, if there was one."""
-    again = {name: _one(value) for name, value in again.items()}
-    anew, name = {**again, **{each: _one(value) for each, value in beside.items()}}, str(run.key)
+    again = {name: one_or_all(value) for name, value in again.items()}
+    anew, name = {**again, **{each: one_or_all(value) for each, value in beside.items()}}, str(run.key)
     back = _new_run(run, f"go back to snapshot {before}", BACK, before, anew)
     if state == FAILED:
         same = _new_run(run, "try it once more", AGAIN, run.spec.resource_snapshot_index, anew)
@@ -277,96 +256,12 @@ def after_local_down(others: t.Sequence[str], root: str) -> list[NextStep]:
     return [step] if others else []
 
 
-def after_placement(
-    given: Variables,
-    outcome: str,
-    changed: bool,
-    digest: str,
-    looked: Looked | None = None,
-    ways: WaysOn = NO_WAYS,
-) -> list[NextStep]:
-    """How placements go on that were planned, looked at, applied or rolled back with the ``given`` options, in a run
-    that ended as ``outcome``; where another playbook than these would have to be told more, only the staged run that
-    they wait for, and how one goes back; nothing if nothing is left to do. ``looked`` is what was seen where nothing
-    was to be written: None after an apply, and then ``ways`` says what can be done. A plan with changes is carried out
-    by the file that it was written to, else by the ``digest``."""
-    own = given.get("state", "present") in ("present", "planned")
-    if given.get("state") == "rolled_back" and looked is None and outcome in ("waiting", "partial"):
-        return [_rolls_back_on(given, outcome)]
-    back = _back(given, ways) if own else []
-    by_run = _by_run(given, ways) if looked is None and outcome == "done" else []
-    if not own or not given.get("src") or any(given.get(name) for name in OF_OTHERS):
-        return by_run + back
-    sources = {name: _one(given[option]) for option, name in SOURCES.items() if given.get(option)}
-    variables = sources | {name: _one(given[name]) for name in REPEATED if name in given}
-    writing = "rollout" if given.get("wait") else "apply"
-    moves = {name: given[name] for name in MOVES if given.get(name)}
-    if moves:
-        writing = "evacuate"
-        variables |= moves | ({"wait": True} if given.get("wait") else {})
-    found: list[NextStep] = []
-    if looked and looked.unseen and not moves:
-        again = sources | {name: _one(given[name]) for name in LOOKED_WITH if given.get(name)}
-        found.append(NextStep(to="look again", playbook="drift", variables=again))
-    if outcome == "planned" and changed:
-        plan = given.get("write_plan")
-        approval = {"approved_plan": plan} if plan else {"digest": digest.removeprefix(ALGORITHM)[:DIGITS]}
-        carries_out = "evacuate" if moves else "apply"
-        found.append(NextStep(to="carry out just this", playbook=carries_out, variables={**variables, **approval}))
-    elif looked and (outcome == "drifted" or (outcome == "partial" and looked.drifted)):
-        found.append(NextStep(to=_repairs(looked), playbook=writing, variables=variables))
-    elif looked is None and outcome in ("waiting", "partial"):
-        found.append(NextStep(to=GOES_ON[outcome], playbook=writing, variables=variables))
-    elif looked is None and outcome == "done":
-        found += by_run + _late(given, variables, ways)
-    return found + back
+def short_digest(digest: str) -> str:
+    """As many digits of a digest as a command needs to name it."""
+    return digest.removeprefix(ALGORITHM)[:DIGITS]
 
 
-def _back(given: Variables, ways: WaysOn) -> list[NextStep]:
-    """The step that rolls back placements whose new version holds itself up, if there are any, and at most ``MOST``;
-    with the checkouts only where Secrets are read from them."""
-    if not ways.back or len(ways.back) > MOST:
-        return []
-    secrets = ways.with_secrets and given.get("resources")
-    variables = {"placement": _one(list(ways.back)), **({"resources": _one(given["resources"])} if secrets else {})}
-    return [NextStep(to="go back", playbook="rollback", variables=variables)]
-
-
-def _rolls_back_on(given: Variables, outcome: str) -> NextStep:
-    """The step that does the same roll back again: it goes on, and never to a snapshot before. ``outcome`` is
-    ``waiting`` or ``partial``."""
-    variables = {"placement": _one(given.get("names") or [])}
-    if given.get("to") is not None:
-        variables["to"] = given["to"]
-    variables |= {name: _one(given[name]) for name in BACK_WITH if given.get(name)}
-    return NextStep(to=GOES_ON[outcome], playbook="rollback", variables=variables)
-
-
-def _by_run(given: Variables, ways: WaysOn) -> list[NextStep]:
-    """The staged run that gives clusters what was recorded for them; none where none waits for one, or placements
-    end."""
-    if not ways.staged or given.get("state") == "absent":
-        return []
-    with_them = {name: _one(given[name]) for name in ("resources", "prune_kinds") if given.get(name)}
-    return [NextStep(to="give it to its clusters", playbook="staged_update", variables=with_them, blanks=_A_RUN)]
-
-
-def _late(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep]:
-    """The rollout that waits for what an apply did not wait for; none where nothing is late, it has waited, or clusters
-    are emptied."""
-    if not ways.late or given.get("wait") or any(given.get(name) for name in MOVES):
-        return []
-    return [NextStep(to="wait until it is available", playbook="rollout", variables=variables)]
-
-
-def _repairs(looked: Looked) -> str:
-    """What an apply after a look is for, in words."""
-    if not looked.drifted:
-        return "write what is due"
-    return f"repair what drifted{', and write what is due' if looked.due else ''} (it writes)"
-
-
-def _one(value: t.Any) -> t.Any:
+def one_or_all(value: t.Any) -> t.Any:
     """The item of a list of one, as playbooks take it; anything else as it is."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
@@ -399,7 +294,7 @@ def after_rotation(
         NextStep(
             to=f"let {member} have its annotated nodes replaced",
             playbook="disrupt",
-            variables={"member": member, "state": "unprotected", "nodes": _one(sorted(names))},
+            variables={"member": member, "state": "unprotected", "nodes": one_or_all(sorted(names))},
         )
         for member, names in sorted(nodes.items())[:MOST]
     ]

@@ -5,16 +5,12 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 import typing as t
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from ansible.parsing.splitter import parse_kv
-from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import PLACEMENT_API
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import (
@@ -23,8 +19,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.going_on.ways_on import WaysOn
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.looked import Looked
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
@@ -35,7 +29,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next
     NextStep,
     after_approval,
     after_join,
-    after_placement,
     after_reading,
     after_rotation,
     after_rotation_stop,
@@ -55,32 +48,11 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.upda
     laid,
     played,
 )
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._report.commands.typed import told, typed
 from ansible_collections.gitops.fleet.tools import playbooks
 
 HUB = {"type": "hub", "kubeconfig": "/home/it's me/config", "context": "hub"}
 DIGEST = "sha256:0123456789abcdef0123"
-
-
-def typed(command: str) -> tuple[str, dict[str, t.Any]]:
-    """The playbook and the variables that a shell and Ansible make of it; each variable is one that it takes."""
-    program, playbook, *rest = shlex.split(command)
-    assert program == "ansible-playbook" and rest[::2] == ["-e"] * (len(rest) // 2)
-    values: dict[str, t.Any] = {}
-    for each in rest[1::2]:
-        values |= json.loads(each) if each.startswith("{") else parse_kv(each)
-    name = playbook.removeprefix("gitops.fleet.")
-    assert set(values) <= set(playbooks.variables(Path(PLAYBOOKS) / f"{name}.yml")), command
-    return name, values
-
-
-def told(
-    steps: list[NextStep], records: t.Mapping[str, t.Any] | None = None
-) -> list[tuple[str, str, dict[str, t.Any]]]:
-    found = []
-    for line in next_lines(steps, records or {}):
-        to, _colon, command = line.partition(": ansible-playbook ")
-        found.append((to, *typed(f"ansible-playbook {command}")))
-    return found
 
 
 def run(play: Play) -> UpdateRun:
@@ -209,7 +181,7 @@ def test_each_open_gate_has_its_whole_command() -> None:
 
 def test_an_approval_has_room_for_a_reason_and_can_be_pasted_without_one() -> None:
     gated = changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))
-    for steps in (after(run(Play(gated).start())), after_staged("r", "UpdateRun", "Waiting", [("s", "Before")], {})):
+    for steps in (after(run(Play(gated).start())), after_staged(staged(), "Waiting", [("s", "Before")], {})):
         approve, *others = next_lines(steps, {})
         assert approve.endswith(""" -e '{"reason": ""}'""") and not any("reason" in each for each in others)
         given = approve.partition(": ")[2].replace('""', '"no errors for a day, it\u2019s fine"')
@@ -289,87 +261,6 @@ def test_a_staged_run_that_failed_is_tried_once_more_or_left_for_what_was_there(
     assert "resourceSnapshotIndex" not in latest["definition"]["spec"]
 
 
-GIVEN = {
-    "state": "planned",
-    "src": ["p"],
-    "resources": ["r", "s"],
-    "facts": "f.json",
-    "names": ["web"],
-    "allow_empty": True,
-    "max_removals": "50%",
-    "fail_on": ["drifted"],
-    "holder": "x",
-    "result_file": "y",
-}
-SAME = {"placements": "p", "resources": ["r", "s"], "names": "web", "allow_empty": "true", "max_removals": "50%"}
-
-
-def test_a_plan_says_how_just_that_is_carried_out() -> None:
-    assert told(after_placement(GIVEN, "planned", True, DIGEST)) == [
-        ("to carry out just this", "apply", {**SAME, "digest": DIGEST[7:23]})
-    ]
-    kept = told(after_placement({**GIVEN, "write_plan": "plan.json"}, "planned", True, DIGEST))
-    assert kept[0][2] == {**SAME, "approved_plan": "plan.json"}
-    assert after_placement(GIVEN, "planned", False, DIGEST) == []
-
-
-@pytest.mark.parametrize(
-    ("outcome", "wait", "playbook"),
-    [("waiting", False, "apply"), ("waiting", True, "rollout"), ("partial", True, "rollout")],
-)
-def test_what_waits_or_failed_is_gone_on_with(outcome: str, wait: bool, playbook: str) -> None:
-    ((_to, found, variables),) = told(after_placement({**GIVEN, "wait": wait}, outcome, True, DIGEST))
-    assert (found, variables) == (playbook, SAME)
-
-
-def test_a_version_that_holds_its_own_rollout_up_can_be_gone_back_from() -> None:
-    ways = WaysOn(back=("web",))
-    steps = told(after_placement({**GIVEN, "wait": True}, "waiting", True, DIGEST, None, ways))
-    assert steps == [("to go on", "rollout", SAME), ("to go back", "rollback", {"placement": "web"})]
-    secrets = WaysOn(back=("web", "shop/web"), with_secrets=True)
-    (found,) = told(after_placement({**GIVEN, "definition": [{}]}, "waiting", True, DIGEST, None, secrets))
-    back = {"placement": ["web", "shop/web"], "resources": ["r", "s"]}
-    assert found == ("to go back", "rollback", back)
-
-
-@pytest.mark.parametrize(("outcome", "to"), [("waiting", "to go on"), ("partial", "to try again what failed")])
-def test_a_roll_back_that_is_not_at_its_end_is_asked_for_again(outcome: str, to: str) -> None:
-    given = {**GIVEN, "src": None, "state": "rolled_back", "to": 3}
-    (found,) = told(after_placement(given, outcome, True, DIGEST, None, WaysOn(back=("web",))))
-    same = {"placement": "web", "to": "3", "resources": ["r", "s"], "allow_empty": "true", "max_removals": "50%"}
-    assert found == (to, "rollback", same)
-    assert set(same) <= set(playbooks.variables(Path(PLAYBOOKS) / "rollback.yml"))
-    assert after_placement(given, "done", True, DIGEST) == []
-
-
-def test_an_external_placement_is_given_by_a_run_that_people_name() -> None:
-    steps = after_placement(GIVEN, "done", True, DIGEST, None, WaysOn(staged=True))
-    (line,) = next_lines(steps, {})
-    assert line.startswith("to give it to its clusters: ansible-playbook gitops.fleet.staged_update -e ")
-    assert line.endswith(" -e runs=<folder> -e run=<name>")
-    assert set(steps[0].blanks) <= set(playbooks.variables(Path(PLAYBOOKS) / "staged_update.yml"))
-
-
-@pytest.mark.parametrize(
-    "more", [{"src": None, "state": "rolled_back", "to": 3}, {"state": "present", "evacuate": "west", "src": None}]
-)
-def test_what_a_roll_back_or_an_evacuation_recorded_is_given_by_such_a_run(more: dict[str, object]) -> None:
-    given = {**GIVEN, "state": "present", **more}
-    (step,) = after_placement(given, "done", True, DIGEST, None, WaysOn(staged=True))
-    assert (step.to, step.playbook) == ("give it to its clusters", "staged_update")
-    assert after_placement(given, "done", True, DIGEST, None, WaysOn()) == []
-    assert after_placement({**given, "state": "absent"}, "done", True, DIGEST, None, WaysOn(staged=True)) == []
-
-
-def test_what_was_applied_without_waiting_is_waited_for_by_a_rollout() -> None:
-    late = WaysOn(late=True)
-    assert told(after_placement(GIVEN, "done", True, DIGEST, None, late)) == [
-        ("to wait until it is available", "rollout", SAME)
-    ]
-    assert after_placement({**GIVEN, "wait": True}, "done", True, DIGEST, None, late) == []
-    assert after_placement(GIVEN, "done", True, DIGEST, None, WaysOn()) == []
-
-
 def test_a_rebuilt_cluster_is_accepted_by_joining_it_again() -> None:
     steps = after_reading(["b", "a"])
     line, _second = next_lines(steps, {"path": "/r"})
@@ -396,57 +287,6 @@ def test_members_without_a_driver_are_given_one_by_joining_them_again(
     assert {*typed, *asked} <= set(playbooks.variables(Path(PLAYBOOKS) / "join.yml"))
     (line,) = next_lines([step], {})
     assert line.endswith(" -e driver=<local|cluster_api|command|role>") and after_join(given, ()) == []
-
-
-REPAIR = "to repair what drifted (it writes)"
-BOTH = "to repair what drifted, and write what is due (it writes)"
-UNSEEN = {"us": Problem("unreachable", "no route")}
-AGAIN = ("to look again", "drift", {"placements": "p", "resources": ["r", "s"], "names": "web", "result_file": "y"})
-
-
-@pytest.mark.parametrize(
-    ("outcome", "looked", "to"),
-    [
-        ("drifted", Looked(drifted=("eu",)), [REPAIR]),
-        ("drifted", Looked(drifted=("eu",), due=("eu",)), [BOTH]),
-        ("drifted", Looked(due=("eu",)), ["to write what is due"]),
-        ("partial", Looked(drifted=("eu",), unseen=UNSEEN), ["to look again", REPAIR]),
-        ("partial", Looked(due=("eu",), unseen=UNSEEN), ["to look again"]),
-        ("partial", Looked(), []),
-        ("planned", Looked(unseen=UNSEEN), ["to look again"]),
-    ],
-)
-def test_after_a_look_one_looks_again_or_repairs(outcome: str, looked: Looked, to: list[str]) -> None:
-    """What failed is only reading: nothing is tried again that writes."""
-    steps = told(after_placement({**GIVEN, "state": "present"}, outcome, False, DIGEST, looked))
-    assert [each[0] for each in steps] == to
-    assert all(each == AGAIN for each in steps if each[1] == "drift")
-    assert all(each[1:] == ("apply", SAME) for each in steps if each[1] != "drift")
-
-
-@pytest.mark.parametrize(
-    "more",
-    [{"state": "absent"}, {"to": 3}, {"definition": [{}]}, {"src": []}],
-)
-def test_where_another_playbook_would_have_to_be_told_more_nothing_is_said(more: dict[str, t.Any]) -> None:
-    assert after_placement({**GIVEN, **more}, "waiting", True, DIGEST) == []
-
-
-@pytest.mark.parametrize(
-    "moves", [{"evacuate": "region=west"}, {"readmit": "region=west"}, {"evacuate": "a", "empty_first": "true"}]
-)
-def test_what_moves_placements_is_carried_out_by_the_playbook_that_evacuates(moves: dict[str, t.Any]) -> None:
-    given = {**GIVEN, **moves, "wait": True}
-    own = {**SAME, **moves, "wait": "true"}
-    approved = {**own, "digest": DIGEST.removeprefix("sha256:")[:16]}
-    planned = after_placement({**given, "state": "planned"}, "planned", True, DIGEST)
-    assert told(planned) == [("to carry out just this", "evacuate", approved)]
-    assert told(after_placement(given, "waiting", True, DIGEST)) == [("to go on", "evacuate", own)]
-    assert set(approved) <= set(playbooks.variables(Path(PLAYBOOKS) / "evacuate.yml"))
-
-
-def test_who_looks_before_clusters_are_emptied_is_not_sent_to_look_for_drift() -> None:
-    assert after_placement({**GIVEN, "evacuate": "a"}, "planned", False, DIGEST, Looked(unseen=UNSEEN)) == []
 
 
 def test_a_rotation_that_waits_is_carried_on() -> None:

@@ -1,0 +1,123 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What to type next after placements were planned, looked at, applied or rolled back."""
+
+from __future__ import annotations
+
+from ..._core.plan.going_on.ways_on import WaysOn
+from ..._core.plan.looked import Looked
+from .next_steps import MOST, NextStep, one_or_all, short_digest
+from .playbook_command import Variables
+
+# Options of placements that a plan, and an apply that goes on, are made with.
+SOURCES = {"src": "placements", "resources": "resources"}
+REPEATED = (
+    *("names", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
+    *("allow_empty", "allow_no_objects", "allow_older"),
+)
+# Options that a roll back which goes on is made with, beside its placement and the snapshot.
+BACK_WITH = (
+    *("resources", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
+    *("allow_empty", "allow_no_objects"),
+)
+GOES_ON = {"waiting": "go on", "partial": "try again what failed"}
+# Options of a look for drift that another one is made with.
+LOOKED_WITH = ("names", "strict", "unreachable", "result_file")
+NO_WAYS = WaysOn()
+_A_RUN = {"runs": "folder", "run": "name"}
+OF_OTHERS = ("definition", "to")
+# Options by which placements move from clusters, or may come back to them: of the playbook `evacuate`.
+MOVES = ("evacuate", "readmit", "empty_first")
+
+
+def after_placement(
+    given: Variables,
+    outcome: str,
+    changed: bool,
+    digest: str,
+    looked: Looked | None = None,
+    ways: WaysOn = NO_WAYS,
+) -> list[NextStep]:
+    """How placements go on that were planned, looked at, applied or rolled back with the ``given`` options, in a run
+    that ended as ``outcome``; where another playbook than these would have to be told more, only the staged run that
+    they wait for, and how one goes back; nothing if nothing is left to do. ``looked`` is what was seen where nothing
+    was to be written: None after an apply, and then ``ways`` says what can be done. A plan with changes is carried out
+    by the file that it was written to, else by the ``digest``."""
+    own = given.get("state", "present") in ("present", "planned")
+    if given.get("state") == "rolled_back" and looked is None and outcome in ("waiting", "partial"):
+        return [_rolls_back_on(given, outcome)]
+    back = _back(given, ways) if own else []
+    by_run = _by_run(given, ways) if looked is None and outcome == "done" else []
+    if not own or not given.get("src") or any(given.get(name) for name in OF_OTHERS):
+        return by_run + back
+    sources = {name: one_or_all(given[option]) for option, name in SOURCES.items() if given.get(option)}
+    variables = sources | {name: one_or_all(given[name]) for name in REPEATED if name in given}
+    writing = "rollout" if given.get("wait") else "apply"
+    moves = {name: given[name] for name in MOVES if given.get(name)}
+    if moves:
+        writing = "evacuate"
+        variables |= moves | ({"wait": True} if given.get("wait") else {})
+    found: list[NextStep] = []
+    if looked and looked.unseen and not moves:
+        again = sources | {name: one_or_all(given[name]) for name in LOOKED_WITH if given.get(name)}
+        found.append(NextStep(to="look again", playbook="drift", variables=again))
+    if outcome == "planned" and changed:
+        plan = given.get("write_plan")
+        approval = {"approved_plan": plan} if plan else {"digest": short_digest(digest)}
+        carries_out = "evacuate" if moves else "apply"
+        found.append(NextStep(to="carry out just this", playbook=carries_out, variables={**variables, **approval}))
+    elif looked and (outcome == "drifted" or (outcome == "partial" and looked.drifted)):
+        found.append(NextStep(to=_repairs(looked), playbook=writing, variables=variables))
+    elif looked is None and outcome in ("waiting", "partial"):
+        found.append(NextStep(to=GOES_ON[outcome], playbook=writing, variables=variables))
+    elif looked is None and outcome == "done":
+        found += by_run + _late(given, variables, ways)
+    return found + back
+
+
+def _back(given: Variables, ways: WaysOn) -> list[NextStep]:
+    """The step that rolls back placements whose new version holds itself up, if there are any, and at most ``MOST``;
+    with the checkouts only where Secrets are read from them."""
+    if not ways.back or len(ways.back) > MOST:
+        return []
+    secrets = ways.with_secrets and given.get("resources")
+    variables = {
+        "placement": one_or_all(list(ways.back)),
+        **({"resources": one_or_all(given["resources"])} if secrets else {}),
+    }
+    return [NextStep(to="go back", playbook="rollback", variables=variables)]
+
+
+def _rolls_back_on(given: Variables, outcome: str) -> NextStep:
+    """The step that does the same roll back again: it goes on, and never to a snapshot before. ``outcome`` is
+    ``waiting`` or ``partial``."""
+    variables = {"placement": one_or_all(given.get("names") or [])}
+    if given.get("to") is not None:
+        variables["to"] = given["to"]
+    variables |= {name: one_or_all(given[name]) for name in BACK_WITH if given.get(name)}
+    return NextStep(to=GOES_ON[outcome], playbook="rollback", variables=variables)
+
+
+def _by_run(given: Variables, ways: WaysOn) -> list[NextStep]:
+    """The staged run that gives clusters what was recorded for them; none where none waits for one, or placements
+    end."""
+    if not ways.staged or given.get("state") == "absent":
+        return []
+    with_them = {name: one_or_all(given[name]) for name in ("resources", "prune_kinds") if given.get(name)}
+    return [NextStep(to="give it to its clusters", playbook="staged_update", variables=with_them, blanks=_A_RUN)]
+
+
+def _late(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep]:
+    """The rollout that waits for what an apply did not wait for; none where nothing is late, it has waited, or clusters
+    are emptied."""
+    if not ways.late or given.get("wait") or any(given.get(name) for name in MOVES):
+        return []
+    return [NextStep(to="wait until it is available", playbook="rollout", variables=variables)]
+
+
+def _repairs(looked: Looked) -> str:
+    """What an apply after a look is for, in words."""
+    if not looked.drifted:
+        return "write what is due"
+    return f"repair what drifted{', and write what is due' if looked.due else ''} (it writes)"
