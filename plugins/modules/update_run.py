@@ -369,8 +369,7 @@ findings:
 plan:
   description:
     - Which versions and images each control plane and node pool has and would get, and why, as lines of text, by the
-      members as they are just now, or as they were read last where one does not answer or none is asked. Runs of type
-      C(ControlPlaneOnly) without C(chain) tell it of members that answer.
+      members as they are now, or were read last. C(ControlPlaneOnly) without C(chain) tells only who answers.
   returned: unless the run is absent; empty but in check mode and with state checked
   type: list
   elements: str
