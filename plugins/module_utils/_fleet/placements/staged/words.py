@@ -85,8 +85,8 @@ def _untold(name: str) -> None:
 class StagedTelling:
     """Tells people what begins and ends, and who waits for what, as long as that is news. ``say`` takes a line for
     people, ``lines`` gives who waits by now; ``event`` takes a line for the run's journal: its reason and a sentence.
-    ``approved`` takes the name of a request whose approval was taken, once, before anything of it is told. ``stays`` is
-    said once, after what is waited for."""
+    ``approved`` takes the name of a request whose approval was taken, before anything of it is told: once, and again
+    where it raised. ``stays`` is said once, after what is waited for."""
 
     name: str
     say: t.Callable[[str], None]
@@ -114,8 +114,8 @@ class StagedTelling:
         approved for it comes first. What ``approved`` raises is raised."""
         for asked in requests_of(state.run):
             if asked.accepted and asked.name not in self._approvals:
-                self._approvals.add(asked.name)
                 self.approved(asked.name)
+                self._approvals.add(asked.name)
         for stage in _stages(state.run):
             news: dict[str, list[str]] = {}
             for each in stage.clusters:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import StagedState
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
@@ -45,6 +46,25 @@ def test_an_approval_is_told_once_and_before_what_begins_by_it() -> None:
     telling.stored(begun, NOW)
     telling.stored(begun, NOW)
     assert said == ["one-eu", "one: stage eu: eu-1 begun"]
+
+
+def test_an_approval_of_which_the_hub_could_not_be_told_is_taken_again() -> None:
+    """Or its request would stay open there for good."""
+    asked: list[str] = []
+
+    def take(name: str) -> None:
+        asked.append(name)
+        if len(asked) == 1:
+            raise FleetError("unreachable", "no answer")
+
+    telling = StagedTelling("one", lambda _line: None, list, lambda _reason, _told: None, take)
+    telling.begin(StagedState(run=run(approved=False)), NOW)
+    begun = StagedState(run=run(approved=True, begun=True))
+    with pytest.raises(FleetError):
+        telling.stored(begun, NOW)
+    telling.stored(begun, NOW)
+    telling.stored(begun, NOW)
+    assert len(asked) == 2
 
 
 def test_for_how_long_a_run_stays_is_told_once_and_not_at_its_end() -> None:
