@@ -236,14 +236,27 @@ def section(file: Path) -> str:
 
 
 def variables(file: Path) -> dict[str, tuple[str, Document]]:
-    """What a playbook takes: each variable with the option that it is given to, and the documentation of that; nothing
-    where it is given to none."""
+    """What a playbook takes: each variable with the option that it is given to, and the documentation of that, in which
+    other options stand as the variables that they are given; nothing where it is given to none."""
     given: dict[str, tuple[str, Document]] = {}
+    taken = known(str(file))
     for verb, arguments in calls(play(file)):
-        for option, value in arguments.items():
-            for name in _names(value):
-                given.setdefault(name, (option, options(verb)[option]))
-    return {name: given.get(name, ("", {})) for name in sorted(known(str(file)) - {OURS_TO_LIST})}
+        found = {option: [name for name in _names(value) if name in taken] for option, value in arguments.items()}
+        named = {option: names[0] for option, names in found.items() if names and isinstance(arguments[option], str)}
+        for option, names in found.items():
+            for name in names:
+                given.setdefault(name, (option, _in_variables(options(verb)[option], named)))
+    return {name: given.get(name, ("", {})) for name in sorted(taken - {OURS_TO_LIST})}
+
+
+def _in_variables(option: Document, named: t.Mapping[str, str]) -> Document:
+    """The documentation of the option, with the variables in place of the options of the same verb."""
+    text = option.get("description") or ""
+    paragraphs = text if isinstance(text, list) else [text]
+    told = [
+        re.sub(r"O\(([^)]*)\)", lambda found: f"O({named.get(found[1], found[1])})", str(each)) for each in paragraphs
+    ]
+    return {**option, "description": told}
 
 
 def _names(value: t.Any) -> t.Iterator[str]:

@@ -6,7 +6,9 @@ themselves."""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,7 +177,9 @@ def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) ->
     for driver, names in used.items():
         where = f"member{'s' if len(names) > 1 else ''} {listed(names, _NAMED)}"
         if not driver:
-            hint = f"join it again (gitops.fleet.join with members: name and driver, one of {', '.join(SUPPORTED)})"
+            given = json.dumps({"members": [{"name": name} for name in names[:_NAMED]]})
+            command = f"ansible-playbook gitops.fleet.join -e {shlex.quote(given)} -e driver=<{'|'.join(SUPPORTED)}>"
+            hint = f"give it one: {command}"
             yield Problem("no-driver", "nothing says how to upgrade the cluster", where, hint)
         elif driver not in SUPPORTED:
             yield unsupported(driver, where)
