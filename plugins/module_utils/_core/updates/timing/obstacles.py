@@ -102,12 +102,23 @@ def failed(row: MemberRow, why: MemberBlocker, now: datetime) -> MemberRow:
     return replace(row, state=FAILED, reason=why.reason, message=why.message, completed=now, pending_since=None)
 
 
+def _may_start(view: MemberView, now: datetime) -> datetime | None:
+    """When a member may start whose obstacles all end by the clock: with a window open then; None if that is now, or no
+    such window is known."""
+    at = max((each.until for each in view.obstacles if each.until is not None), default=now)
+    opens = closed_until(view, max(at, now))
+    at = max(at, opens or now)
+    return None if at <= now or at == NEVER else at
+
+
 def wakes_at(row: MemberRow, view: MemberView, run: RunState, now: datetime) -> list[datetime]:
-    """Instants later than ``now`` at which time alone changes something for a Pending member, in no order."""
-    found = [each.until for each in view.obstacles if each.until is not None]
-    change = changes_at(view, now)
-    if change is not None:
-        found.append(change)
+    """Instants later than ``now`` at which time alone changes something for a Pending member, in no order: when all
+    that keeps it is over and a window is open, if time brings that; else when some of it is over, or a window opens or
+    closes."""
+    until = [each.until for each in view.obstacles if each.until is not None]
+    starts = _may_start(view, now) if len(until) == len(view.obstacles) else None
+    change = starts or changes_at(view, now)
+    found = [*([] if starts else until), *([change] if change else [])]
     if row.reason == UNREACHABLE and row.pending_since is not None:
         found.append(shifted(row.pending_since, run.unreachable_timeout))
     return [each for each in found if each > now]
