@@ -70,7 +70,7 @@ def record_name(record: t.Mapping[str, t.Any]) -> str:
     metadata, if there is any, is a map; empty without a name."""
     metadata = record.get("metadata") or {}
     namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
-    return f"{namespace}/{name}" if namespace else name
+    return f"{namespace}/{name}" if namespace and name else name
 
 
 def namespace_and_name(kind: str, name: str) -> tuple[str, str] | None:

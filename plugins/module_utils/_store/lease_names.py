@@ -13,10 +13,12 @@ _INSIDE = "-in"
 
 
 def to_object_name(name: str) -> str:
-    """The name of the Lease object of a lease, such as ``kind/name`` or ``kind/namespace/name``. The part before the
-    slash has no dot, and no namespace has one, so no two meet; one of more than 253 characters is cut, and ends in a
-    hash of the whole."""
-    kind, _slash, rest = name.partition("/")
+    """The name of the Lease object of a lease: ``kind/name`` or ``kind/namespace/name``. A kind has no dot and does not
+    end in ``-in``, and no namespace has a dot, so no two meet; one of more than 253 characters is cut, and ends in a
+    hash of the whole. ValueError for a name without a slash: nobody would find its lease among those of the records."""
+    kind, slash, rest = name.partition("/")
+    if not slash:
+        raise ValueError(f"{name!r:.80} is no name of a lease, such as kind/name")
     namespace, slash, own = rest.partition("/")
     plain = f"{kind}{_INSIDE}.{namespace}.{own}" if slash else name.replace("/", ".")
     if len(plain) <= _LONGEST:

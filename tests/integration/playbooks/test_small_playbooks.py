@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import typing as t
 from pathlib import Path
 
@@ -22,6 +25,23 @@ def test_the_definitions_are_installed_by_a_playbook(play: Player, fleet: Fleet)
     assert "definitions of gitops.fleet (v1alpha1)" in " ".join(would.output.split())
     refused = play("gitops.fleet.hub", "--check", kubeconfig=fleet.admin, contxt="east")
     assert refused.code == 2 and "did you mean context?" in refused.output
+
+
+def test_records_on_a_hub_are_made_and_named_as_their_page_says(play: Player, fleet: Fleet):
+    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8").partition("## Records on a hub")[2]
+    (commands,) = re.findall(r"```sh\n(.*?)```", page.partition("\n## ")[0], re.DOTALL)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-euc", re.sub(r"(context[=:] ?)hub", r"\1east", commands)],
+        cwd=play.folder,
+        env={**play.environment(), "PATH": path, "KUBECONFIG": fleet.admin},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0 and "no cluster is recorded" in " ".join(done.stdout.split()), done.stdout
 
 
 def test_a_placement_is_explained_looked_at_and_ended(play: Player, fleet: Fleet):

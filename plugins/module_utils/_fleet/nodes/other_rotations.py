@@ -26,7 +26,7 @@ from ..leases import acquire
 from ..recorded import DAMAGED
 from .sources import KIND
 
-TURN = "rotation-budgets"
+TURN = "turn/rotation-budgets"
 # For one decision and one write; what a killed rotation held is free again after it.
 SECONDS = 60
 WAIT, PAUSE = 5.0, 0.2

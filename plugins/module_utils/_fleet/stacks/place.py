@@ -228,7 +228,13 @@ def _full(where: StackPlace, name: str) -> str:
 def _document(path: Path) -> dict[str, t.Any]:
     """The first mapping among the documents of a YAML file; empty without one, and without the file. FleetError
     ``unreadable-file``, ``missing-library``, and those of YAML that stand before it."""
-    for found in read_yaml(_content(path).decode(errors="replace"), str(path)) if path.exists() else ():
+    try:
+        content = read_file(path, _MOST)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    for found in read_yaml(content.decode(errors="replace"), str(path)):
         if isinstance(found, Problem):
             raise FleetError.of([found])
         if isinstance(found.value, dict):
@@ -241,6 +247,9 @@ def _content(path: Path) -> bytes:
     try:
         return read_file(path, _MOST)
     except OSError as error:
-        raise FleetError(
-            "unreadable-file", f"the file cannot be read: {os.strerror(error.errno or 0)}", str(path)
-        ) from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> FleetError:
+    """The error for a file that cannot be read, given back."""
+    return FleetError("unreadable-file", f"the file cannot be read: {os.strerror(error.errno or 0)}", str(path))

@@ -59,7 +59,8 @@ def named_failures(names: t.Sequence[str]) -> str:
 
 def completed_by(by: str, verified: bool, makers: t.Collection[str] = ()) -> str:
     """Who completed a gate, in words: ``the clock`` where ``by`` is empty, else the name, with a remark unless the hub
-    vouched for it (``verified``), and one if it is of the ``makers``, who made or started the run."""
+    vouched for it (``verified``) or ``by`` says so itself (UNVERIFIED), and one if it is of the ``makers``, who made or
+    started the run."""
     if not by:
         return "the clock"
     words = by if verified or by == UNVERIFIED else f"{by}, {UNVERIFIED}"

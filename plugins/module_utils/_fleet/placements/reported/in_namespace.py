@@ -39,8 +39,8 @@ class StatusInNamespace:
     def expected(
         self, status: PlacementStatus, previous: PlacementStatus, generation: int, now: datetime
     ) -> PlacementStatus:
-        """The placement's status with a condition that says whether the copy is as it should be. Writes nothing.
-        FleetError of the records."""
+        """The placement's status with a condition that says whether the copy is as it should be; without a namespace
+        as it is. Writes nothing. FleetError of the records."""
         if not self.namespace:
             return status
         failed = "" if self._is(status) else "it is another one there"

@@ -44,7 +44,7 @@ from ..sources import UpdateManifests
 from ..update_run import recorded_runs, started
 from .catalogue import known_releases
 
-KIND, LEASE = "AutoUpgradeProfile", "auto-upgrade"
+KIND, LEASE = "AutoUpgradeProfile", "turn/auto-upgrade"
 LEASE_SECONDS = 120
 _NAMED = 10
 _PROBE = "00000000-0000-0000-0000-000000000000"
