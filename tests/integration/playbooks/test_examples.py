@@ -17,7 +17,8 @@ import yaml
 from playing import HERE, ROOT, Played, Player
 
 FOLDERS = (ROOT / "plugins" / "filter", ROOT / "plugins" / "test")
-NAMES = sorted(file.stem for folder in FOLDERS for file in (*folder.glob("*.py"), *folder.glob("*.yml")))
+FILES = (file for folder in FOLDERS for file in (*folder.glob("[!_]*.py"), *folder.glob("*.yml")))
+NAMES = sorted(file.stem for file in FILES)
 # What examples of placements take for granted.
 PLACEMENT = {
     "apiVersion": "placement.kubernetes-fleet.io/v1",
