@@ -65,6 +65,8 @@ class Contest:
             first = f"{has}; {self.rival} {holds} with {_words(self.rival_score)}: {LOST_FROM[self.known]}."
             return (first, f"{BY[self.rule]}." if self.rule else KEEPS.format(self.rival), *self._term_lines)
         if not self.rival or self.rival_score is None:
+            if self.known == RECORDED:
+                return (f"{has}, and no cluster that passed was left over when that was decided.", *self._term_lines)
             return (f"{has}, and no cluster that passes is left over, {FROM[self.known]}.", *self._term_lines)
         loses = "would be picked before it" if not self.rule else "is the best that was not picked"
         first = f"{has}; {self.rival} {loses}, with {_words(self.rival_score)}: {FROM[self.known]}."

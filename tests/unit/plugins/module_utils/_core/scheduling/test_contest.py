@@ -109,6 +109,15 @@ def test_a_holder_is_told_by_what_was_recorded_with_the_decision():
     assert "by which it has affinity 2" in " ".join(won.lines), "today's terms are told apart"
 
 
+def test_that_nobody_was_left_over_is_told_of_the_decision_and_not_of_today():
+    """The other cluster was evacuated then, say. That it passes today is told beside it, of the other one."""
+    kept = ClusterDecision(cluster_name="smartfish", selected=True, cluster_score=ClusterScore(affinity_score=7))
+    refused = ClusterDecision(cluster_name="jumpingcat", selected=False, reason="it was evacuated")
+    won = contests(CHEAP, animals(), binding("smartfish", score=(0, 7)), recorded=(kept, refused)).of("smartfish")
+    assert won is not None and won.rival == ""
+    assert won.lines[0].endswith("and no cluster that passed was left over when that was decided.")
+
+
 def test_one_that_would_lose_today_is_told_by_whom():
     won = contests(CHEAP, animals(), binding("smartfish")).of("smartfish")
     assert won is not None and (won.known, won.rival, won.rule) == (NOW, "bravelion", "")
