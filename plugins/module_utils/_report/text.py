@@ -323,14 +323,16 @@ def _headline(plan: PlacementPlan) -> str:
 
 def _cluster_row(each: ClusterPlan, outcome: MemberOutcome | None, by_run: bool) -> tuple[str, str, str, str]:
     """The cells sign, cluster, score (``spread/affinity``, empty without one) and cause with its reason; the code of
-    the error where the member could not be read, and that it was not looked at if nothing was to change there; with
-    ``by_run``, that only a staged run changes it."""
+    the error where the member could not be read, and that it was not looked at if nothing was to change there; that
+    objects have drifted where nothing else changes; with ``by_run``, that only a staged run changes it."""
     score = "" if each.affinity_score is None else f"{each.spread_score or 0}/{each.affinity_score}"
     why = each.cause if each.cause in ("unchanged", "picked") else f"{each.cause}: {each.reason}"
     why += BY_RUN if by_run and each.cause != "unchanged" else ""
     if outcome and outcome.error:
         unseen = each.cause == "unchanged" and not outcome.written
         why = f"{'not looked at' if unseen else why} ({outcome.error.code})"
+    elif outcome and outcome.drifted and each.cause == "unchanged":
+        why = "the placement is unchanged, and what it placed has drifted"
     return (MARKS[each.change], each.cluster, score, why)
 
 

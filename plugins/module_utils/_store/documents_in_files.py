@@ -7,6 +7,7 @@ Lists taken apart, comments that silence the linter."""
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import typing as t
@@ -238,7 +239,8 @@ def file_text(path: str) -> str | Problem:
     try:
         data = read_file(path, MAX_BYTES)
     except FileNotFoundError:
-        return Problem("no-such-file", "there is no such file or folder", path)
+        several = f"several are a list: {json.dumps(path.split(','))}" if "," in path else ""
+        return Problem("no-such-file", "there is no such file or folder", path, several)
     except OSError as error:
         big = error.errno == errno.EFBIG
         text = f"this file cannot be read: {error.strerror}"

@@ -127,6 +127,17 @@ def test_a_plan_reads_like_this() -> None:
     ]
 
 
+def test_a_cluster_where_only_the_objects_have_changed_says_so_in_its_row() -> None:
+    fleet = facts("a", "b")
+    made = plan(wanted(pick_all()), fleet, placed(pick_all(), fleet))
+    step = MemberStep(id=CONFIG, action=REPAIR, drifts=(FieldDrift("/data/x", "1", "2", ("kubectl",)),))
+    rows = plan_text(made, {"a": MemberOutcome(cluster="a", steps=(step,)), "b": MemberOutcome(cluster="b")})
+    words = [" ".join(line.split()) for line in rows]
+    assert (
+        "= a 0/0 the placement is unchanged, and what it placed has drifted" in words and "= b 0/0 unchanged" in words
+    )
+
+
 def test_brakes_and_notes_are_told_once_each() -> None:
     fleet = facts("a", "b", "c")
     policy = pick_all(affinity=require({"no": "where"}))

@@ -216,6 +216,12 @@ def test_all_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     assert "Traceback" not in str(caught.value)
 
 
+def test_several_names_in_one_text_are_shown_as_a_list(tmp_path: Path) -> None:
+    with pytest.raises(FleetError) as caught:
+        read_manifests([f"{tmp_path}/a,b"])
+    assert caught.value.problems[0].hint == f'several are a list: ["{tmp_path}/a", "b"]'
+
+
 def test_a_folder_is_read_in_order_without_hidden_folders_and_nothing_twice(tmp_path: Path) -> None:
     for name in ("b/x.yml", "a.yaml", "b.json", ".git/z.yaml", "b/readme.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
