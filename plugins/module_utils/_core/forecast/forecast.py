@@ -165,7 +165,8 @@ def forecast(run: RunState, members: Members, now: datetime, assumed: Assumption
     begun, views = start(run, now) if run.phase == NEW else run, _shared(members)
     shares = EvenShares(assumed.seed, max(1, assumed.samples))
     ends = [_played(begun, views, now, assumed, _Draw(shares, sample)).run for sample in range(shares.samples)]
-    middle, usual = _told(begun, views, now, assumed, _Draw(shares, _middle(ends)))
+    at = _middle(ends)
+    middle, usual = _told(begun, views, now, assumed, _Draw(shares, at), ends[at].completed)
     return Forecast(
         run=_run(run, middle, ends),
         stages=tuple(_stages(middle, ends)),
@@ -177,16 +178,19 @@ def forecast(run: RunState, members: Members, now: datetime, assumed: Assumption
     )
 
 
-def _told(run: RunState, members: Members, now: datetime, assumed: Assumptions, drawn: _Draw) -> tuple[Course, bool]:
-    """The course of that sample, with what members waited for, and whether people open its gates as soon as half of all
-    are opened: if the run ends just then all the same, because it waits for windows, say, that is how it is told."""
-    if assumed.approvals and any(map(_for_people, run.stages)):
-        usual = replace(assumed, approvals=Duration(assumed.approvals.p50, assumed.approvals.p50))
+def _told(
+    run: RunState, members: Members, now: datetime, assumed: Assumptions, drawn: _Draw, end: datetime | None
+) -> tuple[Course, bool]:
+    """The course of that sample, which ends at ``end``, with what members waited for, and whether people open its gates
+    as soon as half of all are opened: if the run ends just then all the same, because it waits for windows, say, that
+    is how it is told."""
+    approvals = assumed.approvals if any(map(_for_people, run.stages)) else None
+    if approvals:
+        usual = replace(assumed, approvals=Duration(approvals.p50, approvals.p50))
         course = _played(run, members, now, usual, drawn, noted=True)
-        drawn_so = _played(run, members, now, assumed, drawn, noted=True)
-        same = course.run.completed == drawn_so.run.completed
-        return (course, True) if same else (drawn_so, False)
-    return _played(run, members, now, assumed, drawn, noted=True), True
+        if course.run.completed == end:
+            return course, True
+    return _played(run, members, now, assumed, drawn, noted=True), approvals is None
 
 
 def _for_people(stage: StageRow) -> bool:
