@@ -35,7 +35,7 @@ class ActionModule(Verb):
                 (answer, why), on = _gate(session, options, not run.check_mode), "update"
             state = read_run(session.records, options["run"]).status.status.state if on == "update" else ""
         if why:
-            run.say(f"this approval does not count: {why}; whoever conducts the run asks for another one")
+            run.say(f"this approval does not count by the terms that the run keeps: {why}; who conducts it asks anew")
         if why or run.check_mode or options["state"] == REFUSED:
             return answer
         lines = approval_lines(options["run"], on, state, usual=not run.given.get("records"))
