@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.audit.actor import user
@@ -12,7 +13,7 @@ from ..module_utils._fleet.placements.staged.answering import WishedApproval, an
 from ..module_utils._fleet.session import Session
 from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse
 from ..module_utils._fleet.updates.run_record import read_run
-from ..module_utils._report.commands.next_steps import after_approval
+from ..module_utils._report.commands.next_steps import approval_lines
 from ..plugin_utils._verb import Answer, Run, Verb
 
 OF_GATES = ("id", "group", "name")
@@ -24,22 +25,28 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check
-        mode nothing is recorded. After an approval that was, it says how the run goes on. FleetError as of
-        ``is_staged``, ``complete``, ``refuse`` and ``answer``, ``bad-option`` for what staged runs do not have."""
+        mode nothing is recorded. It says who carries the run on after an approval, or why that does not count by the
+        terms that the run keeps. FleetError as of ``is_staged``, ``complete``, ``refuse`` and ``answer``,
+        ``bad-option`` for what staged runs do not have."""
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
-                answer, on = _staged(session, options, not run.check_mode), "staged_update"
+                (answer, why), on = _staged(session, options, not run.check_mode), "staged_update"
             else:
-                answer, on = _gate(session, options, not run.check_mode), "update"
+                (answer, why), on = _gate(session, options, not run.check_mode), "update"
             state = read_run(session.records, options["run"]).status.status.state if on == "update" else ""
-        if run.check_mode or options["state"] == REFUSED:
+        if why:
+            run.say(f"this approval does not count by the terms that the run keeps: {why}; who conducts it asks anew")
+        if why or run.check_mode or options["state"] == REFUSED:
             return answer
-        return run.with_next(answer, after_approval(options["run"], on, state), fails=False)
+        lines = approval_lines(options["run"], on, state, usual=not run.given.get("records"))
+        for line in lines:
+            run.say(line)
+        return replace(answer, next_lines=lines)
 
 
-def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
-    """The answer after the gate of an update run was approved or refused, and that was recorded, with ``write``.
-    FleetError as of ``complete`` and ``refuse``."""
+def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:
+    """The answer after the gate of an update run was approved or refused, and that was recorded, with ``write``; and
+    why the approval does not count, empty if it does. FleetError as of ``complete`` and ``refuse``."""
     which = Which(
         id=options["id"] or "",
         stage=options["stage"] or "",
@@ -58,12 +65,13 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
         "self_approval": done.own,
     }
     data["state"] = done.state
-    return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest})
+    return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest}), done.uncounted
 
 
-def _staged(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
-    """The answer after what a staged run asks for was approved, and that was recorded, with ``write``. FleetError
-    ``bad-option`` for a refusal and for ``id``, ``group`` or ``name``, and as of ``answer``."""
+def _staged(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:
+    """The answer after what a staged run asks for was approved, and that was recorded, with ``write``; and why the
+    approval does not count, empty if it does. FleetError ``bad-option`` for a refusal and for ``id``, ``group`` or
+    ``name``, and as of ``answer``."""
     if options["state"] == REFUSED:
         hint = "stop the run (state stopped of gitops.fleet.staged_update_run)"
         raise FleetError("bad-option", "what a staged run asks for cannot be refused", "state", hint)
@@ -88,4 +96,4 @@ def _staged(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
         "self_approval": done.own,
         "state": done.state,
     }
-    return Answer(changed=done.changed, data={**data, "run": options["run"], "digest": done.digest})
+    return Answer(changed=done.changed, data={**data, "run": options["run"], "digest": done.digest}), done.uncounted

@@ -34,6 +34,7 @@ from ..module_utils._fleet.updates.steps.seen_members import SeenMembers
 from ..module_utils._fleet.updates.update_run import (
     as_data,
     delete_run,
+    keep_terms,
     restarted,
     skipped,
     started,
@@ -99,6 +100,9 @@ class ActionModule(Verb):
                 again = retried(records, name, write, options["digest"], who, session.clock())
                 return _answer(defined(session, again, write, approved=options["digest"]), told)
             made = _made(session, name, given, options, write, who)
+            if state == "started" and write:
+                kept = keep_terms(session, made.run, _wish(options).terms)
+                made = replace(made, run=kept, changed=made.changed or kept is not made.run)
             if state == "present":
                 return _answer(made, told, plan=[] if write else _printed_plan(session, made, given, options))
             return _answer(

@@ -74,7 +74,8 @@ options:
   allow_self_approval:
     description:
       - V(false) refuses an approval by whoever made or started the run. Whether one counts is up to the option of the
-        same name of M(gitops.fleet.update_run) and M(gitops.fleet.staged_update_run).
+        same name of M(gitops.fleet.update_run) and M(gitops.fleet.staged_update_run), which the run keeps. By what it
+        keeps you are told if your approval does not count.
     type: bool
     default: true
 """

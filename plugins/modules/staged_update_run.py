@@ -69,7 +69,7 @@ options:
     default: ""
   allow_self_approval:
     description:
-      - V(false) wants four eyes, an approval by whoever made the run does not count.
+      - V(false) wants four eyes, an approval by whoever made the run does not count; it stays with the run.
       - This needs names that the hub vouches for, as O(verified_approvals) does, that of the maker among them.
     type: bool
     default: true
@@ -77,10 +77,11 @@ options:
     description:
       - Only approvals count whose approver the hub vouches for, by the policies that role P(gitops.fleet.hub#role)
         installs. With records in a file there are none; nor is an approval verified that does not say by whom it is.
+      - It stays with the run, whoever carries it on.
     type: bool
     default: false
   approval_expires:
-    description: Seconds after which an approval that was not used does not count any more.
+    description: Seconds after which an approval that was not used does not count any more. They stay with the run.
     type: int
   max_removals:
     description:

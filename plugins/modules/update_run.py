@@ -270,18 +270,18 @@ options:
     default: 120
   allow_self_approval:
     description:
-      - V(false) wants four eyes, an approval by whoever made or started the run does not count.
+      - V(false) wants four eyes, an approval by whoever made or started the run does not count; it stays with the run.
       - This needs names that the hub vouches for, as O(verified_approvals) does, those of the run among them.
     type: bool
     default: true
   verified_approvals:
     description:
       - Only approvals count whose approver the hub vouches for, by the policies that role P(gitops.fleet.hub#role)
-        installs. With records in a file there are none.
+        installs. With records in a file there are none. It stays with the run, whoever carries it on.
     type: bool
     default: false
   approval_expires:
-    description: Seconds after which an approval that was not used does not count any more.
+    description: Seconds after which an approval that was not used does not count any more. They stay with the run.
     type: int
   interval:
     description: Seconds between two looks at an upgrade in flight.

@@ -20,7 +20,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.key import RunKey
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.history import DOES_NOT_COUNT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY, Terms
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.history import HistoryRequest, fleet_history
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.rights import rights

@@ -26,33 +26,24 @@ from .record.run_state import run_of, status_of
 from .record.summary import UNVERIFIED, completed_by
 from .run import Approval, GateRow
 from .status import derive
+from .terms import Terms, kept_terms, stricter
 
 MADE_BY = "gitops.fleet/made-by"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
-    """What an approval has to be. ``expires``: not older than that when it is used. Without ``self_approval`` it comes
-    from somebody who neither made nor started the run; that and ``verified`` want names that the hub vouches for."""
-
-    self_approval: bool = True
-    verified: bool = False
-    expires: timedelta | None = None
-
-    @property
-    def proof(self) -> bool:
-        """Whether the approver's name has to be one that the hub vouches for."""
-        return self.verified or not self.self_approval
-
-
-@dataclass(frozen=True, kw_only=True)
 class Court:
-    """What approvals of one run are judged by. The hub vouches for objects that were made after ``since``; None: it
-    vouches for nothing."""
+    """What approvals of one run are judged by. ``given`` are the terms of who conducts it. The hub vouches for objects
+    that were made after ``since``; None: it vouches for nothing."""
 
     run: UpdateRun
-    terms: Terms = Terms()
+    given: Terms = Terms()
     since: datetime | None = None
+
+    @property
+    def terms(self) -> Terms:
+        """The given terms, and those that the run keeps."""
+        return stricter(self.given, kept_terms(self.run.metadata.annotations))
 
     def vouches(self, created: datetime | None) -> bool:
         """Whether names in an object that was made then are true."""

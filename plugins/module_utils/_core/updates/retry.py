@@ -32,6 +32,7 @@ from .integrity import is_recorded_strategy
 from .record.run_state import run_of
 from .status import derive
 from .strategy import Candidate
+from .terms import as_annotations, kept_terms
 
 _RETRY = re.compile(r"(.+?)-retry(?:-([0-9]{1,9}))?")
 LEFT_BEHIND = (FAILED, SKIPPED)
@@ -39,7 +40,7 @@ LEFT_BEHIND = (FAILED, SKIPPED)
 
 def follow_up(before: UpdateRun, name: str) -> UpdateRun:
     """The follow-up run, not started: target, sequence and conflict rules of the first, versions and images as they
-    were fixed then, its failed and skipped members.
+    were fixed then, its failed and skipped members, and the terms of approvals that it keeps.
 
     FleetError ``conflict-state`` unless the first is finished (a Stopped or Failed run is started again),
     ``nothing-to-retry`` if it left nobody behind, ``strategy-unproven`` if no digest proves the strategy in its status.
@@ -67,7 +68,7 @@ def follow_up(before: UpdateRun, name: str) -> UpdateRun:
         node_image_selection=_images(before),
     )
     return UpdateRun(
-        metadata=ObjectMeta(name=name),
+        metadata=ObjectMeta(name=name, annotations=as_annotations(kept_terms(before.metadata.annotations))),
         spec=replace(
             spec,
             update_strategy_id="",

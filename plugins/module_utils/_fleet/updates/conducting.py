@@ -16,7 +16,6 @@ from pathlib import Path
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.updates.approvals import Terms
 from ..._core.updates.preflight import Judge
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import in_one_line, named_failures, refusal_of
@@ -24,6 +23,7 @@ from ..._core.updates.releases import versions
 from ..._core.updates.releases.targets import target_of
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
+from ..._core.updates.terms import Terms
 from ..._core.updates.timing.obstacles import obstacle
 from ..._core.values.kube_version import KubeVersion
 from ..._core.values.listed import listed
@@ -74,7 +74,7 @@ from .sources import UpdateManifests
 from .steering import ApprovalRules, RunEnding, conduct_run
 from .steps.member_steps import MemberSteps, Pooling
 from .steps.seen_members import SeenMembers, seen_members
-from .update_run import started
+from .update_run import keep_terms, started
 
 NAMED = 5
 DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
@@ -118,13 +118,15 @@ class Rehearsed(Outcome):
 
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
     """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
-    the target. FleetError of ``started``, ``conduct_run``, ``drivers_from``, ``refuse_target``, ``refuse_type``,
-    ``members_to_write``, ``events_file``, ``vouched_since`` and, for the folder of operations, ``intent_reference``."""
+    the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``, ``drivers_from``, ``refuse_target``,
+    ``refuse_type``, ``members_to_write``, ``events_file``, ``vouched_since`` and ``intent_reference``."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
         _target_notes(run, wish, clients)
         refuse_type(records, run, drivers)
+        given, run = run, keep_terms(session, run, wish.terms)
+        keeps = run is not given
         if run.status.phase == NEW:
             run = started(session, run, observed_versions(drivers, wish.threads), write=True, who=who).run
         task = f"run/{run.name}/{run.metadata.uid}"
@@ -160,7 +162,8 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
             telling = conducting(session, run, progress, wish.approved, wish.src)
             with failing(telling.testimony):
                 ending = conduct_run(session, run.name, sight, works, progress, limits, place, rules, telling)
-            return replace(ending, behind=_behind(ending, drivers, wish.threads, pools if whole else None))
+            behind = _behind(ending, drivers, wish.threads, pools if whole else None)
+            return replace(ending, changed=ending.changed or keeps, behind=behind)
 
 
 def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> tuple[Problem, ...]:

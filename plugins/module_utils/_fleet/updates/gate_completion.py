@@ -12,11 +12,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ..._core.errors import FleetError
-from ..._core.objects.updates.gate import Gate
+from ..._core.objects.updates.gate import Gate, GateApproval
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.updates.approvals import Terms, named_makers, why_another_gate
+from ..._core.updates.approvals import (
+    Court,
+    RefusedApproval,
+    judged_approval,
+    named_makers,
+    why_another_gate,
+)
 from ..._core.updates.record.run_state import run_of
-from ..._core.updates.run import RunState
+from ..._core.updates.run import Approval, RunState
+from ..._core.updates.terms import Terms
 from ..._core.values.approved_digest import refuse_another
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import (
@@ -65,7 +72,9 @@ class Approver:
 @dataclass(frozen=True, kw_only=True)
 class Completed:
     """What became of the gate: ``state`` is Completed, Refused, or Skipped if it was before. ``verified`` is whether
-    this call did it and the hub vouches for the name; ``own`` whether the approver made or started the run."""
+    this call did it and the hub vouches for the name; ``own`` whether the approver made or started the run.
+    ``uncounted`` is why the approval does not count by the terms that the run keeps; empty if it does, as far as these
+    tell."""
 
     gate: PlacedGate
     state: str
@@ -75,6 +84,7 @@ class Completed:
     changed: bool
     verified: bool = False
     own: bool = False
+    uncounted: str = ""
 
 
 def approver(session: Session) -> Approver:
@@ -124,15 +134,17 @@ def complete(
         hint = "let somebody else approve it"
         raise FleetError("self-approval", f"{who.name} made or started the run", f"{RUN}/{run}", hint)
     for _attempt in range(_ATTEMPTS):
-        gate, document = _opened(records, found, placed)
+        (gate, document), now = _opened(records, found, placed), session.clock()
+        court, target = Court(run=found, since=who.since), gate_target(run, placed)
         if gate.status.state == COMPLETED:
-            return replace(done, by=gate.status.approval.by if gate.status.approval else "")
-        created = gate.metadata.creation_timestamp
-        verified = who.since is not None and created is not None and created > who.since
-        if not write or _write_approval(
-            records, document, who.name, verified, found.status.digest, reason, session.clock()
-        ):
-            return replace(done, by=who.name, changed=True, verified=verified, own=own)
+            by = gate.status.approval.by if gate.status.approval else ""
+            return replace(done, by=by, uncounted=_uncounted(judged_approval(gate, target, court, now)))
+        verified = court.vouches(gate.metadata.creation_timestamp)
+        if not write or _write_approval(records, document, who.name, verified, found.status.digest, reason, now):
+            given = GateApproval(by=who.name, at=now, digest=found.status.digest)
+            gate = replace(gate, status=replace(gate.status, state=COMPLETED, approval=given))
+            uncounted = _uncounted(judged_approval(gate, target, court, now))
+            return replace(done, by=who.name, changed=True, verified=verified, own=own, uncounted=uncounted)
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
 
 
@@ -163,6 +175,11 @@ def refuse(session: Session, run: str, which: Which, who: Approver, digest: str,
         if not write or replaced(records, {**document, "status": status}) is not None:
             return replace(done, changed=True, verified=verified, own=who.name in named_makers(found))
     raise FleetError("conflict", "the gate is being written all the time", placed.gate.id, "try again")
+
+
+def _uncounted(judged: Approval | RefusedApproval) -> str:
+    """Why the approval does not count; empty if it does."""
+    return judged.why if isinstance(judged, RefusedApproval) else ""
 
 
 def _meant(records: Records, run: str, which: Which, digest: str) -> tuple[UpdateRun, PlacedGate]:

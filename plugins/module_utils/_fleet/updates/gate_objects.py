@@ -18,7 +18,6 @@ from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.schema.codec import encode
 from ..._core.updates.approvals import (
     Court,
-    Terms,
     as_answered,
     as_shown,
     judged_approval,
@@ -31,6 +30,7 @@ from ..._core.updates.integrity import recorded_digest
 from ..._core.updates.record.run_state import run_of
 from ..._core.updates.record.summary import UNVERIFIED
 from ..._core.updates.run import Approval, GateRow, RunState
+from ..._core.updates.terms import Terms
 from ..._core.values.clock_skew import is_over
 from ..._core.values.instants import write_time
 from ..._core.values.update_states import COMPLETED, NOT_STARTED, PENDING
@@ -84,8 +84,9 @@ def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
 
 @dataclass
 class GateKeeper:
-    """The Gates of one run while it is conducted. ``since`` says from when on the hub vouches for names (``Court``);
-    ``tell`` takes what people should know of an approval that does not count, ``uncounted`` the Gate of one."""
+    """The Gates of one run while it is conducted, by the ``terms`` of who does. ``since`` says from when on the hub
+    vouches for names (``Court``); ``tell`` takes what people should know of an approval that does not count,
+    ``uncounted`` the Gate of one."""
 
     records: Records
     since: t.Callable[[], datetime | None] = lambda: None
@@ -194,13 +195,13 @@ class GateKeeper:
     def _court(self, run: UpdateRun) -> Court:
         """What approvals are judged by; the hub is asked since when it vouches, by ``since``, whose errors come
         through."""
-        return Court(run=run, terms=self.terms, since=self.since())
+        return Court(run=run, given=self.terms, since=self.since())
 
     def _shown_court(self, run: UpdateRun, now: datetime) -> Court:
         """As ``_court``, errors too, for what decides nothing: since when the hub vouches is asked every 30 s only."""
         if self._vouched is None or is_over(self._vouched[0], _VOUCHED_FOR, now):
             self._vouched = (now, self.since())
-        return Court(run=run, terms=self.terms, since=self._vouched[1])
+        return Court(run=run, given=self.terms, since=self._vouched[1])
 
     def _object(self, name: str) -> Gate | None:
         """The Gate of this name, None if there is none. FleetError ``record-damaged``."""
@@ -248,8 +249,8 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
 
 def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
     """The run as people are to see it: open gates that were approved or refused since it was conducted say so. Judged
-    without ``Terms``, for only whoever conducts has them; an approval that does not count even so, and a Gate that
-    cannot be read, are left to that one. ``since`` as of ``GateKeeper``."""
+    by the terms that it keeps, for others only whoever conducts has; an approval that does not count by these, and a
+    Gate that cannot be read, are left to that one. ``since`` as of ``GateKeeper``."""
     answers: dict[str, Approval | str] = {}
     for placed in gates_of(run_of(run)):
         with contextlib.suppress(FleetError):

@@ -14,7 +14,6 @@ from functools import partial
 from ..._core.machine import Decision
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates import decide as machine
-from ..._core.updates.approvals import Terms
 from ..._core.updates.commands import attempt_ended, held_up, referenced
 from ..._core.updates.dispatch import operations_of
 from ..._core.updates.run import (
@@ -25,6 +24,7 @@ from ..._core.updates.run import (
     UpdateSeen,
 )
 from ..._core.updates.status import derive
+from ..._core.updates.terms import Terms
 from ..._core.updates.timing.taking_turns import TakingTurns
 from ..._core.values.clock_skew import is_due
 from ..._core.values.instants import write_time

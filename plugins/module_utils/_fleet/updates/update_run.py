@@ -22,6 +22,7 @@ from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.releases.versions import step_refused
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
+from ..._core.updates.terms import Terms, kept_words, terms_to_keep
 from ..._core.values.listed import listed
 from ..._core.values.update_states import (
     MEMBER,
@@ -36,11 +37,12 @@ from ..keeping import Keeper
 from ..nodes.sources import KIND as ROTATION
 from ..recorded import recorded
 from ..session import Session
+from .approval_policy import vouched_since
 from .claims import KIND, operations_in_flight
 from .constraints import StartConstraints
 from .defining import Outcome, define_run
 from .gate_objects import KIND as GATE
-from .gate_objects import RUN_LABEL, refusals
+from .gate_objects import RUN_LABEL, GateKeeper, refusals
 from .pools import images_of, skew_problems
 from .run_record import proven, read_run, run_document
 from .sources import UpdateManifests
@@ -82,6 +84,36 @@ def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> O
     if run.status.phase == NEW:
         return Outcome(run=run, changed=False)
     return started(session, run, {}, write, who)
+
+
+def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
+    """The run, which from now on keeps the ``given`` terms, too, for whoever carries it on; told in a line where those
+    that it keeps are stricter. Terms by which a gate that was passed would not have been are not kept: conducting by
+    them is refused. FleetError as of ``read_run``, and ``conflict`` if others write it at every attempt."""
+    keeper = GateKeeper(session.records, lambda: vouched_since(session.hub), given)
+    words = kept_words(run.metadata.annotations, given)
+    if words:
+        session.say(f"{run.name}: {words}")
+    for _attempt in range(_ATTEMPTS):
+        added = terms_to_keep(run.metadata.annotations, given)
+        if not added or derive(run_of(run)).state in TERMINAL:
+            return run
+        try:
+            keeper.prove(run, run_of(run), session.clock())
+        except FleetError as error:
+            if error.code != "gate-unproven":
+                raise
+            return run
+        document = run_document(session.records, run.name)
+        annotations = {**run.metadata.annotations, **added}
+        version = {"resourceVersion": run.metadata.resource_version}
+        kept = replaced(
+            session.records, {**document, "metadata": {**document["metadata"], "annotations": annotations, **version}}
+        )
+        if kept is not None:
+            return proven(kept)
+        run = read_run(session.records, run.name)
+    raise FleetError("conflict", "the run is being written all the time", run.name, "try again")
 
 
 def stopped(session: Session, name: str, write: bool) -> Outcome:

@@ -209,14 +209,15 @@ def _new_run(run: ClusterStagedUpdateRun, to: str, suffix: str, index: str, vari
     return NextStep(to=f"{to}, by a new run", playbook="staged_update", variables={**named, **variables})
 
 
-def after_approval(run: str, playbook: str, state: str) -> list[NextStep]:
-    """The one step that carries a run on whose gate was passed, with its ``playbook``; ``state`` is that of an update
-    run, which may stand still until it is started again, and empty for a staged one."""
+def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str]:
+    """Who carries a run on whose gate was passed, in a line, with its ``playbook``; ``state`` is that of an update run,
+    which may stand still until it is started again, and empty for a staged one. The command stands there only where the
+    records are at the ``usual`` place: an approver reaches others with a login that is not the conductor's."""
     stands = state in (STOPPED, FAILED)
-    variables = {"run": run, **({"restart": True} if stands else {})}
-    on = "go on, with the options it was begun with" if playbook == "staged_update" else "go on"
-    to = "take it up again" if stands else f"{on}, unless it is being conducted"
-    return [NextStep(to=to, playbook=playbook, variables=variables)]
+    command = playbook_command(playbook, {"run": run, **({"restart": True} if stands else {})}) if usual else ""
+    words = "takes it up again" if stands else "goes on with it, unless that is under way"
+    words += ", with the options it was begun with" if playbook == "staged_update" else ""
+    return [f"whoever conducts {run} {words}{f': {command}' if command else ''}"]
 
 
 def after_join(given: Variables, without_driver: t.Sequence[str]) -> list[NextStep]:

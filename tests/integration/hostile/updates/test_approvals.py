@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.audit.audit_entry import APPROVAL_REFUSED
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import Terms
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.history import HistoryRequest, fleet_history
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.hub import install
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approval_policy import (
@@ -203,6 +203,22 @@ def test_four_eyes(fleet: UpdateFleet, drivers: t.Any, anna: User) -> None:
     assert [each.reason for each in told.rows] == [f"{made} made or started the run, and self-approval is not allowed"]
     approve(fleet, anna)
     assert fleet.conduct(drivers=drivers, terms=FOUR_EYES).outcome == "done"
+    assert (passed(fleet).by, passed(fleet).verified) == ("anna", True)
+
+
+def test_terms_stay_with_the_run(fleet: UpdateFleet, drivers: t.Any, anna: User) -> None:
+    """Whoever carries it on without them has nothing count that did not count before."""
+    gate = opened(fleet, drivers, terms=FOUR_EYES)
+    made = "kubernetes-admin"
+    own = complete(fleet.session(), fleet.run_name, Which(), Approver(name=made, since=None), "", "", False)
+    assert f"nothing proves that it is of {made}" in own.uncounted
+    fleet.patch(f"/apis/gitops.fleet/v1alpha1/gates/{gate['metadata']['name']}/status", approval(gate, made))
+    assert fleet.conduct(drivers=drivers).code == "awaiting-approval" and fleet.file_upgrades() == []
+    assert any(f"{made} made or started the run" in line for line in fleet.said), fleet.said
+    assert any("terms that the run keeps: allow_self_approval=false" in line for line in fleet.said), fleet.said
+    assert fleet.recorded().metadata.annotations["gitops.fleet/allow-self-approval"] == "false"
+    assert approve(fleet, anna).uncounted == ""
+    assert fleet.conduct(drivers=drivers).outcome == "done"
     assert (passed(fleet).by, passed(fleet).verified) == ("anna", True)
 
 

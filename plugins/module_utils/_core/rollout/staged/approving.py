@@ -16,7 +16,8 @@ from datetime import datetime
 from ...objects.staged.approval import APPROVAL_ACCEPTED, APPROVED, ClusterApprovalRequest
 from ...objects.staged.update_run import ClusterStagedUpdateRun
 from ...schema.meta import Condition, find_condition
-from ...updates.approvals import MADE_BY, Terms, expiry_words, is_vouched_for
+from ...updates.approvals import MADE_BY, expiry_words, is_vouched_for
+from ...updates.terms import Terms, kept_terms, stricter
 from ..conditions import TRUE, status_is
 
 # Around the name in the message of an approval. The policy of role hub has the same words, and lets nobody sign who is
@@ -27,13 +28,18 @@ NOBODY = "nobody who is named"
 
 @dataclass(frozen=True, kw_only=True)
 class StagedCourt:
-    """What approvals of one run are judged by. The hub vouches for objects that were made after ``since``; None: it
-    vouches for nothing."""
+    """What approvals of one run are judged by. ``given`` are the terms of who carries it on. The hub vouches for
+    objects that were made after ``since``; None: it vouches for nothing."""
 
     run: ClusterStagedUpdateRun
     digest: str
-    terms: Terms = Terms()
+    given: Terms = Terms()
     since: datetime | None = None
+
+    @property
+    def terms(self) -> Terms:
+        """The given terms, and those that the run keeps."""
+        return stricter(self.given, kept_terms(self.run.metadata.annotations))
 
     def vouches(self, created: datetime | None) -> bool:
         """Whether the hub vouches for names in an object that was made then; not where that is not known (None)."""

@@ -13,6 +13,7 @@ from ...objects.api_groups import PLACEMENT_API
 from ...objects.identity import Manifest
 from ...objects.staged.update_run import ClusterStagedUpdateRun
 from ...resources.snapshots import snapshot_index
+from ...updates.terms import as_annotations, kept_terms
 from ...values.int_or_percent import int64
 from ..content import RolloutBinding
 from .standing import cluster_state
@@ -35,11 +36,13 @@ def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBindin
 
 def run_after(run: ClusterStagedUpdateRun, suffix: str, index: str) -> Manifest:
     """The manifest of a run of the same placement by the same strategy, named after this one with ``-suffix``, that
-    gives the snapshot at ``index``, the latest where that is empty."""
+    gives the snapshot at ``index``, the latest where that is empty, and keeps the terms of approvals that this one
+    keeps."""
     spec = {
         "placementName": run.spec.placement_name,
         "stagedRolloutStrategyName": run.spec.staged_rollout_strategy_name,
         **({"resourceSnapshotIndex": index} if index else {}),
     }
-    metadata = run.key.metadata(f"{run.name}-{suffix}")
+    kept = as_annotations(kept_terms(run.metadata.annotations))
+    metadata = {**run.key.metadata(f"{run.name}-{suffix}"), **({"annotations": kept} if kept else {})}
     return {"apiVersion": PLACEMENT_API, "kind": run.key.kinds.run, "metadata": metadata, "spec": spec}

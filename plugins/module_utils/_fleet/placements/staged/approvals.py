@@ -27,7 +27,8 @@ from ...._core.rollout.staged.approving import (
 from ...._core.rollout.staged.world import RequestApproval, accepted, approval_request
 from ...._core.schema.codec import encode
 from ...._core.schema.meta import find_condition
-from ...._core.updates.approvals import MADE_BY, Terms
+from ...._core.updates.approvals import MADE_BY
+from ...._core.updates.terms import Terms
 from ...._core.values.approved_digest import refuse_another
 from ...._store.kinds import record_name
 from ...._store.records import Lease, Record, Records, replaced
@@ -81,7 +82,8 @@ class UncountedRequest:
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
     """What became of an approval. ``verified`` is whether this call gave it and the hub vouches for the name; ``own``
-    whether the approver made the run."""
+    whether the approver made the run. ``uncounted`` is why it does not count by the terms that the run keeps; empty if
+    it does, as far as these tell."""
 
     request: PlacedRequest
     state: str
@@ -90,6 +92,7 @@ class GivenApproval:
     changed: bool
     verified: bool = False
     own: bool = False
+    uncounted: str = ""
 
 
 def requests_of(run: ClusterStagedUpdateRun) -> t.Iterator[PlacedRequest]:
@@ -153,15 +156,16 @@ Judge = t.Callable[[ClusterApprovalRequest], str]
 
 
 def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: Terms) -> Judge:
-    """A judge by these terms, which asks the hub for what it vouches for only where that is wanted and there is an
-    approval: ApiError then, if it does not answer."""
+    """A judge by these terms and those that the run keeps, which asks the hub for what it vouches for only where that
+    is wanted and there is an approval: ApiError then, if it does not answer."""
 
     def judge(request: ClusterApprovalRequest) -> str:
         """As of ``Judge``."""
         if given_approval(request) is None:
             return ""
-        since = vouched_since(session.hub, OF_STAGED_RUNS) if terms.proof else None
-        return refusal(request, StagedCourt(run=run, digest=digest, terms=terms, since=since), session.clock())
+        court = StagedCourt(run=run, digest=digest, given=terms)
+        since = vouched_since(session.hub, OF_STAGED_RUNS) if court.terms.proof else None
+        return refusal(request, replace(court, since=since), session.clock())
 
     return judge
 
@@ -280,28 +284,31 @@ def approve(
             raise FleetError(
                 "gate-unproven", strange or "it is of another run", f"{key.kinds.approval}/{placed.name}", hint
             )
+        court = StagedCourt(run=run, digest=digest, since=who.since)
         if status_is(request.status.conditions, APPROVED, request.metadata.generation, TRUE):
             said = find_condition(request.status.conditions, APPROVED)
-            return replace(done, by=signed_by(said.message, digest) if said else "")
-        court = StagedCourt(run=run, digest=digest, since=who.since)
+            by = signed_by(said.message, digest) if said else ""
+            return replace(done, by=by, uncounted=refusal(request, court, now))
         verified = bool(who.name) and court.vouches(request.metadata.creation_timestamp)
-        if not write or _written(records, document, request, signature(who.name, digest, reason), now):
-            return replace(done, by=who.name, changed=True, verified=verified, own=own)
+        approved = _approved(request, signature(who.name, digest, reason), now)
+        if not write or _written(records, document, approved):
+            uncounted = refusal(approved, court, now)
+            return replace(done, by=who.name, changed=True, verified=verified, own=own, uncounted=uncounted)
     raise FleetError("conflict", "the approval request is being written all the time", placed.name, "try again")
 
 
-def _written(
-    records: Records,
-    document: Record,
-    request: ClusterApprovalRequest,
-    message: str,
-    now: datetime,
-) -> bool:
-    """Writes the approval with this message on the request; False if somebody else has written it since it was read.
-    FleetError of the records."""
+def _approved(request: ClusterApprovalRequest, message: str, now: datetime) -> ClusterApprovalRequest:
+    """The request with an approval of this message."""
     row = (TRUE, "ApprovedByGate", message)
     conditions = set_condition(request.status.conditions, APPROVED, row, request.metadata.generation, now)
-    status = {**(document.get("status") or {}), "conditions": [encode(each) for each in conditions]}
+    return replace(request, status=replace(request.status, conditions=tuple(conditions)))
+
+
+def _written(records: Records, document: Record, approved: ClusterApprovalRequest) -> bool:
+    """Writes the conditions of the request that was approved; False if somebody else has written it since it was read.
+    FleetError of the records."""
+    conditions = [encode(each) for each in approved.status.conditions]
+    status = {**(document.get("status") or {}), "conditions": conditions}
     return replaced(records, {**document, "status": status}) is not None
 
 

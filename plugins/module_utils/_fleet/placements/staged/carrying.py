@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterStagedUpdateRun
+from ...._core.updates.terms import kept_words
 from ...audit.actor import user
 from ...audit.evidence import testify
 from ...audit.staged_runs import deed_of_command
@@ -21,7 +22,7 @@ from .conducting import (
     rehearse,
 )
 from .report import StagedOptions, StagedReport
-from .run_record import record_run, refuse_stop, wanted_run
+from .run_record import keep_terms, record_run, refuse_stop, wanted_run
 from .sources import StagedManifests
 
 PRESENT, STARTED, STOPPED, CONDUCTED = "present", "started", "stopped", "conducted"
@@ -30,10 +31,10 @@ PRESENT, STARTED, STOPPED, CONDUCTED = "present", "started", "stopped", "conduct
 def staged_run(
     session: Session, name: str, given: StagedManifests, state: str, wish: StagedOptions, *, write: bool
 ) -> StagedReport:
-    """The run in this ``state``; strategies that were given are recorded with it. A new one that could not begin is
-    refused before anything is recorded; without ``write`` nothing is, and the report is of the run as it would be.
-    FleetError as of ``wanted_run``, ``refuse_stop``, ``refuse_unfit``, ``record_run``, ``rehearse``, ``lay_out``,
-    ``carry_on``, ``members_to_write`` and ``keep``."""
+    """The run in this ``state``; strategies that were given are recorded with it, and terms of approvals that are
+    wished. A new one that could not begin is refused before anything is recorded; without ``write`` nothing is, and the
+    report is of the run as it would be. FleetError as of ``wanted_run``, ``refuse_stop``, ``refuse_unfit``,
+    ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``, ``carry_on``, ``members_to_write`` and ``keep``."""
     wanted = wanted_run(session.records, name, given)
     if state == STOPPED:
         refuse_stop(wanted.run)
@@ -49,9 +50,14 @@ def staged_run(
         refuse_unfit(session, wanted.run, given, wish, members)
     keep(session.records, given.strategies.values(), write=True)
     run = record_run(session.records, wanted, user(session) if wanted.is_new else "")
+    told, run = run, keep_terms(session.records, run, wish.terms)
+    changed = changed or run is not told
     if wanted.changed:
         testify(session, deed_of_command(run, wanted.is_new, wish.approved))
     if state == CONDUCTED:
+        words = kept_words(run.metadata.annotations, wish.terms)
+        if words:
+            session.say(f"{run.key}: {words}")
         report = carry_on(session, run, given, wish, members)
     else:
         report = _recorded(session, run, given, state, wish)

@@ -16,7 +16,7 @@ from ...._core.plan.document import PlacementPlan
 from ...._core.plan.outcome import MemberOutcome
 from ...._core.rollout.staged.standing import FAILED, STOPPED, STUCK, SUCCEEDED, message_of, state_of, told_of
 from ...._core.schema.codec import encode
-from ...._core.updates.approvals import Terms
+from ...._core.updates.terms import Terms
 from ...._core.values.instants import write_time
 from ..look import ApplyOptions
 from ..rollout_words import missing

@@ -26,7 +26,6 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approva
     MADE_BY,
     Court,
     RefusedApproval,
-    Terms,
     as_shown,
     judged_approval,
     refusal_words,
@@ -34,6 +33,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approva
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval, GateRow, Schedule
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.clock_skew import CLOCK_SKEW
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import laid
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.test_integrity import object_of
@@ -58,7 +58,7 @@ def court(since: datetime | None = INSTALLED, made: str = "ci", begun: str = "ci
         name="r", creation_timestamp=NOW - 6 * HOUR, annotations={DIGEST: DIGEST_A, **({MADE_BY: made} if made else {})}
     )
     run = replace(run, metadata=metadata, status=UpdateRunStatus(started_by=begun))
-    return Court(run=run, terms=Terms(**terms), since=since)
+    return Court(run=run, given=Terms(**terms), since=since)
 
 
 def why(found: Gate, before: Court, **more: t.Any) -> str:

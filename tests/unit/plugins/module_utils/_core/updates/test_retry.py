@@ -26,6 +26,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import follow_up, limited_to, retry_name
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import SELF_APPROVAL
 from ansible_collections.gitops.fleet.tests.data.update_parts import group, stage, update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     UID,
@@ -140,6 +141,15 @@ def test_what_the_status_says_of_the_whole_run_is_not_believed() -> None:
     with pytest.raises(FleetError) as refused:
         follow_up(replace(going, status=told), "again")
     assert refused.value.code == "conflict-state"
+
+
+def test_it_keeps_the_terms_of_approvals() -> None:
+    """F18."""
+    before = finished()
+    assert follow_up(before, "again").metadata.annotations == {}
+    kept = {SELF_APPROVAL: "false", "other": "x"}
+    before = replace(before, metadata=replace(before.metadata, annotations=kept))
+    assert follow_up(before, "again").metadata.annotations == {SELF_APPROVAL: "false"}
 
 
 def test_nothing_to_retry() -> None:

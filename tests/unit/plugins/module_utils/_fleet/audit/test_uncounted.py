@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,25 +17,31 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.audit.a
     STAGE_APPROVED,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.key import RunKey
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.strategy import APPROVAL as TASK
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import (
     ClusterStagedUpdateRun,
     StagedUpdateRunSpec,
+    StageTaskStatus,
+    StageUpdatingStatus,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.history import DOES_NOT_COUNT, HistoryRow
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.approving import signature
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY, Terms
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition, ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import GateRow
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, as_annotations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit import evidence, staged_runs, update_runs
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.evidence import Deed
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.history import HistoryRequest, fleet_history
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.approvals import (
     RUN_DIGEST,
     RUN_UID,
+    approve,
     judge_of,
     seen_requests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import Approver
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import PlacedGate, UncountedGate
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import laid
@@ -84,6 +91,9 @@ def said(kind: str, message: str) -> dict[str, t.Any]:
     return {**words, "lastTransitionTime": "2026-11-25T19:00:00Z"}
 
 
+ASKED = Condition(
+    type="ApprovalRequestCreated", status="True", reason="x", last_transition_time=NOW, observed_generation=1
+)
 APPROVED = said("Approved", signature("ann", DIGEST, "ticket 7"))
 
 
@@ -115,6 +125,29 @@ def test_an_approval_of_a_staged_run_that_does_not_count_is_told_as_such(session
     assert given.message.endswith("; found so by runner at 2026-11-25T20:00:00Z: nothing proves that it is of ann")
     assert (refused.action, refused.by, refused.digest) == (APPROVAL_REFUSED, "runner", DIGEST)
     assert refused.message == "request web-before-prod, stage prod; approval of ann"
+
+
+def test_so_is_one_by_the_terms_that_the_run_keeps(session: Session) -> None:
+    """F18. Whoever carries it on gives none; whoever approves is told, also of what was given already."""
+    request(session)
+    stage = StageUpdatingStatus(
+        stage_name="prod",
+        clusters=(),
+        before_stage_task_status=(
+            StageTaskStatus(type=TASK, approval_request_name="web-before-prod", conditions=(ASKED,)),
+        ),
+    )
+    run = replace(RUN, status=replace(RUN.status, stages_status=(stage,)))
+    kept = replace(run, metadata=replace(RUN.metadata, annotations={MADE_BY: "ann", **as_annotations(FOUR_EYES)}))
+    for each, write, why in (
+        (run, False, ""),
+        (kept, True, "nothing proves that it is of ann"),
+        (kept, True, "nothing"),
+    ):
+        done = approve(session.records, each, DIGEST, "", "", Approver(name="ann"), "", "", write, NOW)
+        assert done.uncounted.startswith(why) and bool(done.uncounted) == bool(why)
+    assert seen_requests(session.records, run, DIGEST, judge_of(session, run, DIGEST, Terms()))
+    assert seen_requests(session.records, kept, DIGEST, judge_of(session, kept, DIGEST, Terms())) == ()
 
 
 def test_so_is_one_that_was_given_to_an_earlier_run_of_the_name_and_not_by_our_verb(session: Session) -> None:

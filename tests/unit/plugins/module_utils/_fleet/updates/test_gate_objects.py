@@ -14,11 +14,16 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import GateRow, RunState
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, as_annotations
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import gate_completion
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import (
     GateKeeper,
     UncountedGate,
+    gates_of,
     with_answers,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
@@ -174,6 +179,49 @@ def test_what_does_not_count_is_not_shown_as_approved(records: HastyRecords, sta
     for each in (run, replace(run, status=replace(run.status, stages=(forged,)))):
         (gate,) = with_answers(records, each, lambda: None, NOW).status.stages[0].before_gates
         assert gate.by == ""
+
+
+def keeping(run: UpdateRun, terms: Terms) -> UpdateRun:
+    annotations = {**run.metadata.annotations, **as_annotations(terms)}
+    return replace(run, metadata=replace(run.metadata, annotations=annotations))
+
+
+def test_whoever_conducts_without_terms_judges_by_those_that_the_run_keeps(records: HastyRecords) -> None:
+    """F18. It is not shown as approved before, either."""
+    told: list[str] = []
+    run, state = run_and_state()
+    kept = keeping(run, Terms(self_approval=False))
+    shown(records, status=approved(DIGEST_A))
+    assert with_answers(records, run, lambda: None, NOW).status.stages[0].before_gates[0].by == "anna"
+    assert with_answers(records, kept, lambda: None, NOW).status.stages[0].before_gates[0].by == ""
+    approvals, _rows = GateKeeper(records, tell=told.append).seen(kept, state, NOW)
+    assert approvals == () and "nothing proves that it is of anna" in told[0]
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_an_approver_is_told_that_it_does_not_count(
+    records: HastyRecords, monkeypatch: pytest.MonkeyPatch, write: bool
+) -> None:
+    """F18. By the terms that the run keeps; before it is given, and of one that was given already."""
+    run, state = run_and_state()
+    since = NOW - timedelta(hours=1)
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+
+    def answer(kept: UpdateRun, name: str) -> str:
+        monkeypatch.setattr(gate_completion, "_meant", lambda *_asked: (kept, next(gates_of(state))))
+        done = gate_completion.complete(
+            session, "r", gate_completion.Which(), gate_completion.Approver(name=name, since=since), "", "", write
+        )
+        return done.uncounted
+
+    shown(records)
+    made = replace(run.metadata, annotations={**run.metadata.annotations, MADE_BY: "anna"}, creation_timestamp=NOW)
+    own = replace(run, metadata=made, status=replace(run.status, started_by="carl", digest=DIGEST_A))
+    four_eyes = keeping(own, Terms(self_approval=False))
+    if not write:
+        assert answer(own, "anna") == answer(four_eyes, "bert") == ""
+    for _time in range(2):
+        assert answer(four_eyes, "anna") == "anna made or started the run, and self-approval is not allowed"
 
 
 def test_what_was_refused_since_is_shown(records: HastyRecords) -> None:

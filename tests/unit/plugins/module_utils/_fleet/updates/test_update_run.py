@@ -7,12 +7,14 @@ file."""
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, kept_terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Journal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run, retried
@@ -25,12 +27,23 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
     asked_runs,
     delete_run,
+    keep_terms,
     restarted,
     started,
     stopped,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import changed, laid
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.test_integrity import object_of
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.updates.test_gate_objects import (
+    DIGEST_A,
+    GATE,
+    NOW,
+    approved,
+    run_and_state,
+    shown,
+)
 
 
 def now() -> datetime:
@@ -196,3 +209,30 @@ def test_a_retry_of_an_earlier_run_of_the_name_is_no_retry_of_this_one(tmp_path:
         retried(records, "r", write=True)
     assert taken.value.code == "name-taken" and "delete r-retry" in taken.value.hint
     records.close()
+
+
+def test_terms_stay_with_the_run_for_whoever_carries_it_on(records: Records) -> None:
+    """F18. They are kept once, are never loosened, are told where they were not given, and go on to a retry."""
+    made = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "r"},
+            "spec": {"managedClusterUpdate": {"upgrade": {"type": "Full", "kubernetesVersion": "1.36.3"}}}}  # fmt: skip
+    given = update_manifests([], [made], strict=False)
+    said: list[str] = []
+    session = Session(records=records, holder="tests", clock=now, say=said.append)
+    four_eyes = Terms(self_approval=False, expires=timedelta(hours=1))
+    kept = keep_terms(session, define_run(records, "r", given, write=True).run, four_eyes)
+    assert kept_terms(kept.metadata.annotations) == four_eyes and said == []
+    run = started(session, keep_terms(session, kept, Terms()), {}, write=True, who="anna").run
+    assert kept_terms(run.metadata.annotations) == four_eyes
+    assert said == ["r: approvals are judged by the terms that the run keeps: allow_self_approval=false, "
+                    "approval_expires=3600"]  # fmt: skip
+    again = define_run(records, "r", given, write=True).run
+    assert kept_terms(again.metadata.annotations) == four_eyes, "the manifest, which does not have them, is given again"
+
+
+def test_a_run_keeps_no_terms_by_which_a_passed_gate_would_not_have_been(records: Records) -> None:
+    """F18. Conducting by them is refused; without them it goes on as before."""
+    state = changed(laid("s{g:a}"), "s", before_gates=(replace(GATE, state="Completed", by="anna"),), reached=True)
+    run = replace(object_of(replace(state, phase="active"), DIGEST_A), metadata=run_and_state()[0].metadata)
+    shown(records, status=approved(DIGEST_A))
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+    assert keep_terms(session, run, Terms(verified=True)) is run

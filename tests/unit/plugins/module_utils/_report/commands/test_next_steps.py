@@ -27,13 +27,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import FAILED, UNREACHABLE
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
     NextStep,
-    after_approval,
     after_join,
     after_reading,
     after_rotation,
     after_rotation_stop,
     after_run,
     after_staged,
+    approval_lines,
     next_lines,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.playbook_command import playbook_command
@@ -206,11 +206,20 @@ def test_what_was_approved_is_carried_on_and_not_approved_once_more() -> None:
     assert told(after(shown)) == [("to go on", "update", {"run": "release-7"})]
 
 
-def test_an_approval_says_how_the_run_goes_on() -> None:
-    assert told(after_approval("r", "update", "Pending"))[0][1:] == ("update", {"run": "r"})
-    assert told(after_approval("r", "update", "Stopped"))[0][1:] == ("update", {"run": "r", "restart": "true"})
-    ((to, *command),) = told(after_approval("a/r", "staged_update", ""))
-    assert tuple(command) == ("staged_update", {"run": "a/r"}) and "with the options it was begun with" in to
+def test_an_approval_says_who_carries_the_run_on() -> None:
+    def line(*arguments: str, usual: bool = True) -> str:
+        return "".join(approval_lines(*arguments, usual=usual))
+
+    on = "whoever conducts r goes on with it, unless that is under way"
+    assert line("r", "update", "Pending") == f"{on}: ansible-playbook gitops.fleet.update -e run=r"
+    assert line("r", "update", "Pending", usual=False) == on, "an approver's login is not the conductor's"
+    assert line("r", "update", "Stopped").endswith(
+        "takes it up again: ansible-playbook gitops.fleet.update -e run=r -e restart=true"
+    )
+    assert line("a/r", "staged_update", "").endswith(
+        ", with the options it was begun with: ansible-playbook gitops.fleet.staged_update -e run=a/r"
+    )
+    assert line("{{ r }}", "update", "") == on.replace(" r ", " {{ r }} ")
 
 
 def staged(name: str = "r", namespace: str = "", index: str = "") -> ClusterStagedUpdateRun:

@@ -27,7 +27,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.
     signed_by,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition, ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY, Terms
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SINCE, MADE = NOW - timedelta(days=2), NOW - timedelta(days=1)
@@ -49,7 +50,7 @@ def court(terms: Terms = ANY, maker: str = "mia", since: datetime | None = SINCE
     metadata = ObjectMeta(name="web", creation_timestamp=MADE, annotations={MADE_BY: maker} if maker else {})
     spec = StagedUpdateRunSpec(placement_name="web", staged_rollout_strategy_name="rings")
     return StagedCourt(
-        run=ClusterStagedUpdateRun(metadata=metadata, spec=spec), digest=DIGEST, terms=terms, since=since
+        run=ClusterStagedUpdateRun(metadata=metadata, spec=spec), digest=DIGEST, given=terms, since=since
     )
 
 

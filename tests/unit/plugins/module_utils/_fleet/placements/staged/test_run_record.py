@@ -5,12 +5,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import wanted_run
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import PLACEMENT_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.way_back import run_after
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, kept_terms
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
+    keep_terms,
+    read_run,
+    wanted_run,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import StagedManifests
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 RUN = {
     "metadata": {"name": "r", "generation": 1},
@@ -34,6 +45,21 @@ class Appearing:
 
     def names(self, _kind: str) -> list[str]:
         return []
+
+
+def test_terms_stay_with_a_run_for_whoever_carries_it_on(tmp_path: Path) -> None:
+    """F18. They are kept once, are never loosened, and go on to a run that is made after it."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: datetime(2026, 8, 17, 12, tzinfo=UTC))
+    with contextlib.closing(records):
+        records.create({"apiVersion": PLACEMENT_API, "kind": "ClusterStagedUpdateRun", **RUN})
+        run = read_run(records, "r")
+        assert keep_terms(records, run, Terms()) is run and "annotations" not in run_after(run, "again", "")["metadata"]
+        keep_terms(records, run, Terms(self_approval=False))
+        keep_terms(records, read_run(records, "r"), Terms(verified=True))
+        terms = Terms(self_approval=False, verified=True)
+        kept = read_run(records, "r")
+        assert kept_terms(kept.metadata.annotations) == terms and keep_terms(records, kept, Terms()) == kept
+        assert kept_terms(run_after(kept, "again", "")["metadata"]["annotations"]) == terms
 
 
 @pytest.mark.parametrize("looks", [0, 1])

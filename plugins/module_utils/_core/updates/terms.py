@@ -1,0 +1,91 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an approval has to be: the terms that a conductor gives, those that its run keeps in its annotations, and the
+stricter of both.
+
+A run keeps the strictest terms that it was begun or carried on with, so that nobody who carries it on with fewer words
+has approvals count that did not count before. They stand among the metadata, where a writer of the status, or an
+approver, does not reach.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+from datetime import timedelta
+
+SELF_APPROVAL = "gitops.fleet/allow-self-approval"
+VERIFIED = "gitops.fleet/verified-approvals"
+EXPIRES = "gitops.fleet/approval-expires"
+_SECONDS = re.compile(r"[0-9]{1,9}")
+Annotations = t.Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What an approval has to be. ``expires``: not older than that when it is used. Without ``self_approval`` it comes
+    from somebody who neither made nor started the run; that and ``verified`` want names that the hub vouches for."""
+
+    self_approval: bool = True
+    verified: bool = False
+    expires: timedelta | None = None
+
+    @property
+    def proof(self) -> bool:
+        """Whether the approver's name has to be one that the hub vouches for."""
+        return self.verified or not self.self_approval
+
+
+def stricter(one: Terms, other: Terms) -> Terms:
+    """Both at once: self-approval if both allow it, proof if one asks for it, the shorter expiry."""
+    return Terms(
+        self_approval=one.self_approval and other.self_approval,
+        verified=one.verified or other.verified,
+        expires=min((each.expires for each in (one, other) if each.expires is not None), default=None),
+    )
+
+
+def kept_terms(annotations: Annotations) -> Terms:
+    """The terms that a run keeps, by its annotations. What cannot be read is the strictest: no self-approval, verified,
+    an expiry of no time at all."""
+    seconds = annotations.get(EXPIRES)
+    readable = seconds is not None and _SECONDS.fullmatch(seconds)
+    return Terms(
+        self_approval=annotations.get(SELF_APPROVAL, "true") == "true",
+        verified=annotations.get(VERIFIED, "false") != "false",
+        expires=None if seconds is None else timedelta(seconds=int(seconds) if readable else 0),
+    )
+
+
+def terms_to_keep(annotations: Annotations, given: Terms) -> dict[str, str]:
+    """The annotations by which a run with these keeps the ``given`` terms, too; none where it does so already."""
+    kept, wanted = as_annotations(kept_terms(annotations)), as_annotations(stricter(kept_terms(annotations), given))
+    return {name: value for name, value in wanted.items() if kept.get(name) != value}
+
+
+def as_annotations(terms: Terms) -> dict[str, str]:
+    """The terms as annotations of a run: ``"false"``, ``"true"`` and whole seconds; none for what is asked of no
+    approval."""
+    return {
+        **({} if terms.self_approval else {SELF_APPROVAL: "false"}),
+        **({VERIFIED: "true"} if terms.verified else {}),
+        **({EXPIRES: str(int(terms.expires.total_seconds()))} if terms.expires is not None else {}),
+    }
+
+
+def kept_words(annotations: Annotations, given: Terms) -> str:
+    """What a run keeps that was not given, as options in a sentence: ``approvals are judged by the terms that the run
+    keeps: allow_self_approval=false``; empty where the ``given`` terms are as strict."""
+    kept = as_annotations(stricter(kept_terms(annotations), given))
+    mine = as_annotations(given)
+    words = [f"{_OPTIONS[name]}={value}" for name, value in kept.items() if mine.get(name) != value]
+    return f"approvals are judged by the terms that the run keeps: {', '.join(words)}" if words else ""
+
+
+_OPTIONS = {
+    SELF_APPROVAL: "allow_self_approval",
+    VERIFIED: "verified_approvals",
+    EXPIRES: "approval_expires",
+}

@@ -1,0 +1,46 @@
+# Copyright: Contributors to the gitops.fleet project
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""F18: what is said after an approval, by whether it counts and where the records are."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from types import SimpleNamespace
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.action import gate
+from ansible_collections.gitops.fleet.plugins.plugin_utils._verb import Answer, Run
+
+ON = "whoever conducts r goes on with it, unless that is under way"
+COMMAND = "ansible-playbook gitops.fleet.update -e run=r"
+WHY = "anna made or started the run, and self-approval is not allowed"
+NOT = f"this approval does not count by the terms that the run keeps: {WHY}; who conducts it asks anew"
+HUB = {"type": "hub", "kubeconfig": "/home/anna/approver.yml"}
+
+
+@pytest.mark.parametrize(
+    ("given", "why", "check_mode", "told"),
+    [
+        ({}, "", False, [f"{ON}: {COMMAND}"]),
+        ({"records": HUB}, "", False, [ON]),
+        ({}, WHY, False, [NOT]),
+        ({}, WHY, True, [NOT]),
+        ({}, "", True, []),
+    ],
+    ids=["usual place", "an approver's login", "does not count", "would not count", "check mode"],
+)
+def test_what_is_said_after_an_approval(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, t.Any], why: str, check_mode: bool, told: list[str]
+) -> None:
+    said: list[str] = []
+    run = Run(check_mode=check_mode, say=said.append, environ={}, given=given)
+    monkeypatch.setattr(Run, "open", lambda *_asked: contextlib.nullcontext(SimpleNamespace(records=None)))
+    monkeypatch.setattr(gate, "is_staged", lambda *_asked: False)
+    monkeypatch.setattr(gate, "_gate", lambda *_asked: (Answer(changed=True), why))
+    pending = SimpleNamespace(status=SimpleNamespace(status=SimpleNamespace(state="Pending")))
+    monkeypatch.setattr(gate, "read_run", lambda *_asked: pending)
+    verb: t.Any = None
+    answer = gate.ActionModule.carry_out(verb, {"run": "r", "kind": "", "state": "approved"}, run)
+    assert said == told and list(answer.next_lines) == ([] if why else told)
