@@ -24,15 +24,18 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check
-        mode nothing is recorded. After an approval that was, it says how the run goes on. FleetError as of
-        ``is_staged``, ``complete``, ``refuse`` and ``answer``, ``bad-option`` for what staged runs do not have."""
+        mode nothing is recorded. After an approval it says how the run goes on, or that it fails all the same.
+        FleetError as of ``is_staged``, ``complete``, ``refuse`` and ``answer``, ``bad-option`` for what staged runs do
+        not have."""
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
-                answer, on = _staged(session, options, not run.check_mode), "staged_update"
+                answer, useless, on = *_staged(session, options, not run.check_mode), "staged_update"
             else:
-                answer, on = _gate(session, options, not run.check_mode), "update"
+                answer, useless, on = _gate(session, options, not run.check_mode), "", "update"
             state = read_run(session.records, options["run"]).status.status.state if on == "update" else ""
-        if run.check_mode or options["state"] == REFUSED:
+        if useless:
+            run.say(f"run {options['run']} fails when it is carried on: {useless}")
+        if useless or run.check_mode or options["state"] == REFUSED:
             return answer
         return run.with_next(answer, after_approval(options["run"], on, state), fails=False)
 
@@ -61,9 +64,10 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
     return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest})
 
 
-def _staged(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
-    """The answer after what a staged run asks for was approved, and that was recorded, with ``write``. FleetError
-    ``bad-option`` for a refusal and for ``id``, ``group`` or ``name``, and as of ``answer``."""
+def _staged(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:
+    """The answer after what a staged run asks for was approved, and that was recorded, with ``write``; and why the run
+    fails all the same, empty where it does not. FleetError ``bad-option`` for a refusal and for ``id``, ``group`` or
+    ``name``, and as of ``answer``."""
     if options["state"] == REFUSED:
         hint = "stop the run (state stopped of gitops.fleet.staged_update_run)"
         raise FleetError("bad-option", "what a staged run asks for cannot be refused", "state", hint)
@@ -88,4 +92,5 @@ def _staged(session: Session, options: dict[str, t.Any], write: bool) -> Answer:
         "self_approval": done.own,
         "state": done.state,
     }
-    return Answer(changed=done.changed, data={**data, "run": options["run"], "digest": done.digest})
+    told = Answer(changed=done.changed, data={**data, "run": options["run"], "digest": done.digest})
+    return told, done.useless

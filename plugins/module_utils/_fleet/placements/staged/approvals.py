@@ -81,7 +81,8 @@ class UncountedRequest:
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
     """What became of an approval. ``verified`` is whether this call gave it and the hub vouches for the name; ``own``
-    whether the approver made the run."""
+    whether the approver made the run. ``useless`` says that a newer run has superseded it, so that it
+    fails all the same; empty if not."""
 
     request: PlacedRequest
     state: str
@@ -90,6 +91,7 @@ class GivenApproval:
     changed: bool
     verified: bool = False
     own: bool = False
+    useless: str = ""
 
 
 def requests_of(run: ClusterStagedUpdateRun) -> t.Iterator[PlacedRequest]:
