@@ -26,8 +26,8 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check
         mode nothing is recorded. It says who carries the run on after an approval, or why that does not count by the
-        terms that the run keeps. FleetError as of ``is_staged``, ``complete``, ``refuse`` and ``answer``,
-        ``bad-option`` for what staged runs do not have."""
+        terms that the run keeps, or that the run fails all the same. FleetError as of ``is_staged``, ``complete``,
+        ``refuse`` and ``answer``, ``bad-option`` for what staged runs do not have."""
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
                 (answer, why), on = _staged(session, options, not run.check_mode), "staged_update"
@@ -35,7 +35,7 @@ class ActionModule(Verb):
                 (answer, why), on = _gate(session, options, not run.check_mode), "update"
             state = read_run(session.records, options["run"]).status.status.state if on == "update" else ""
         if why:
-            run.say(f"this approval does not count by the terms that the run keeps: {why}; who conducts it asks anew")
+            run.say(why)
         if why or run.check_mode or options["state"] == REFUSED:
             return answer
         lines = approval_lines(options["run"], on, state, usual=not run.given.get("records"))
@@ -46,7 +46,7 @@ class ActionModule(Verb):
 
 def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:
     """The answer after the gate of an update run was approved or refused, and that was recorded, with ``write``; and
-    why the approval does not count, empty if it does. FleetError as of ``complete`` and ``refuse``."""
+    a sentence of why that is in vain, empty if it is not. FleetError as of ``complete`` and ``refuse``."""
     which = Which(
         id=options["id"] or "",
         stage=options["stage"] or "",
@@ -65,12 +65,14 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Ans
         "self_approval": done.own,
     }
     data["state"] = done.state
-    return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest}), done.uncounted
+    return Answer(changed=done.changed, data={**data, "run": done.run, "digest": done.digest}), _uncounted(
+        done.uncounted
+    )
 
 
 def _staged(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:
-    """The answer after what a staged run asks for was approved, and that was recorded, with ``write``; and why the
-    approval does not count, empty if it does. FleetError ``bad-option`` for a refusal and for ``id``, ``group`` or
+    """The answer after what a staged run asks for was approved, and that was recorded, with ``write``; and a sentence
+    of why that is in vain, empty if it is not. FleetError ``bad-option`` for a refusal and for ``id``, ``group`` or
     ``name``, and as of ``answer``."""
     if options["state"] == REFUSED:
         hint = "stop the run (state stopped of gitops.fleet.staged_update_run)"
@@ -96,4 +98,12 @@ def _staged(session: Session, options: dict[str, t.Any], write: bool) -> tuple[A
         "self_approval": done.own,
         "state": done.state,
     }
-    return Answer(changed=done.changed, data={**data, "run": options["run"], "digest": done.digest}), done.uncounted
+    fails = f"run {options['run']} fails when it is carried on: {done.useless}" if done.useless else ""
+    told = Answer(changed=done.changed, data={**data, "run": options["run"], "digest": done.digest})
+    return told, fails or _uncounted(done.uncounted)
+
+
+def _uncounted(why: str) -> str:
+    """That an approval does not count, in a sentence; empty where it does."""
+    kept = "this approval does not count by the terms that the run keeps"
+    return f"{kept}: {why}; who conducts it asks anew" if why else ""

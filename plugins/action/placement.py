@@ -55,10 +55,9 @@ class ActionModule(Verb):
                 report = with_runs_told(session.records, run(session, asked))
             except FleetError as error:
                 raise _with_difference(error, approved.changes if approved else ()) from error
+            ways = ways_after(report, session.records, options["src"] or ())
         answer = _written_answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
-        steps = after_placement(
-            run_of.given, answer.outcome, answer.changed, report.plan.digest, report.looked, ways_after(report)
-        )
+        steps = after_placement(run_of.given, answer.outcome, answer.changed, report.plan.digest, report.looked, ways)
         return run_of.with_next(answer, steps, answer.outcome in ("partial", *options["fail_on"]))
 
 

@@ -325,4 +325,4 @@ def test_a_roll_back_of_an_external_placement_waits_for_a_staged_run(file_fleet:
         file_fleet.resources(file_fleet.configmap(color=color))
         assert not file_fleet.apply().problems
     report = back(file_fleet)
-    assert not report.problems and ways_after(report) == WaysOn(staged=True)
+    assert not report.problems and ways_after(report, file_fleet.records) == WaysOn(staged=True)

@@ -319,15 +319,37 @@ def test_two_runs_on_one_placement(fleet: Fleet) -> None:
     assert images(fleet) == on("m1", image="web:2", others="web:1")
     write(fleet, strategy(fleet, stage("all")), run(fleet, "third", resourceSnapshotIndex="0"))
     fleet.later = timedelta(seconds=5)
-    staged(fleet, name="third")
+    (beside,) = staged(fleet, name="third").notes
+    assert beside.code == "run-beside" and f"staged run {fleet.name}-second " in beside.message
     assert fleet.image("m1") == "web:1"
     report = staged(fleet, name="second")
-    assert report.verdict[:2] == ("failed", "run-failed") and "is another run at work" in report.verdict[2]
+    assert report.verdict[:2] == ("failed", "run-failed") and report.verdict[2] == (
+        f"run {fleet.name}-third of the same placement has begun since, and gave m1 snapshot 0; make a new run"
+    )
     lease = fleet.records.acquire(f"placement/{fleet.name}", "somebody", 600)
     with pytest.raises(FleetError) as refused:
         staged(fleet, name="third")
     assert refused.value.code == "lease-held"
     fleet.records.release(lease)
+
+
+def test_an_older_run_does_not_roll_back_what_a_newer_one_has_brought(file_fleet: Fleet) -> None:
+    """The old one waited for an approval, which comes after the new one is everywhere."""
+    fleet = file_fleet
+    joined(fleet, stage("canary", "canary"), stage("prod", "prod", maxConcurrency="100%", beforeStageTasks=[APPROVAL]))
+    staged(fleet)
+    assert settled_stage(fleet, "m1").verdict[1] == "awaiting-approval"
+    fleet.resources(fleet.deployment("web:2"))
+    fleet.apply()
+    write(fleet, strategy(fleet, stage("all", maxConcurrency="100%")), run(fleet, "second"))
+    staged(fleet, name="second")
+    fleet.available(*MEMBERS)
+    assert staged(fleet, name="second").state == "Succeeded"
+    said = f"run {fleet.name}-second of the same placement has begun since, and gave m1 snapshot 1; make a new run"
+    assert approve(fleet, "prod", "Before").useless == said
+    report = staged(fleet, files=False)
+    assert report.verdict == ("failed", "run-failed", said)
+    assert images(fleet) == on(*MEMBERS, image="web:2")
 
 
 def test_a_member_that_refuses_holds_its_place_and_is_told(file_fleet: Fleet) -> None:

@@ -64,7 +64,9 @@ def test_the_way_back_is_typed_as_it_is_printed(play: Player, fleet: Fleet) -> N
         back = play(*shlex.split(command)).clean()
         assert re.search("back-2-back +Succeeded", back.output) and "snapshot 0" in back.output
         lost = play("gitops.fleet.staged_update", **records, run="back-2", max_idle=0)
-        assert lost.code == 2 and "is another run at work" in " ".join(lost.output.split())
+        assert lost.code == 2 and "run back-2-back of the same placement has begun since" in " ".join(
+            lost.output.split()
+        )
         assert "to try it once more, by a new run: ansible-playbook" in lost.output
         assert "to go back" not in lost.output, "all of it is back already"
     finally:
@@ -73,15 +75,14 @@ def test_the_way_back_is_typed_as_it_is_printed(play: Player, fleet: Fleet) -> N
 
 
 def rolled_out(play: Player, records: dict[str, t.Any], run: str, *resources: dict[str, t.Any]) -> str:
-    """What the staged run of that name prints. It gives the namespace and these resources, from a folder of its own."""
+    """What the staged run of that name prints, typed as the apply before it says. It gives the namespace and these
+    resources, from a folder of its own."""
     folder = Path(f"{play.folder}/it's {run}")
     folder.mkdir()
     wanted = made("ClusterStagedUpdateRun", run, placementName="back", stagedRolloutStrategyName="rings")
     documents = (PLACEMENT, STRATEGY, wanted, NAMESPACE, *resources)
     (folder / "all.yml").write_text("\n---\n".join(map(json.dumps, documents)), encoding="utf-8")
-    play("gitops.fleet.apply", **records, placements=str(folder), resources=str(folder)).clean()
-    return (
-        play("gitops.fleet.staged_update", **records, runs=str(folder), resources=str(folder), max_idle=0)
-        .clean()
-        .output
-    )
+    applied = play("gitops.fleet.apply", **records, placements=str(folder), resources=str(folder)).clean()
+    (command,) = re.findall("to give it to its clusters: (ansible-playbook .*)", applied.output)
+    assert f" -e run={run} " in command
+    return play(*shlex.split(command)[1:], "-e", "max_idle=0").clean().output

@@ -17,7 +17,7 @@ from ..._core.objects.updates.run_status import (
     MemberUpdateStatus,
 )
 from ..._core.objects.updates.update_run import UpdateRun
-from ..._core.rollout.staged.way_back import AGAIN, BACK, run_after
+from ..._core.rollout.staged.way_back import AGAIN, BACK, MENDED, run_after
 from ..._core.values.approved_digest import ALGORITHM
 from ..._core.values.instants import write_local
 from ..._core.values.update_states import (
@@ -53,7 +53,7 @@ SOON = timedelta(minutes=1)
 @dataclass(frozen=True, kw_only=True)
 class NextStep:
     """A playbook with its variables; ``to`` says what for, as in ``to go on``. ``blanks`` are further variables, each
-    with a word for what only people know."""
+    with a word, as it is printed, for what only people know."""
 
     to: str
     playbook: str
@@ -75,7 +75,7 @@ def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variable
         command = playbook_command(each.playbook, variables)
         with_them = f", with {' and '.join(named)} as now" if named else ""
         if command:
-            command += "".join(f" -e {name}=<{word}>" for name, word in each.blanks.items())
+            command += "".join(f" -e {name}={word}" for name, word in each.blanks.items())
             lines.append(f"to {each.to}{with_them}: {command}")
     return lines
 
@@ -175,8 +175,8 @@ def after_staged(
     """How a staged update run goes on; ``state`` is its word in results. ``approvals`` are stages and timings that it
     waits for, the first ``MOST`` of which are told, ``again`` the variables that its playbook was given and needs once
     more, ``beside`` those that only a new run needs. One that has ended goes nowhere, but after one that failed a new
-    one does the same. After that, or where it waits ``late`` for clusters that may never come right, the last step goes
-    back to the snapshot at the index ``before``, if there was one."""
+    one does the same. Where it waits ``late`` for clusters that may never come right, a new one brings what was mended
+    and applied. After either the last step goes back to the snapshot at the index ``before``, if there was one."""
     again = {name: one_or_all(value) for name, value in again.items()}
     anew, name = {**again, **{each: one_or_all(value) for each, value in beside.items()}}, str(run.key)
     back = _new_run(run, f"go back to snapshot {before}", BACK, before, anew)
@@ -198,7 +198,8 @@ def after_staged(
         found.append(up)
     to = "go on then" if found else "go on"
     found.append(NextStep(to=to, playbook="staged_update", variables={"run": name, **again}))
-    return [*found, *([back] if late and before else [])]
+    mended = _new_run(run, "bring what you have mended and applied", MENDED, "", anew)
+    return [*found, *([mended] if late else []), *([back] if late and before else [])]
 
 
 def _new_run(run: ClusterStagedUpdateRun, to: str, suffix: str, index: str, variables: Variables) -> NextStep:
@@ -225,14 +226,14 @@ def after_join(given: Variables, without_driver: t.Sequence[str]) -> list[NextSt
     the names of at most ``MOST``, or as they were listed."""
     if not without_driver:
         return []
-    blanks = {"driver": "|".join(DRIVERS)}
+    blanks = {"driver": f"<{'|'.join(DRIVERS)}>"}
     variables: dict[str, t.Any] = {}
     if given.get("context_pattern") and not given.get("members"):
         variables = {"kubeconfig": given.get("kubeconfig"), "pattern": given["context_pattern"]}
     elif len(without_driver) <= MOST:
         variables = {"members": [{"name": name} for name in without_driver]}
     else:
-        blanks = {"members": "as now", **blanks}
+        blanks = {"members": "<as now>", **blanks}
     return [NextStep(to="give them one", playbook="join", variables=variables, blanks=blanks)]
 
 

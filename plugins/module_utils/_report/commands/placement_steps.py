@@ -25,7 +25,7 @@ GOES_ON = {"waiting": "go on", "partial": "try again what failed"}
 # Options of a look for drift that another one is made with.
 LOOKED_WITH = ("names", "strict", "unreachable", "result_file")
 NO_WAYS = WaysOn()
-_A_RUN = {"runs": "folder", "run": "name"}
+_A_RUN = {"runs": "FOLDER", "run": "NAME"}
 OF_OTHERS = ("definition", "to")
 # Options by which placements move from clusters, or may come back to them: of the playbook `evacuate`.
 MOVES = ("evacuate", "readmit", "empty_first")
@@ -100,12 +100,24 @@ def _rolls_back_on(given: Variables, outcome: str) -> NextStep:
 
 
 def _by_run(given: Variables, ways: WaysOn) -> list[NextStep]:
-    """The staged run that gives clusters what was recorded for them; none where none waits for one, or placements
-    end."""
+    """The staged runs that give clusters what was recorded for them, those of the first ``MOST`` placements, or words
+    where none is known; none where none waits for one, or placements end."""
     if not ways.staged or given.get("state") == "absent":
         return []
     with_them = {name: one_or_all(given[name]) for name in ("resources", "prune_kinds") if given.get(name)}
-    return [NextStep(to="give it to its clusters", playbook="staged_update", variables=with_them, blanks=_A_RUN)]
+    if not ways.runs:
+        return [NextStep(to="give it to its clusters", playbook="staged_update", variables=with_them, blanks=_A_RUN)]
+    sources = {"runs": one_or_all(given["src"])} if given.get("src") else {}
+    alone = len(ways.runs) == 1
+    found = []
+    for each in ways.runs[:MOST]:
+        to = "give it to its clusters" if alone else f"give {each.placement} to its clusters"
+        made = {"definition": each.definition} if each.definition else {}
+        variables = {"run": each.run, **made, **sources, **with_them}
+        found.append(
+            NextStep(to=f"{to}{', by a new run' if made else ''}", playbook="staged_update", variables=variables)
+        )
+    return found
 
 
 def _late(given: Variables, variables: Variables, ways: WaysOn) -> list[NextStep]:

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...rollout.rolling.waiting import FAILED, MAX_SURGE, MAX_UNAVAILABLE, NOT_READY, BindingWait
+from ...rollout.staged.next_run import NextRun
 from ..document import PlacementPlan
 from ..outcome import MemberOutcome
 from ..reached import awaited, reached
@@ -21,11 +22,13 @@ HOLDING_UP = (MAX_UNAVAILABLE, MAX_SURGE, NOT_READY, FAILED)
 class WaysOn:
     """``back`` are names of placements whose new version holds its own rollout up; ``with_secrets`` says that Secrets
     are among what they place, which a roll back reads again from Git. ``staged`` says that clusters wait for a staged
-    run, ``late`` that something was applied and is not available yet, though nobody waits for it."""
+    run, ``runs`` which these are, as far as that is known; ``late`` that something was applied and is not available
+    yet, though nobody waits for it."""
 
     back: tuple[str, ...] = ()
     with_secrets: bool = False
     staged: bool = False
+    runs: tuple[NextRun, ...] = ()
     late: bool = False
 
 
@@ -40,9 +43,14 @@ def ways_on(
     return WaysOn(
         back=tuple(each.name for each in stuck),
         with_secrets=any(one.id.kind == "Secret" for each in stuck for one in each.objects),
-        staged=any(each.by_run and any(row.cause != "unchanged" for row in each.clusters) for each in plans),
+        staged=bool(left_to_a_run(plans)),
         late=any(awaited(each, outcomes.get(each.name, {})) for each in plans if each.name not in waits),
     )
+
+
+def left_to_a_run(plans: t.Iterable[PlacementPlan]) -> list[PlacementPlan]:
+    """Those of the plans whose clusters wait for a staged run."""
+    return [each for each in plans if each.by_run and any(row.cause != "unchanged" for row in each.clusters)]
 
 
 def _is_stuck(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome], waits: t.Iterable[BindingWait]) -> bool:

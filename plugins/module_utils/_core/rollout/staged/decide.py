@@ -29,6 +29,7 @@ from ...windows.clocks import shifted
 from ..conditions import FALSE, TRUE, Conditions, Row
 from . import tasks as staged_tasks
 from .begin import begin
+from .beside import superseded
 from .deletion import deletion_step, deletions_under_way
 from .flight import finish_clusters, stage_after, update_clusters
 from .layout import concurrency
@@ -113,6 +114,9 @@ def decide(state: StagedState, seen: ObservedState, now: datetime) -> StagedDeci
         return _decision(run, owed, problems=(refusal.problem,))
     except RunRefused as refusal:
         return _failed(scene, refusal, begun)
+    lost = superseded(scene)
+    if lost is not None:
+        return _failed(replace(scene, run=_with(scene, lost.status)), lost, begun)
     if index == ALL_DONE:
         return _decision(_with(scene, Marks(scene.generation, now).with_run_done(scene.status)), owed)
     if run.spec.state == INITIALIZE:

@@ -21,6 +21,7 @@ from ..readiness import (
     ROLLOUT_STARTED,
     failed_condition,
 )
+from .beside import taker_of
 from .marks import (
     CLUSTER_DONE,
     CLUSTER_STARTED,
@@ -37,6 +38,7 @@ from .world import (
 )
 
 STUCK_AFTER = timedelta(minutes=5)
+_BY_WHOM = "is another run at work on the same placement?"
 DONE, GOING_ON, TROUBLED = "done", "going-on", "troubled"
 
 
@@ -128,10 +130,9 @@ def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding |
         return _judge(flight, cluster, held)
     if _owed(flight, cluster, held):
         return _act(flight, cluster, held)
-    message = (
-        f"the binding of cluster {cluster.cluster_name} was changed while it was being updated; "
-        f"is another run at work on the same placement?"
-    )
+    taker = taker_of(scene, cluster)
+    by = f"run {taker.key} of the same placement has taken it" if taker else _BY_WHOM
+    message = f"the binding of cluster {cluster.cluster_name} was changed while it was being updated; {by}"
     flight.fail("pre-empted", message)
     return flight.marks.on_cluster(cluster, SUCCEEDED, (FALSE, "ClusterUpdatingFailed", message))
 

@@ -114,6 +114,12 @@ class RunStanding:
         }
 
 
+def begun_at(run: ClusterStagedUpdateRun) -> datetime | None:
+    """When its stages were laid out; None for a run that has not begun, or could not."""
+    begun = find_condition(run.status.conditions, "Initialized")
+    return begun.last_transition_time if begun and begun.status == TRUE else None
+
+
 def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
     """Where a staged update run stands, in numbers, with its state as of ``state_of``; a deletion stage without
     clusters is none."""
@@ -121,7 +127,6 @@ def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
     stages = (*run.status.stages_status, *((deletion,) if deletion and deletion.clusters else ()))
     ended = [find_condition(each.conditions, "Succeeded") for each in stages]
     states = [cluster_state(each.conditions) for stage in stages for each in stage.clusters]
-    begun = find_condition(run.status.conditions, "Initialized")
     return RunStanding(
         name=str(run.key),
         placement=str(run.placement_key),
@@ -131,7 +136,7 @@ def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
         clusters=len(states),
         clusters_done=states.count("done"),
         message=told_of(run),
-        begun_at=begun.last_transition_time if begun and begun.status == TRUE else None,
+        begun_at=begun_at(run),
     )
 
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The way back from a staged update run: which snapshot its clusters held before it, and the run that gives that back,
-or does the same once more."""
+does the same once more, or brings what was mended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...values.int_or_percent import int64
 from ..content import RolloutBinding
 from .standing import cluster_state
 
-AGAIN, BACK = "again", "back"
+AGAIN, BACK, MENDED = "again", "back", "mended"
 
 
 def index_before(run: ClusterStagedUpdateRun, bindings: t.Iterable[RolloutBinding]) -> str:

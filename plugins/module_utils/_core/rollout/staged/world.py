@@ -49,8 +49,8 @@ class ObservedState:
 
     ``resource_snapshots`` are the metadata of all parts, the one of the live resources among them and labelled latest.
     ``overrides`` are those that apply to the resources of this run. ``approvals`` are requests whose approvals, if they
-    have one, count: whoever reads them has judged that. ``upstream`` brings back all that KubeFleet does by
-    accident, its order of acting before recording, and its times of looking again.
+    have one, count: whoever reads them has judged that. ``runs`` are the other runs. ``upstream`` brings back all that
+    KubeFleet does by accident, its order of acting before recording, and its times of looking again.
     """
 
     placement: ClusterResourcePlacement | None
@@ -61,6 +61,7 @@ class ObservedState:
     bindings: tuple[RolloutBinding, ...] = ()
     overrides: OverridesByCluster = field(default_factory=dict)
     approvals: tuple[ClusterApprovalRequest, ...] = ()
+    runs: tuple[ClusterStagedUpdateRun, ...] = ()
     upstream: bool = False
 
 

@@ -6,11 +6,13 @@ digest, who approves."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...._core.errors import FleetError
 from ...._core.objects.audit.audit_entry import STAGE_APPROVED
 from ...._core.objects.staged.key import RUN_KINDS, RunKey
+from ...._core.rollout.staged.beside import SUPERSEDED
+from ...._core.rollout.staged.decide import StagedState, decide
 from ...._core.rollout.staged.digest import staged_digest
 from ...._store.records import Records
 from ...audit.evidence import Deed, testify
@@ -88,6 +90,8 @@ def answer(session: Session, asked: WishedApproval, who: str, *, write: bool) ->
         session.clock(),
         asked.self_approval,
     )
+    failure = decide(StagedState(run=run), ground.seen(ground.bindings), session.clock()).state.failure
+    done = replace(done, useless=failure.message if failure and failure.code == SUPERSEDED else "")
     return _attested(session, run.key, done, asked.reason, write)
 
 

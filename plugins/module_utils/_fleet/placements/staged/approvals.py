@@ -82,8 +82,9 @@ class UncountedRequest:
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
     """What became of an approval. ``verified`` is whether this call gave it and the hub vouches for the name; ``own``
-    whether the approver made the run. ``uncounted`` is why it does not count by the terms that the run keeps; empty if
-    it does, as far as these tell."""
+    whether the approver made the run. ``uncounted`` is why it does not count by the terms that the run keeps, empty if
+    it does, as far as these tell; ``useless`` that a newer run has superseded this one, so that it fails all the same,
+    empty if not."""
 
     request: PlacedRequest
     state: str
@@ -93,6 +94,7 @@ class GivenApproval:
     verified: bool = False
     own: bool = False
     uncounted: str = ""
+    useless: str = ""
 
 
 def requests_of(run: ClusterStagedUpdateRun) -> t.Iterator[PlacedRequest]:

@@ -16,6 +16,7 @@ from ...._core.objects.staged.update_run import INITIALIZE, ClusterStagedUpdateR
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.status import placement_status
 from ...._core.rollout.content import RolloutBinding
+from ...._core.rollout.staged.beside import open_beside
 from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
 from ...._core.rollout.staged.digest import staged_digest
 from ...._core.rollout.staged.way_back import index_before
@@ -53,12 +54,14 @@ from .world import RunGround, run_ground
 
 @dataclass(frozen=True, kw_only=True)
 class _Laid:
-    """A run decided on once: what it is decided on, and what it gives to clusters; None where it could not begin."""
+    """A run decided on once: what it is decided on, and what it gives to clusters; None where it could not begin.
+    ``beside`` warns of others that are open when it begins."""
 
     ground: RunGround
     decision: StagedDecision
     plan: PlacementPlan | None
     digest: str
+    beside: tuple[Problem, ...] = ()
 
     @property
     def run(self) -> ClusterStagedUpdateRun:
@@ -189,7 +192,7 @@ def _laid_out(
         refuse_other_overrides(run, plan)
     second = decide(StagedState(run=run), ground.seen(bindings, requests, plan.overrides), now)
     digest = staged_digest(second.state.run, ground.hash_of(index))
-    return _Laid(ground=ground, decision=second, plan=plan, digest=digest)
+    return _Laid(ground=ground, decision=second, plan=plan, digest=digest, beside=open_beside(run, ground.runs))
 
 
 def _check(laid: _Laid, wish: StagedOptions) -> None:
@@ -210,8 +213,8 @@ def _check_digest(laid: _Laid, approved: str) -> None:
 
 
 def _notes(laid: _Laid, given: StagedManifests) -> tuple[Problem, ...]:
-    """Findings of what was given and of the plan, each once."""
-    return tuple(dict.fromkeys((*given.findings, *(laid.plan.findings if laid.plan else ()))))
+    """Findings of what was given, of the plan and of runs beside this one, each once."""
+    return tuple(dict.fromkeys((*given.findings, *(laid.plan.findings if laid.plan else ()), *laid.beside)))
 
 
 def _ended(laid: _Laid, given: StagedManifests, changed: bool) -> StagedReport:

@@ -15,6 +15,7 @@ from ...._core.objects.placements.resource_snapshot import ClusterResourceSnapsh
 from ...._core.objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ...._core.objects.placements.snapshot_labels import LATEST, NUMBER_OF_CLUSTERS, RESOURCE_HASH, RESOURCE_INDEX
 from ...._core.objects.staged.approval import ClusterApprovalRequest
+from ...._core.objects.staged.key import RunKey, RunKinds
 from ...._core.objects.staged.strategy import ClusterStagedUpdateStrategy
 from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.rollout.content import OverridesByCluster, RolloutBinding
@@ -26,7 +27,7 @@ from ...recorded import recorded as read_record
 from ..binding_journal import taken_up
 from ..recorded import Document, RecordedPlacement, is_recovering, recorded_placement, unfinished
 from .sources import StagedManifests
-from .typed_records import recorded_strategy
+from .typed_records import recorded_run, recorded_strategy
 
 
 @dataclass
@@ -52,7 +53,8 @@ class SeenMembers:
 @dataclass(frozen=True, kw_only=True)
 class RunGround:
     """What a run is decided on, as it is recorded. ``policies`` say whether they are fully scheduled, ``snapshots`` are
-    the metadata of all parts of resource snapshots; ``roll`` reads ``members`` again."""
+    the metadata of all parts of resource snapshots, ``runs`` the other runs of the placement; ``roll`` reads
+    ``members`` again."""
 
     recorded: RecordedPlacement
     placement: ClusterResourcePlacement | None
@@ -60,6 +62,7 @@ class RunGround:
     policies: tuple[ClusterSchedulingPolicySnapshot, ...] = ()
     snapshots: tuple[ObjectMeta, ...] = ()
     members: tuple[MemberCluster, ...] = ()
+    runs: tuple[ClusterStagedUpdateRun, ...] = ()
     roll: SeenMembers = field(default_factory=SeenMembers)
 
     @property
@@ -99,6 +102,7 @@ class RunGround:
             bindings=bindings,
             overrides=overrides or {},
             approvals=approvals,
+            runs=self.runs,
         )
 
 
@@ -117,8 +121,24 @@ def run_ground(records: Records, run: ClusterStagedUpdateRun, given: StagedManif
         policies=tuple(_policies(found, placement)),
         snapshots=tuple(_metadata_of(each) for each in found.resource_snapshots),
         members=roll.of(records, {each.spec.target_cluster for each in found.known.bindings}),
+        runs=tuple(
+            each
+            for each in recorded_runs(records, run.key.kinds, run.key.namespace)
+            if each.key != run.key and each.placement_key == run.placement_key
+        ),
         roll=roll,
     )
+
+
+def recorded_runs(records: Records, kinds: RunKinds, namespace: str = "") -> t.Iterator[ClusterStagedUpdateRun]:
+    """The recorded runs of a kind, by name, with ``namespace`` only those in it; damaged ones are passed over.
+    FleetError where runs cannot be listed."""
+    for document in records.list(kinds.run, namespace=namespace):
+        metadata = document["metadata"]
+        try:
+            yield recorded_run(RunKey(str(metadata.get("namespace") or ""), str(metadata["name"])), document)
+        except FleetError:
+            continue
 
 
 def _metadata_of(snapshot: Document) -> ObjectMeta:

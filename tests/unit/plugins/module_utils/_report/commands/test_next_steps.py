@@ -249,7 +249,11 @@ def test_the_way_back_from_a_staged_run_is_a_run_that_the_command_defines(namesp
     """Nothing is left to be filled in: the manifest stands in it, with the index of the snapshot from before."""
     run, again, beside = staged(namespace=namespace), {"resources": "a"}, {"runs": "it's mine"}
     steps = after_staged(run, "Running", [], {"resources": ["a"]}, {"runs": ["it's mine"]}, before="3", late=True)
-    (on, back) = told(steps)
+    on, mended, back = told(steps)
+    assert mended[:2] == ("to bring what you have mended and applied, by a new run", "staged_update")
+    latest = mended[2].pop("definition")
+    assert mended[2] == {"run": f"{run.key}-mended", **again, **beside}
+    assert "resourceSnapshotIndex" not in latest["spec"] and not read(latest).findings
     assert on == ("to go on", "staged_update", {"run": str(run.key), **again})
     assert back[:2] == ("to go back to snapshot 3, by a new run", "staged_update")
     made = back[2].pop("definition")
@@ -258,7 +262,7 @@ def test_the_way_back_from_a_staged_run_is_a_run_that_the_command_defines(namesp
     assert not found.findings and isinstance(found.object, ClusterStagedUpdateRun)
     assert str(found.object.key) == f"{run.key}-back" and found.object.spec.resource_snapshot_index == "3"
     assert found.object.placement_key == run.placement_key and found.object.strategy_record == run.strategy_record
-    assert len(after_staged(run, "Running", [], again, beside, late=True)) == 1
+    assert len(after_staged(run, "Running", [], again, beside, late=True)) == 2
     assert not any(each.blanks for each in steps)
 
 

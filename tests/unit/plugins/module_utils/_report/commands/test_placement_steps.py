@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.going_on.ways_on import WaysOn
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.looked import Looked
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.next_run import NextRun
 from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next_steps import (
     next_lines,
 )
@@ -78,8 +79,19 @@ def test_an_external_placement_is_given_by_a_run_that_people_name() -> None:
     steps = after_placement(GIVEN, "done", True, DIGEST, None, WaysOn(staged=True))
     (line,) = next_lines(steps, {})
     assert line.startswith("to give it to its clusters: ansible-playbook gitops.fleet.staged_update -e ")
-    assert line.endswith(" -e runs=<folder> -e run=<name>")
+    assert line.endswith(" -e runs=FOLDER -e run=NAME") and not {"<", ">"} & set(line), "a shell takes these"
     assert set(steps[0].blanks) <= set(playbooks.variables(Path(PLAYBOOKS) / "staged_update.yml"))
+
+
+def test_a_run_that_is_known_stands_in_the_command() -> None:
+    one, two = NextRun(placement="web", run="web-1"), NextRun(placement="till", run="till-3", definition={"a": "b"})
+    given = {"src": ["it's mine"], "resources": ["r"]}
+    step = told(after_placement(given, "done", True, DIGEST, None, WaysOn(staged=True, runs=(one,))))
+    words = {"run": "web-1", "runs": "it's mine", "resources": "r"}
+    assert step == [("to give it to its clusters", "staged_update", words)]
+    both = told(after_placement(given, "done", True, DIGEST, None, WaysOn(staged=True, runs=(one, two))))
+    assert [each[0] for each in both] == ["to give web to its clusters", "to give till to its clusters, by a new run"]
+    assert both[1][2] == {**words, "run": "till-3", "definition": {"a": "b"}}
 
 
 @pytest.mark.parametrize(
