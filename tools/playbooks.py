@@ -40,9 +40,10 @@ FIXED = {
     "evacuate": {"state", "definition", "to", "render"},
     "rollout": {"state", "definition", "to", "render", *MOVING},
     "rollback": {"state", "definition", "allow_older", "render", "wait", *MOVING},
-    "plan": {"state", "definition", "to", "validate", "removal_timeout", "workers", *ROLLING},
+    "plan": {"reason", "state", "definition", "to", "validate", "removal_timeout", "workers", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),
+        "reason",
         *("max_object_removals", "allow_empty", "allow_no_objects", "allow_older", "removal_timeout"),
         *("write_plan", "write_markdown", "to", "render", *ROLLING, *MOVING),
     },

@@ -41,6 +41,10 @@ options:
     type: list
     elements: path
     default: []
+  reason:
+    description: Why this is done, in words that the history keeps (C(AuditEntry)).
+    type: str
+    default: ""
 """
 
 EXAMPLES = r"""

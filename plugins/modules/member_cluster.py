@@ -157,6 +157,10 @@ options:
         What is on them stays.
     type: bool
     default: false
+  reason:
+    description: Why members join, change or leave, in words that the history keeps (C(AuditEntry)).
+    type: str
+    default: ""
 """
 
 EXAMPLES = r"""

@@ -236,6 +236,10 @@ options:
   write_markdown:
     description: File to write the plan to, as Markdown for a pull request; in check mode too.
     type: path
+  reason:
+    description: Why this is done, in words that the history keeps (C(AuditEntry)), also of clusters that are evacuated.
+    type: str
+    default: ""
 """
 
 EXAMPLES = r"""

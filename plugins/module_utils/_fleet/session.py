@@ -36,8 +36,9 @@ def silent(_line: str) -> None:
 class Session:
     """``hub`` is the API server that keeps the records, None where a file does. ``holder`` is the name under which
     leases are taken; ``clock`` gives the present as aware UTC; ``say`` tells people a line of what goes on; ``environ``
-    is the environment of the task, which may say other things than that of this process. ``once`` keeps what is asked
-    or told once only.
+    is the environment of the task, which may say other things than that of this process. ``reason`` is why people call
+    the verb, in their words, for the history; empty where they do not say. ``once`` keeps what is asked or told once
+    only.
     """
 
     records: Records
@@ -45,6 +46,7 @@ class Session:
     holder: str
     clock: Clock = present
     say: Say = silent
+    reason: str = ""
     environ: t.Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
     once: dict[str, str] = field(default_factory=dict, repr=False)
 
@@ -71,8 +73,8 @@ def open_session(
 ) -> Session:
     """Opens the records that the option ``records`` describes (a mapping, or None for those of this folder); parts of
     it that are None, or not for its type, are passed over. Leases are taken as the option ``holder`` says, else as
-    ``holder_name``. FleetErrors of ``open_records``; a verb that ``writes`` refuses records that would be lost:
-    ``no-durable-records``."""
+    ``holder_name``; the option ``reason`` is kept, if the verb has one. FleetErrors of ``open_records``; a verb that
+    ``writes`` refuses records that would be lost: ``no-durable-records``."""
     given = {key: value for key, value in (options.get("records") or {}).items() if value is not None}
     unused = ("kubeconfig", "context") if given.get("type", "sqlite") == "sqlite" else ("path", "durable")
     given = {key: value for key, value in given.items() if key not in unused}
@@ -88,4 +90,5 @@ def open_session(
         clock=clock,
         say=say,
         environ=environ,
+        reason=options.get("reason") or "",
     )

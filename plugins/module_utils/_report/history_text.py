@@ -16,11 +16,11 @@ from .._core.foreign import in_line
 from .._core.overview.history import JOURNAL, RECORD, HistoryRow
 from .._core.values.instants import SECONDS, write_time
 from .._core.values.listed import listed
-from .markdown import escaped
+from .markdown import as_code, escaped
 from .text import columns, folded
 from .widths import columns_of, padded, wrapped
 
-NAMED, SHORT = 6, 12
+NAMED, SHORT, MOST = 6, 12, 4_000
 BELOW = " " * 4
 # Columns of instant, who, and what; the object has the rest.
 WHEN, WHO, WHAT = 20, 16, 18
@@ -48,7 +48,7 @@ def history_text(rows: t.Sequence[HistoryRow]) -> list[str]:
 def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
     """The content of a file with this suffix, one of ``SUFFIXES``; KeyError for another. Acts are in the order given.
     In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe; Markdown cuts cells at about
-    300 characters and names gates as of ``_with_gates_by_place``; CSV and JSON have all."""
+    4,000 characters and names gates as of ``_with_gates_by_place``; CSV and JSON have all."""
     return {".csv": _csv, ".json": _json, ".md": _markdown}[suffix](rows)
 
 
@@ -80,7 +80,7 @@ def _lines(row: HistoryRow) -> list[str]:
     """The lines of one act; an object without a name stands as its kind and how many members there are."""
     about = f"{row.kind}/{row.name}" if row.name else f"{row.member_count} {row.kind}" if row.kind else ""
     told = "; ".join(filter(None, _parts(row)))
-    below = folded(told, BELOW, 4_000, BELOW) if told else []
+    below = folded(told, BELOW, MOST, BELOW) if told else []
     return [*_line(write_time(row.at, SECONDS), row.by, row.action, about), *below]
 
 
@@ -166,14 +166,19 @@ def _markdown(rows: t.Sequence[HistoryRow]) -> str:
     """A title, and a table of the rows; a sentence in its place where there is none."""
     shown = tuple(
         (
-            write_time(row.at, SECONDS),
-            row.by,
-            row.action,
-            f"{row.kind}/{row.name}" if row.name else row.kind,
-            "; ".join(filter(None, _parts(row))),
+            escaped(write_time(row.at, SECONDS)),
+            as_code(row.by),
+            escaped(row.action),
+            escaped(f"{row.kind}/{row.name}" if row.name else row.kind),
+            "; ".join(filter(None, (_told(row), f"as {as_code(row.holder)}" if row.holder else ""))),
         )
         for row in _with_gates_by_place(rows)
     )
     head = ["| when | who | what | to | told |", "|" + " --- |" * 5] if shown else ["Nothing is recorded of that."]
-    lines = [f"| {' | '.join(map(escaped, row))} |" for row in shown]
+    lines = [f"| {' | '.join(row)} |" for row in shown]
     return "\n".join(["## History of the fleet", "", *head, *lines]) + "\n"
+
+
+def _told(row: HistoryRow) -> str:
+    """What is to be said of an act but the holder, for a cell; cut at ``MOST`` characters."""
+    return escaped("; ".join(filter(None, _parts(replace(row, holder="")))), MOST)

@@ -26,6 +26,8 @@ MARKS = re.compile(r"[&<>|`*_~\[\]()!#@\\]")
 # Code hosts make links of these: mentions, numbers of issues and requests, addresses.
 LINKS = re.compile(r"[@#!]|[$%&^~](?=[\w\"])|:(?=//)|\bwww(?=\.)|\bGH(?=-)", re.IGNORECASE)
 BREAK = "\u200b"
+# What stands for itself in code, in a cell of a table too.
+PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._:@/+-]{0,251}[A-Za-z0-9])?")
 CELL = 300
 
 LIMIT = 60_000
@@ -171,9 +173,15 @@ def markdown_table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -
     return lines
 
 
-def escaped(value: str) -> str:
+def as_code(value: str) -> str:
+    """A foreign name, such as ``ann@host``, as code, where code hosts make no mention of it and readers of the file see
+    it as it is; one that is not plain is ``escaped``."""
+    return f"`{value}`" if PLAIN.fullmatch(value) else escaped(value)
+
+
+def escaped(value: str, most: int = CELL) -> str:
     """Foreign text for one line of Markdown: it cannot break out of a table cell or become markup or a link. It is cut
-    at about ``CELL`` characters, white space becomes single spaces, every mark is a character reference, and behind
+    at about ``most`` characters, white space becomes single spaces, every mark is a character reference, and behind
     what begins a link stands a character without width."""
-    line = LINKS.sub(rf"\g<0>{BREAK}", " ".join(in_line(value, CELL).split()))
+    line = LINKS.sub(rf"\g<0>{BREAK}", " ".join(in_line(value, most).split()))
     return MARKS.sub(lambda found: f"&#{ord(found[0])};", line).replace(BREAK, f"&#{ord(BREAK)};")

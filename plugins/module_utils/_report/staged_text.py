@@ -14,6 +14,9 @@ from .._core.foreign import in_line
 from .._core.objects.staged.strategy import TIMED_WAIT, StageConfig
 from .._core.objects.staged.update_run import (
     DELETE_STAGE,
+    INITIALIZE,
+    RUN,
+    STOP,
     ClusterStagedUpdateRun,
     ClusterUpdatingStatus,
     StageTaskStatus,
@@ -25,6 +28,7 @@ from .._core.updates.record.summary import TAKEN_UP
 from .._core.values.instants import SECONDS, write_local, write_time
 from .text import table
 
+_WANTED = {INITIALIZE: "not told to run yet", RUN: "told to run", STOP: "told to stop"}
 SHOWN, NAME, WHY = 40, 80, 200
 IN_FLIGHT = "in flight"
 NOTHING: t.Mapping[str, str] = types.MappingProxyType({})
@@ -47,7 +51,7 @@ def staged_text(
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [
         f"run {run.key}: placement {run.placement_key}, snapshot {index},"
-        f" strategy {run.strategy_record}, to {spec.state}"
+        f" strategy {run.strategy_record}, {_WANTED.get(spec.state, spec.state)}"
     ]
     if digest:
         lines.append(f"digest {digest}")

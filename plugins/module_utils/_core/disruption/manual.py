@@ -14,6 +14,7 @@ import typing as t
 from ..cluster.cluster_state import ClusterState
 from ..cluster.state_node import StateNode
 from ..errors import FleetError, Problem
+from ..values.listed import number_of
 
 
 def nodes_by_name(state: ClusterState, names: t.Iterable[str]) -> tuple[str, ...]:
@@ -62,7 +63,7 @@ def _confirmed(names: t.Sequence[str], what: str, confirmed: int | None) -> tupl
         given = "no number was" if confirmed is None else f"{confirmed} was"
         raise FleetError(
             "count-not-confirmed",
-            f"{what}: {len(names)} nodes would go, and {given} confirmed; budgets do not hold this back",
+            f"{what}: {number_of(len(names), 'node')} would go, and {given} confirmed; budgets do not hold this back",
             what,
             f"confirm {len(names)}",
         )

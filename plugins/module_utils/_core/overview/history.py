@@ -14,10 +14,15 @@ from datetime import UTC, datetime, timedelta
 from ..errors import FleetError
 from ..objects.audit.audit_entry import (
     ACTIONS,
+    APPLIED,
     APPROVAL_REFUSED,
     BEGUN,
     ENDED,
     GATE_APPROVED,
+    REMOVED,
+    ROLLED_BACK,
+    ROTATION_CONDUCTED,
+    RUN_CONDUCTED,
     STAGE_APPROVED,
     AuditEntry,
     AuditEntrySpec,
@@ -27,6 +32,9 @@ from ..values.instants import SECONDS, later, parse_time, write_time
 
 ENTRY, RECORD, JOURNAL = "entry", "record", "journal"
 NOT_ENDED, GOING_ON = "not ended (killed, or still going on)", "going on"
+TAKEN_UP = "not ended, taken up later"
+# Acts under a lease of their object: whoever begins one anew has it, and who had begun it before is at it no more.
+_ALONE = (APPLIED, REMOVED, ROLLED_BACK, RUN_CONDUCTED, ROTATION_CONDUCTED)
 DOES_NOT_COUNT = "does not count"
 APPROVALS = (GATE_APPROVED, STAGE_APPROVED)
 TOGETHER = {"Approved": APPROVALS}
@@ -123,9 +131,10 @@ def history(
 ) -> tuple[HistoryRow, ...]:
     """The acts that are wanted, the newest last; of one instant those that records tell first. ``told`` is what other
     records tell, which is left out where an entry tells the same; ``holders`` are those who have a lease now, so that
-    what they have begun and not ended goes on. Such acts of others are told as not ended, and approvals that were found
+    what they have begun and not ended goes on. Such acts of others are told as not ended, with who took them up, and
+    approvals that were found
     not to count as ``_with_refusals`` has them. FleetError as of ``actions_of``."""
-    rows = _paired(sorted(entries, key=lambda each: each.name), holders)
+    rows = _with_successors(_paired(sorted(entries, key=lambda each: each.name), holders))
     about: dict[tuple[str, str, str], list[HistoryRow]] = {}
     for row in rows:
         about.setdefault((row.kind, row.name, row.action), []).append(row)
@@ -201,6 +210,24 @@ def _paired(entries: t.Sequence[AuditEntry], holders: t.Container[str]) -> list[
             row = _ended(row, end.spec) if end else _open(row, each.spec.holder in holders)
         rows.append(row)
     return rows
+
+
+def _with_successors(rows: t.Sequence[HistoryRow]) -> list[HistoryRow]:
+    """The rows, in order, with what was not ended and somebody took up told so, by whom and when: the next act by steps
+    of the same action on the same object."""
+    found, later = list(rows), dict[tuple[str, str, str], HistoryRow]()
+    for number, row in reversed(list(enumerate(rows))):
+        about = (row.action, row.kind, row.name)
+        if row.action not in _ALONE or not row.name:
+            continue
+        if row.outcome == NOT_ENDED and about in later:
+            after = later[about]
+            words = f"taken up by {after.by} at {write_time(after.at, SECONDS)}, as {after.holder or 'nobody named'}"
+            message = "; ".join(filter(None, (row.message, words)))
+            found[number] = replace(row, outcome=TAKEN_UP, message=message)
+        if row.ended or row.outcome in (NOT_ENDED, GOING_ON):
+            later[about] = row
+    return found
 
 
 def _ends(entry: AuditEntry) -> tuple[str, str, str] | None:

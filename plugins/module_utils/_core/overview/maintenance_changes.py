@@ -97,7 +97,7 @@ def _parts(
             yield PartChange(mark=COMES, what=named, words=_said(words(new)))
         else:
             gone.remove(old)
-            yield PartChange(mark=CHANGES, what=named, words=_differ(words(old), words(new)))
+            yield PartChange(mark=CHANGES, what=named, words=difference(words(old), words(new)))
     for old in gone:
         yield PartChange(mark=GOES, what=f"{what} {getattr(old, 'name', '')}", words=_said(words(old)))
 
@@ -107,7 +107,7 @@ def _said(words: Words) -> str:
     return ", ".join(f"{name} {each}" for name, each in words.items() if each)
 
 
-def _differ(old: Words, new: Words) -> str:
+def difference(old: Words, new: Words) -> str:
     """What the two say otherwise: ``name old -> new``, parted by commas, ``none`` for what is empty."""
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name, "") != new.get(name, "")]
     return ", ".join(f"{name} {old.get(name) or 'none'} -> {new.get(name) or 'none'}" for name in names)

@@ -36,12 +36,14 @@ Judge = t.Callable[[MemberView, str, tuple[NodePoolStatus, ...], datetime], Memb
 @dataclass(frozen=True, kw_only=True)
 class ProtectedNode:
     """A node of a pool that do-not-disrupt keeps from being replaced: by its own annotation, or by that of a ``pod``
-    (namespace and name), which holds till ``until`` if it ends."""
+    (namespace and name), which holds till ``until`` if it ends. ``reached_by`` are the options with which kubectl
+    reaches its member, none where that is not known."""
 
     node: str
     pool: str = ""
     pod: str = ""
     until: datetime | None = None
+    reached_by: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -55,7 +57,7 @@ class ProtectedNode:
         """The command that takes the annotation away, with what others have named quoted for a shell."""
         namespace, _slash, pod = self.pod.partition("/")
         what = ["pod", "-n", namespace, pod] if self.pod else ["node", self.node]
-        return shlex.join(["kubectl", "annotate", *what, f"{DO_NOT_DISRUPT}-"])
+        return shlex.join(["kubectl", *self.reached_by, "annotate", *what, f"{DO_NOT_DISRUPT}-"])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,8 @@ class AttestedTelling(t.Generic[S]):
     """A telling that testifies, too: that it begins, as soon as the stored state has acts in flight, which are begun
     only then; and when the conductor ends, to what it came. ``acts`` gives those in flight, ``members`` those it is
     done on, ``outcome`` what a settled state came to and a sentence about it, ``versions`` what to tell of members that
-    were upgraded, by name."""
+    were upgraded, by name; ``done_on`` gives, by the first state and the last, those that something was done on;
+    without it that is not told apart."""
 
     telling: Telling[S]
     testimony: Testimony
@@ -29,6 +30,7 @@ class AttestedTelling(t.Generic[S]):
     members: t.Callable[[S], t.Sequence[str]]
     outcome: t.Callable[[S], tuple[str, str]]
     versions: t.Callable[[S], t.Mapping[str, str]] = lambda _state: {}
+    done_on: t.Callable[[S, S], t.Sequence[str]] | None = None
     _first: S | None = field(default=None, init=False)
 
     def say(self, text: str, /) -> None:
@@ -56,15 +58,16 @@ class AttestedTelling(t.Generic[S]):
         changed, has both entries written now."""
         self.telling.end(state, why, now)
         outcome, message = self.outcome(state) if why == "settled" else (WAITING, why)
+        done_on = self.done_on(self._first, state) if self.done_on and self._first is not None else None
         if why == "settled" and state != self._first:
-            self._begin(state)
+            self._begin(state, done_on)
         names = frozenset(self.testimony.deed.members)
         versions = [text for name, text in self.versions(state).items() if name in names]
-        self.testimony.end(outcome, message, versions=versions)
+        self.testimony.end(outcome, message, done_on, versions=versions)
 
-    def _begin(self, state: S) -> None:
-        """Writes the entry of the beginning, with the members as of this state, unless it has begun."""
+    def _begin(self, state: S, members: t.Sequence[str] | None = None) -> None:
+        """Writes the entry of the beginning, with these members, or as of this state, unless it has begun."""
         testimony = self.testimony
         if not testimony.begun:
-            testimony.deed = replace(testimony.deed, members=self.members(state))
+            testimony.deed = replace(testimony.deed, members=self.members(state) if members is None else members)
             testimony.begin()

@@ -44,9 +44,9 @@ _DIGEST, _REVISION = re.compile(DIGEST), re.compile(REVISION)
 class Deed:
     """What is done (``action``, a word of the history), to what. ``name`` is the object's as records have it,
     ``namespace/name`` for one in a namespace; empty where ``members`` name several. ``digest`` is that of the plan or
-    run which is carried out, ``approved`` the digest that had been approved, ``reason`` what people said, ``revision``
-    the commit that it came from, ``message`` a sentence for people, ``versions`` a text for each member that was
-    upgraded; each is empty where there is none."""
+    run which is carried out, ``approved`` the digest that had been approved, ``reason`` what people said (that of the
+    session where it is empty), ``revision`` the commit that it came from, ``message`` a sentence for people,
+    ``versions`` a text for each member that was upgraded; each is empty where there is none."""
 
     action: str
     kind: str = ""
@@ -163,7 +163,7 @@ def _spec(session: Session, deed: Deed) -> dict[str, t.Any]:
         "versions": [_text(each, MOST_TEXT) for each in deed.versions[:MOST_MEMBERS]],
         "digest": _digest(deed.digest),
         "approvedDigest": _digest(deed.approved),
-        "reason": _text(deed.reason, MOST_TEXT),
+        "reason": _text(deed.reason or session.reason, MOST_TEXT),
         "revision": deed.revision if _REVISION.match(deed.revision) else "",
         "message": _text(deed.message, MOST_TEXT),
     }

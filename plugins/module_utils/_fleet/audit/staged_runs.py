@@ -6,6 +6,8 @@ count for nothing."""
 
 from __future__ import annotations
 
+import typing as t
+
 from ..._core.objects.audit.audit_entry import (
     APPROVAL_REFUSED,
     DONE,
@@ -18,11 +20,11 @@ from ..._core.objects.audit.audit_entry import (
     WAITING,
 )
 from ..._core.objects.staged.key import RunKey
-from ..._core.objects.staged.update_run import RUN, STOP, ClusterStagedUpdateRun
+from ..._core.objects.staged.update_run import RUN, STOP, ClusterStagedUpdateRun, ClusterUpdatingStatus
 from ..._core.overview.history import approval_of
 from ..._core.rollout.staged.decide import StagedState, acts_in_flight
 from ..._core.rollout.staged.standing import FAILED as STAGED_FAILED
-from ..._core.rollout.staged.standing import SUCCEEDED, state_of, told_of
+from ..._core.rollout.staged.standing import SUCCEEDED, cluster_state, state_of, told_of
 from ..placements.staged.approvals import UncountedRequest
 from ..placements.staged.words import StagedTelling
 from ..session import Session
@@ -40,7 +42,7 @@ def deed_of_command(run: ClusterStagedUpdateRun, new: bool, approved: str) -> De
         kind=run.key.kinds.run,
         name=str(run.key),
         approved=approved,
-        message=f"of placement {run.placement_key}; state {run.spec.state}",
+        message=f"{_brought(run)}; state {run.spec.state}",
     )
 
 
@@ -68,26 +70,49 @@ def uncounted(session: Session, run: ClusterStagedUpdateRun, found: UncountedReq
 
 
 def conducting(
-    session: Session, telling: StagedTelling, run: ClusterStagedUpdateRun, digest: str, approved: str
+    session: Session, telling: StagedTelling, run: ClusterStagedUpdateRun, digest: str, approved: str, revision: str
 ) -> AttestedTelling[StagedState]:
     """What the conductor of the run tells, with evidence of it as soon as a cluster begins, or once the run has
-    settled, if that has changed anything."""
+    settled, if that has changed anything: with the snapshot that the run takes and the Git ``revision`` of that, and at
+    its end with the clusters whose turn it was."""
     deed = Deed(
         action=RUN_CONDUCTED,
         kind=run.key.kinds.run,
         name=str(run.key),
         digest=digest,
         approved=approved,
-        message=f"of placement {run.placement_key}",
+        revision=revision,
+        message=_brought(run),
     )
-    return AttestedTelling(telling, Testimony(session, deed), acts_in_flight, _members, _outcome)
+    testimony = Testimony(session, deed)
+    return AttestedTelling(telling, testimony, acts_in_flight, _members, _outcome, done_on=_turned)
+
+
+def _brought(run: ClusterStagedUpdateRun) -> str:
+    """Of which placement it brings what: the index of the snapshot that it has taken, or is to take; which one is the
+    latest is known once it has begun."""
+    index = run.status.resource_snapshot_index_used or run.spec.resource_snapshot_index
+    return f"of placement {run.placement_key}; {f'snapshot {index}' if index else 'the latest snapshot'}"
 
 
 def _members(state: StagedState) -> list[str]:
     """The clusters of all stages, in the order of the run, and those that leave, which are written, too."""
+    return [each.cluster_name for each in _clusters(state)]
+
+
+def _turned(before: StagedState, state: StagedState) -> list[str]:
+    """The clusters, in the same order, whose turn it was since ``before``: it began or ended, or goes on."""
+    flying = {each.cluster for each in acts_in_flight(state)}
+    known = {each.cluster_name: cluster_state(each.conditions) for each in _clusters(before)}
+    now = {each.cluster_name: cluster_state(each.conditions) for each in _clusters(state)}
+    return [name for name, word in now.items() if name in flying or word != known.get(name, "")]
+
+
+def _clusters(state: StagedState) -> t.Iterator[ClusterUpdatingStatus]:
+    """Those of all stages, in the order of the run, then those that leave."""
     status = state.run.status
-    stages = [*status.stages_status, *filter(None, [status.deletion_stage_status])]
-    return [each.cluster_name for stage in stages for each in stage.clusters]
+    for stage in (*status.stages_status, *filter(None, [status.deletion_stage_status])):
+        yield from stage.clusters
 
 
 def _outcome(state: StagedState) -> tuple[str, str]:

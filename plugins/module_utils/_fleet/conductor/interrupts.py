@@ -14,6 +14,7 @@ import types
 import typing as t
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+CTRL_C = "Ctrl-C"
 BLINK = 0.2
 
 
@@ -23,11 +24,15 @@ class Interrupts:
     ansible-playbook leaves the process that carries a task behind, in a session of its own, when it is killed or ended
     by SIGHUP: that is noticed too, also if it was so before this was made. Handlers can be set in the main thread only;
     elsewhere just the end of the parent is noticed.
+
+    The process of a task is not told of Ctrl-C: ansible-playbook ends it by SIGTERM then, as it does for a SIGTERM of
+    its own. There SIGTERM is told as one of the two.
     """
 
     def __init__(self) -> None:
         self._came = ""
         forked_by = multiprocessing.parent_process()
+        self._forked = forked_by is not None
         self._parent = os.getppid() if forked_by is None or forked_by.pid is None else forked_by.pid
         self._before: dict[int, t.Any] = {}
         self._also: list[t.Callable[[], None]] = []
@@ -56,7 +61,8 @@ class Interrupts:
 
     def _note(self, number: int, _frame: types.FrameType | None) -> None:
         """The handler of the signals: keeps what came, and calls what was given to ``also``."""
-        self._came = f"interrupted by {signal.Signals(number).name}"
+        also = f" or {CTRL_C}" if number == signal.SIGTERM and self._forked else ""
+        self._came = f"interrupted by {signal.Signals(number).name}{also}"
         for act in self._also:
             act()
 

@@ -20,6 +20,7 @@ from ..._core.objects.clusters.fleet_maintenance import ClusterMaintenance
 from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.reading import read
+from ..._core.overview.member_changes import member_changes
 from ..._core.schema.codec import encode
 from ..._kube.access import version
 from ..._kube.client import KubeClient
@@ -322,6 +323,14 @@ def _canonical(document: Document) -> t.Any:
     return encode(read({**document, "metadata": metadata, "status": None}, "").object)["spec"]
 
 
+def _changes(old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document]) -> str:
+    """What is other in the documents than in the ``old`` ones of their kinds, as of ``member_changes``. FleetError as
+    of ``_canonical``."""
+    both = ([old[kind] for kind in moved], moved.values())
+    before, after = ([{**each, "spec": _canonical(each)} for each in these if each] for these in both)
+    return member_changes(before, after)
+
+
 def _write(session: Session, name: str, old: t.Mapping[str, Document | None], moved: t.Mapping[str, Document]) -> None:
     """Writes those records that change, under the lease of the member, and evidence of it. FleetError ``lease-held``,
     ``conflict``, ``already-exists`` where somebody else has just joined it, ``lease-lost``."""
@@ -336,6 +345,7 @@ def _write(session: Session, name: str, old: t.Mapping[str, Document | None], mo
             else:
                 status = {**(before.get("status") or {}), **(document.get("status") or {})}
                 records.replace({**before, **document, **({"status": status} if status else {})}, lease)
-        testify(session, Deed(action=action, kind="MemberCluster", name=name, members=(name,)))
+        words = "" if action == JOINED else _changes(old, moved)
+        testify(session, Deed(action=action, kind="MemberCluster", name=name, members=(name,), message=words))
     finally:
         records.release(lease)

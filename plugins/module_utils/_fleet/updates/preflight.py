@@ -19,7 +19,7 @@ from ..._core.cluster.pod import DO_NOT_DISRUPT
 from ..._core.cluster.pod_disruption import protection
 from ..._core.cluster.pod_reading import read_pod
 from ..._core.errors import FleetError, Problem
-from ..._core.objects.clusters.fleet_member import FleetMember
+from ..._core.objects.clusters.fleet_member import ClusterConnection, FleetMember
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.commands import STARTABLE, start
 from ..._core.updates.preflight import (
@@ -38,6 +38,7 @@ from ..._core.values.parts import mapping, text
 from ..._kube.access import version
 from ..._kube.client import KubeClient, Timeouts
 from ..._kube.lists import read_each
+from ..._kube.login.kubeconfig import local_path
 from ..._kube.parallel import in_parallel
 from ..drivers.contract import Observation
 from ..drivers.local import without_cluster
@@ -119,6 +120,8 @@ def _look(
     client, unread = clients.get(member.name), dict[str, str]()
     nodes = _part("nodes", unread, lambda: nodes_of(client))
     seen, found = _by_driver(clients, member, wish, place)
+    protected = _part("pods", unread, lambda: held(client)) if held else ()
+    reached_by = kubectl_options(member.spec.connection, place.environ)
     pools = pools_of(nodes) if nodes is not None else member.status.node_pools
     return MemberLook(
         name=member.name,
@@ -127,11 +130,20 @@ def _look(
         pools=pools if seen is None or seen.pools is None else seen.pools,
         not_ready=tuple(each.name for each in nodes or () if not each.ready),
         blocking=_part("disruption budgets", unread, lambda: _blocking(client)) or (),
-        protected=(_part("pods", unread, lambda: held(client)) or ()) if held else (),
+        protected=tuple(replace(each, reached_by=reached_by) for each in protected or ()),
         removed=_part("metrics", unread, lambda: _removed(client)) or (),
         driver=found,
         unread=unread,
     )
+
+
+def kubectl_options(connection: ClusterConnection, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """With which options kubectl reaches the member: kubeconfig file, and context if one is named; none for a Secret,
+    and inside the cluster."""
+    if not connection.kubeconfig:
+        return ()
+    context = ("--context", connection.context) if connection.context else ()
+    return ("--kubeconfig", local_path(connection.kubeconfig, environ), *context)
 
 
 def _by_driver(

@@ -41,7 +41,7 @@ from .playbook_command import Variables, playbook_command
 DIGITS = 16  # of a digest
 ENDED = ("Succeeded", "Failed")
 CARRYING_ON = ("update", "staged_update", "rotate")
-# Of an approval: as it stands it gives none, and people write theirs between the quotes.
+# Of an approval or a skip: as it stands it gives none, and people write theirs between the quotes.
 REASON: Variables = types.MappingProxyType({"reason": ""})
 NOTHING: Variables = types.MappingProxyType({})
 # Options of which a command can have the value: no secret is in it.
@@ -136,7 +136,7 @@ def _skip(run: str, members: t.Sequence[MemberUpdateStatus], state: str) -> list
         return []
     targets = failed[0] if len(failed) == 1 else failed
     to = "leave out what failed, before that"
-    return [NextStep(to=to, playbook="skip", variables={"run": run, "targets": targets})]
+    return [NextStep(to=to, playbook="skip", variables={"run": run, "targets": targets, **REASON})]
 
 
 def _approvals(run: UpdateRun) -> list[NextStep]:

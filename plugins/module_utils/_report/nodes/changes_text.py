@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.disruption.members.class_changes import ClassChange
+from ..._core.values.listed import number_of
 from ..text import first_rows, folded, table
 
 
@@ -17,7 +18,7 @@ def class_changes_text(changes: t.Sequence[ClassChange]) -> list[str]:
     lines: list[str] = []
     for each in changes:
         fields = ", ".join(f"{path} ({kind})" for path, kind in each.changed) or "no field that nodes are judged by"
-        lines += folded(f"{each.member}: {each.kind} {each.name}, {each.count} nodes: {fields}")
+        lines += folded(f"{each.member}: {each.kind} {each.name}, {number_of(each.count, 'node')}: {fields}")
         for one in each.findings:
             lines += folded(f"{one.level}: {one.message}", "    ")
         rows = [(node, "drifts", why) for node, why in sorted(each.drifted.items())]

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from ..._core.disruption.members.node_answers import NodeAnswer
 from ..._core.disruption.safeguards import SafeguardRow
-from ..._core.values.listed import listed
+from ..._core.values.listed import listed, number_of
 from ..text import first_rows, folded, table
 
 PLACES = 20
@@ -45,7 +45,9 @@ def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
     for name, found in groupby(answers, key=lambda each: each.member):
         here = list(found)
         told = [each for each in here if each.causes or each.origin]
-        lines += folded(f"{name}: {len(here)} nodes, {len(here) - len(told)} with no cause to be disrupted")
+        lines += folded(
+            f"{name}: {number_of(len(here), 'node')}, {len(here) - len(told)} with no cause to be disrupted"
+        )
         if told:
             lines += table(("NODE", "POOL", "CAUSE", "HELD BY"), first_rows([_row(each) for each in told]))
     return lines or ["no member has a node"]

@@ -32,7 +32,7 @@ def rotation_text(
     phases = Counter(NOT_BEGUN if _left_out(each) else each.phase for each in state.nodes)
     told = ", ".join(f"{number} {phase}" for phase, number in sorted(phases.items()))
     ended = f"; {state.halted}" if state.halted else ""
-    lines = folded(f"{name}: {len(state.nodes)} nodes to replace{f' ({told})' if told else ''}{ended}")
+    lines = folded(f"{name}: {number_of(len(state.nodes), 'node')} to replace{f' ({told})' if told else ''}{ended}")
     held = {each.name: "; ".join(one.text for one in each.blockers) for each in waits}
     groups: dict[tuple[str, str], list[NodeProgress]] = {}
     for each in state.nodes:

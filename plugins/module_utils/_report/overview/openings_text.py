@@ -95,8 +95,7 @@ def _table(groups: t.Sequence[Group]) -> list[str]:
     lines = _row(COLUMNS, name)
     for row, (names, each) in zip(rows, groups, strict=False):
         lines += _row(row, name)
-        if len(names) > 1:
-            lines.append(f"    {others_counted(names)}")
+        lines += others_counted(names)
         lines += [line for why in (*each.why, *closed_words(each)) for line in folded(why, "    ")]
     if len(groups) > SHOWN:
         count = sum(len(names) for names, _each in groups[SHOWN:])

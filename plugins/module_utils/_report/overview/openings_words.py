@@ -20,9 +20,10 @@ from ..._core.overview.openings import (
     moves,
 )
 from ..._core.values.instants import write_local
-from ..text import table_rows
+from ..._core.values.listed import listed
+from ..text import folded, table_rows
 
-SHOWN, FREEZES, DAILY = 40, 3, 3
+SHOWN, FREEZES, DAILY, OTHERS = 40, 3, 3, 3
 DAY = timedelta(days=1)
 
 
@@ -52,9 +53,12 @@ def minute(at: datetime) -> str:
     return write_local(at, UTC).removesuffix(" UTC")
 
 
-def others_counted(names: t.Sequence[str]) -> str:
-    """``and 2 more with the same answer``, for three names: those after the first are counted."""
-    return f"and {len(names) - 1} more with the same answer"
+def others_counted(names: t.Sequence[str]) -> list[str]:
+    """Indented lines such as ``and 5 more with the same answer: b, c, d and 2 more``, for six names: those after the
+    first are counted, and ``OTHERS`` of them named; none for one name."""
+    if len(names) < 2:
+        return []
+    return folded(f"and {len(names) - 1} more with the same answer: {listed(names[1:], OTHERS)}", "    ")
 
 
 def closed_words(each: Permission) -> list[str]:
@@ -155,7 +159,7 @@ def moved_lines(
     told = [(names[0], one, other) for (one, other), names in rows.items()]
     lines, *parts = table_rows(heads, told[:most], "")
     for part, names in zip(parts, rows.values(), strict=False):
-        lines += [*part, *[f"    {others_counted(names)}"] * (len(names) > 1)]
+        lines += [*part, *others_counted(names)]
     left = sum(len(names) for names in list(rows.values())[most:])
     return [*lines, *[f"{left} more clusters change in other ways{hint}"] * bool(left)]
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 
 from ...objects.karpenter.node_pool import Budget
 from ...values.int_or_percent import int64
+from ...values.listed import number_of
 from ...windows.budget_schedule import Window, window
 
 # The largest 32-bit integer, which is how upstream writes "no limit".
@@ -241,6 +242,8 @@ def _arithmetic(rule: BudgetRule, active: bool | None, total: int) -> str:
     number, value = rule.amount.number, rule.value(active, total)
     if not rule.amount.percent:
         written = rule.budget.nodes
-        return f"{value} nodes" if int64(written) == value else f"{written} nodes, which is {value} in 32 bits"
+        return number_of(value, "node") if int64(written) == value else f"{written} nodes, which is {value} in 32 bits"
     exact = f"{number * total / 100:g}"
-    return f"{number}% of {total} nodes is {exact}" + (f", rounded up to {value}" if exact != str(value) else "")
+    return f"{number}% of {number_of(total, 'node')} is {exact}" + (
+        f", rounded up to {value}" if exact != str(value) else ""
+    )

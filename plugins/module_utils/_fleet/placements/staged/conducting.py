@@ -273,6 +273,7 @@ class _Conducted:
             self.laid.run,
             self.laid.digest,
             self.wish.approved,
+            ground.revision_of(self.laid.run.status.resource_snapshot_index_used),
         )
         conductor = Conductor(journal, steering, session.clock, telling, limits)
         with failing(telling.testimony):

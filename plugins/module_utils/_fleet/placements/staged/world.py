@@ -25,7 +25,7 @@ from ...._store.records import Records
 from ...recorded import decoded
 from ...recorded import recorded as read_record
 from ..binding_journal import taken_up
-from ..recorded import Document, RecordedPlacement, is_recovering, recorded_placement, unfinished
+from ..recorded import REVISION, Document, RecordedPlacement, is_recovering, recorded_placement, unfinished
 from .sources import StagedManifests
 from .typed_records import recorded_run, recorded_strategy
 
@@ -79,6 +79,11 @@ class RunGround:
         a hash; so for an empty index."""
         masters = (each for each in self.snapshots if each.labels.get(RESOURCE_INDEX) == index)
         return next((each.annotations[RESOURCE_HASH] for each in masters if RESOURCE_HASH in each.annotations), "")
+
+    def revision_of(self, index: str) -> str:
+        """The Git revision that the resource snapshot at that index came from, empty where none is recorded."""
+        masters = (each for each in self.snapshots if each.labels.get(RESOURCE_INDEX) == index)
+        return next((each.annotations[REVISION] for each in masters if REVISION in each.annotations), "")
 
     @property
     def policy(self) -> ClusterSchedulingPolicySnapshot | None:

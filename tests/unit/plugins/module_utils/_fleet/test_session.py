@@ -132,6 +132,13 @@ def test_it_is_what_the_options_name(tmp_path: Path) -> None:
         assert session.records.acquire("a", "b", 60).renewed == NOW, "records and their user have one clock"
 
 
+@pytest.mark.parametrize(("given", "kept"), [({"reason": "CHG-7"}, "CHG-7"), ({"reason": None}, ""), ({}, "")])
+def test_it_keeps_why_the_verb_was_called(tmp_path: Path, given: dict[str, t.Any], kept: str) -> None:
+    options = {"records": {"path": str(tmp_path / "r.db")}, **given}
+    with open_session(options, {"USER": "anna"}, writes=False) as session:
+        assert session.reason == kept
+
+
 def test_it_tells_the_present_to_the_second(tmp_path: Path) -> None:
     with open_session({"records": {"path": str(tmp_path / "r.db")}}, {"USER": "anna"}, writes=False) as session:
         assert session.clock().microsecond == 0 and session.clock().utcoffset() == timedelta(0)

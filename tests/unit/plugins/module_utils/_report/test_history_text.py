@@ -149,6 +149,19 @@ def test_no_text_of_others_is_markup_or_a_further_cell() -> None:
     assert not any(mark in told[-1] for mark in ("<", "**", "](", "@everyone", "https://"))
 
 
+def test_markdown_has_long_messages_whole_and_names_of_accounts_as_they_are() -> None:
+    long = " ".join(f"cluster-{number}" for number in range(150))
+    told = history_file([row(by="ann@vm-1", holder="ann@vm-1-4711", message=long)], ".md").splitlines()[-1]
+    assert told.startswith("| 2026-11-25T20:12:58Z | `ann@vm-1` |") and "as `ann@vm-1-4711` |" in told
+    assert long in told
+
+
+@pytest.mark.parametrize("name", ["`@everyone`", "a|b", "a`@b", "@everyone"])
+def test_a_name_that_is_not_plain_is_no_code(name: str) -> None:
+    (told,) = history_file([row(by=name, holder=name)], ".md").splitlines()[4:]
+    assert "`" not in told and "@" not in told and told.count("|") == 6
+
+
 def test_a_template_in_a_reason_stays_text() -> None:
     assert "reason: {{ lookup('pipe', 'id') }}" in text(row(reason="{{ lookup('pipe', 'id') }}"))
 

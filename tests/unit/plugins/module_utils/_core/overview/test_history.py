@@ -33,6 +33,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.histor
     GOING_ON,
     NOT_ENDED,
     RECORD,
+    TAKEN_UP,
     HistoryFilter,
     HistoryRow,
     approval_of,
@@ -110,6 +111,28 @@ def test_what_has_begun_goes_on_as_long_as_its_holder_has_a_lease() -> None:
     begun = entry(phase=BEGUN, holder="runner-1")
     assert rows(begun, holders={"runner-1"})[0].outcome == GOING_ON
     assert rows(begun, holders={"runner-2"})[0].outcome == NOT_ENDED
+
+
+def test_what_was_not_ended_says_who_took_it_up() -> None:
+    killed = entry(phase=BEGUN, holder="runner-1", message="2 clusters")
+    begun = entry(at=NOW + HOUR, by="bob", phase=BEGUN, holder="runner-2")
+    ended = entry(at=NOW + HOUR, by="bob", phase=ENDED, entry=begun.name, outcome=DONE)
+    first, second = rows(killed, begun, ended)
+    assert first.outcome == TAKEN_UP and second.outcome == DONE
+    assert first.message == "2 clusters; taken up by bob at 2026-11-25T21:00:00Z, as runner-2"
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"action": EVACUATED, "phase": BEGUN},
+        {"object": RUN, "phase": BEGUN},
+        {"outcome": DONE},
+    ],
+)
+def test_another_act_takes_nothing_up(later: dict[str, t.Any]) -> None:
+    killed = entry(phase=BEGUN, holder="runner-1")
+    assert rows(killed, entry(**{"at": NOW + HOUR, **later}))[0].outcome == NOT_ENDED
 
 
 def test_an_end_whose_beginning_is_lost_is_told_by_itself() -> None:

@@ -140,6 +140,9 @@ def test_who_holds_a_node_pool_is_named_with_what_lets_it_go() -> None:
     )
     (found,) = findings(replace(look, protected=look.protected[1:]), MemberView(name="m"), TARGET, T0)
     assert "let go by `kubectl annotate node n-2 karpenter.sh/do-not-disrupt-`, or" in found.message
+    reached = replace(look.protected[1], reached_by=("--kubeconfig", "/fleet/a b.conf", "--context", "prod"))
+    (found,) = findings(replace(look, protected=(reached,)), MemberView(name="m"), TARGET, T0)
+    assert "`kubectl --kubeconfig '/fleet/a b.conf' --context prod annotate node n-2 karpenter.sh/" in found.message
 
 
 @pytest.mark.parametrize("name", ["$(touch x)", "x;id #", "`id`", "x\ny"])

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -156,6 +157,13 @@ def test_no_secret_that_was_shown_to_a_server_is_kept(session: Session) -> None:
         Deed(action=EVICTED, reason="with canary-of-a-token-in-evidence", message="canary-of-a-token-in-evidence"),
     )
     assert "canary-of-a-token-in-evidence" not in str(specs(session))
+
+
+def test_why_the_verb_was_called_is_told_of_all_that_it_does_unless_a_deed_has_a_reason(session: Session) -> None:
+    told = replace(session, reason="CHG-7")
+    with attested(told, DEED):
+        evidence.testify(told, Deed(action=EVICTED, reason="ticket 8"))
+    assert [each["reason"] for each in specs(session)] == ["CHG-7", "ticket 8", "CHG-7"]
 
 
 def test_what_is_no_digest_and_no_commit_is_left_out(session: Session) -> None:

@@ -91,3 +91,24 @@ def test_the_end_of_the_parent_is_noticed(number: signal.Signals, early: bool):
         parent.send_signal(number)
         parent.wait(300)
         assert said.readline() == "the process that started this one has ended\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGTERM, "interrupted by SIGTERM or Ctrl-C"), (signal.SIGHUP, "interrupted by SIGHUP")],
+)
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="Ansible forks its workers")
+def test_the_process_of_a_task_does_not_say_sigterm_for_ctrl_c(number: signal.Signals, words: str) -> None:
+    """Ansible ends it by SIGTERM for both."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+
+    def work() -> None:
+        with Interrupts() as told:
+            os.kill(os.getpid(), number)
+            theirs.send(told())
+
+    child = context.Process(target=work)
+    child.start()
+    assert ours.recv() == words
+    child.join()

@@ -239,7 +239,8 @@ def test_a_thousand_clusters_are_a_row_for_each_answer(records: SqliteRecords) -
     for number in range(30):
         member(records, f"eu-{number:02}", maintenance="standard" if number % 3 else "")
     lines = openings_text(asked(records).clusters, (), (), NOW, 7)
-    assert "    and 9 more with the same answer" in lines and "    and 19 more with the same answer" in lines
+    assert "    and 9 more with the same answer: eu-03, eu-06, eu-09 and 6 more" in lines
+    assert "    and 19 more with the same answer: eu-02, eu-04, eu-05 and 16 more" in lines
     assert max(map(len, lines)) <= 80 and len(lines) < 60
 
 

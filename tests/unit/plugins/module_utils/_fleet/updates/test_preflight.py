@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import ClusterConnection
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.preflight import MemberLook, PreflightFinding
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
@@ -85,3 +86,15 @@ def test_the_error_names_who_is_blocked_and_leaves_the_findings_to_those_who_rea
     assert module.blocked_words([finding("a"), finding("a")]) == "1 cluster cannot be upgraded as things are: a"
     many = module.blocked_words([finding(name) for name in "abcdefg"])
     assert many == "7 clusters cannot be upgraded as things are: a, b, c, d, e and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("connection", "options"),
+    [
+        ({"kubeconfig": "~/a.conf", "context": "prod"}, ("--kubeconfig", "/home/ann/a.conf", "--context", "prod")),
+        ({"kubeconfig": "/fleet/a.conf"}, ("--kubeconfig", "/fleet/a.conf")),
+        ({"in_cluster": True}, ()),
+    ],
+)
+def test_a_command_reaches_the_cluster_that_it_is_about(connection: dict[str, t.Any], options: tuple[str, ...]) -> None:
+    assert module.kubectl_options(ClusterConnection(**connection), {"HOME": "/home/ann"}) == options

@@ -117,7 +117,7 @@ def after(run: UpdateRun, resumes: datetime | None = None) -> list[NextStep]:
 def test_a_run_that_failed_is_started_again_or_without_what_failed() -> None:
     assert told(after(run(played("s{g:a,b}").start().fails("a")))) == [
         ("to try again what failed, and go on", "update", {"run": "release-7", "restart": "true"}),
-        ("to leave out what failed, before that", "skip", {"run": "release-7", "targets": "Member:a"}),
+        ("to leave out what failed, before that", "skip", {"run": "release-7", "targets": "Member:a", "reason": ""}),
     ]
     two = changed(changed(laid("s{g:a,b}"), "g", max_concurrency=2), "s", max_concurrency=2)
     skip = told(after(run(Play(two).start().fails("a", "b"))))[1]

@@ -69,3 +69,8 @@ def test_nodes_that_stay_because_they_came_later_are_told_in_lines_of_a_terminal
     assert " ".join(lines) == "cve: 3 nodes that came since it began, on Thu 2026-01-15 12:00 UTC, stay"
     assert max(map(len, lines)) <= 80
     assert young_text("cve", 1, since)[0].endswith("UTC, stays") and young_text("cve", 0, since) == []
+
+
+def test_one_node_is_no_nodes() -> None:
+    (headline, *_rows) = rotation_text("cve", RotationState(nodes=(NodeProgress(name="eu/a"),)), {}, (), ())
+    assert headline.startswith("cve: 1 node to replace")

@@ -80,7 +80,7 @@ def test_ten_rows_and_how_many_more() -> None:
 def test_a_thousand_with_one_answer_are_a_row() -> None:
     names = [f"c-{number:03}" for number in range(1000)]
     lines = said([opening(name, 1) for name in names], [opening(name, 2) for name in names])
-    assert lines[-1] == "    and 999 more with the same answer" and len(lines) == 6
+    assert lines[-1] == "    and 999 more with the same answer: c-001, c-002, c-003 and 996 more" and len(lines) == 6
 
 
 def test_what_moves_nothing_says_so_and_what_is_the_same_moves_nothing() -> None:

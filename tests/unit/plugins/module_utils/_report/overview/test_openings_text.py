@@ -107,9 +107,9 @@ def test_a_thousand_clusters_are_a_row_for_each_answer() -> None:
     lines = said(*(cluster(f"c-{each:04}", answers[each % 3]) for each in range(1000)))
     assert [line.split()[0] for line in lines if line.startswith("c-")] == ["c-0000", "c-0001", "c-0002"]
     assert [line for line in lines if line.startswith("    and ")] == [
-        "    and 333 more with the same answer",
-        "    and 332 more with the same answer",
-        "    and 332 more with the same answer",
+        "    and 333 more with the same answer: c-0003, c-0006, c-0009 and 330 more",
+        "    and 332 more with the same answer: c-0004, c-0007, c-0010 and 329 more",
+        "    and 332 more with the same answer: c-0005, c-0008, c-0011 and 329 more",
     ]
     assert len(lines) < 25
 

@@ -71,6 +71,11 @@ def test_the_sum_is_told_d0_62() -> None:
     )
 
 
+def test_one_node_is_no_nodes() -> None:
+    assert "(1 node)" in allowance(pool(ready=10), "1").text
+    assert "(50% of 1 node is 0.5, rounded up to 1)" in allowance(pool(ready=1), "50%").text
+
+
 def test_no_limit_is_told_as_such() -> None:
     answer = pool_allowances({"p": ()}, pool(), NOON, "Empty")["p"]
     assert answer.as_dict()["allowed"] is None

@@ -5,10 +5,16 @@
 
 from __future__ import annotations
 
+import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.world import SeenMembers
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placements.snapshot_labels import (
+    RESOURCE_INDEX,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import REVISION
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.world import RunGround, SeenMembers
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -40,3 +46,12 @@ def test_labels_count_as_they_are_recorded_now(tmp_path: Path) -> None:
     records.delete("MemberCluster", "east")
     assert [dict(each.metadata.labels) for each in roll.of(records, wanted)] == [{"ring": "prod"}]
     records.close()
+
+
+def test_a_snapshot_tells_the_revision_that_it_came_from() -> None:
+    snapshots = (
+        ObjectMeta(name="web-1", labels={RESOURCE_INDEX: "1"}),
+        ObjectMeta(name="web-2", labels={RESOURCE_INDEX: "2"}, annotations={REVISION: "ab" * 20}),
+    )
+    ground = RunGround(recorded=t.cast(t.Any, None), placement=None, strategy=None, snapshots=snapshots)
+    assert [ground.revision_of(index) for index in ("1", "2", "")] == ["", "ab" * 20, ""]

@@ -1,0 +1,53 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A member that is changed leaves an entry that says what is other about it, and why."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API, FLEET_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.audit.audit_entry import MEMBER_CHANGED
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import IDENTITY, MemberSpec, join
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record
+from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+
+NOW = datetime(2026, 11, 25, 20, 12, 58, tzinfo=UTC)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> t.Iterator[Session]:
+    """Of a fleet with one member, whose cluster is known, so that nobody has to be asked."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    cluster = {"metadata": {"name": "prod-1", "labels": {"env": "test"}}, "spec": {"identity": IDENTITY}}
+    uid = "00000000-0000-4000-8000-000000000001"
+    spec = {"connection": {"kubeconfig": "/fleet/a.conf"}, "driver": "local", "clusterUID": uid}
+    records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", **cluster})
+    member = {"kind": "FleetMember", "metadata": {"name": "prod-1"}, "spec": spec}
+    records.create({"apiVersion": FLEET_API, **member})
+    yield Session(records=records, hub=None, holder="runner-1", clock=lambda: NOW, environ={"USER": "ann"})
+    records.close()
+
+
+def entries(session: Session) -> list[Record]:
+    return [each["spec"] for each in session.records.list("AuditEntry")]
+
+
+def test_the_entry_of_a_changed_member_says_what_was_and_what_is(session: Session) -> None:
+    wish = MemberSpec(name="prod-1", labels={"env": "prod"}, fields={"driver": "command", "group": "canary"})
+    assert join(session, [wish], write=True).changed == ("prod-1",)
+    (entry,) = entries(session)
+    assert entry["action"] == MEMBER_CHANGED
+    assert entry["message"] == "label env test -> prod, driver local -> command, group none -> canary"
+
+
+def test_a_field_that_a_server_filled_in_is_no_change(session: Session) -> None:
+    record = session.records.get("MemberCluster", "prod-1") or {}
+    session.records.replace({**record, "spec": {**record["spec"], "heartbeatPeriodSeconds": 60}})
+    join(session, [MemberSpec(name="prod-1", labels={"env": "prod"})], write=True)
+    assert entries(session)[0]["message"] == "label env test -> prod"
