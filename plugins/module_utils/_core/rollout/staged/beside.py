@@ -23,9 +23,10 @@ SUPERSEDED, _NAMED = "superseded", 3
 
 
 def superseded(scene: RunContext) -> RunRefused | None:
-    """Why the run ends, ``superseded``: a run that has begun after this one has given another content to a cluster
-    that this one is done with, or has begun; in its status such clusters in flight have failed. None if there is none,
-    and always as upstream, which goes on to all clusters that are left, and succeeds."""
+    """Why the run ends, ``superseded``: a run that has begun after this one has given another content to one of its
+    clusters, whether this one is done with it, has begun it or waits for its turn; in its status such clusters in
+    flight have failed. None if there is none, and always as upstream, which goes on to all clusters that are left, and
+    succeeds."""
     taken = {} if scene.upstream else _taken(scene)
     if not taken:
         return None
@@ -51,9 +52,9 @@ def superseded(scene: RunContext) -> RunRefused | None:
 
 
 def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStagedUpdateRun | None:
-    """The run of the same placement that was the last to begin this cluster, after this run has; None where no run is
-    known to have done so."""
-    mine, found = _started(cluster), []
+    """The run of the same placement that was the last to begin this cluster, after this run has, or after this run
+    began where it has not come to the cluster; None where no run is known to have done so."""
+    mine, found = _started(cluster) or begun_at(scene.run), []
     for each in scene.world.runs:
         at = next((_started(one) for one in _clusters(each) if one.cluster_name == cluster.cluster_name), None)
         if mine is not None and at is not None and at > mine:
@@ -79,8 +80,7 @@ def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpd
 
 
 def _taken(scene: RunContext) -> dict[str, ClusterStagedUpdateRun]:
-    """By cluster that this run is done with or has begun, and that is to hold something else by now: the newer run that
-    was the last to begin it."""
+    """By cluster of this run that is to hold something else by now: the newer run that was the last to begin it."""
     since, bindings = begun_at(scene.run), {each.cluster: each for each in scene.selected}
     found = {}
     for cluster in _clusters(scene.run):

@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.roll
 STAGES = (stage("us", {"at": "us"}), stage("eu", {"at": "eu"}, beforeStageTasks=[{"type": "Approval"}]))
 LABELS = {"a": {"at": "us"}, "b": {"at": "eu"}, "c": {"at": "eu"}}
 AT_ONCE = strategy(stage("all", ALL, maxConcurrency="100%"))
-SAID = "run newer of the same placement has begun since, and gave a snapshot 2; make a new run"
+SAID = "run newer of the same placement has begun since, and gave a, b, c snapshot 2; make a new run"
 
 
 def older(upstream: bool = False) -> Play:
@@ -77,6 +77,15 @@ def test_as_upstream_it_goes_on_and_takes_them_back() -> None:
     assert game.states()["b"] == "started" and not game.succeeded
 
 
+def test_a_run_that_was_only_laid_out_before_a_newer_one_began_gives_nothing_at_all() -> None:
+    game = Play(world("abc", *STAGES, labels=LABELS), run("Initialize", metadata={"name": "older"}))
+    game.steps()
+    ended_by(beside(game), game).ask("Run")
+    out = game.steps()
+    assert out.acts == () and out.state.failure is not None and out.state.failure.message == SAID
+    assert (game.succeeded, set(game.states().values())) == ("False", {"waiting"})
+
+
 def test_a_cluster_that_was_taken_in_flight_has_failed() -> None:
     game = older()
     beside(game)
@@ -103,8 +112,8 @@ def test_a_newer_run_with_the_same_content_or_that_has_begun_no_cluster_changes_
 
 
 def test_a_run_that_another_one_takes_a_cluster_from_is_told_which_it_was() -> None:
-    """The older one was only laid out when the newer one began."""
-    game = Play(world("abc", *STAGES, labels=LABELS), run("Initialize", metadata={"name": "older"}))
+    """The older one is carried on as KubeFleet does it."""
+    game = Play(world("abc", *STAGES, labels=LABELS), run("Initialize", metadata={"name": "older"}), upstream=True)
     game.steps()
     newer = beside(game)
     game.ask("Run").after(minutes=1).steps()
