@@ -200,3 +200,16 @@ def test_who_is_rotated_or_updated_now_is_named(records: SqliteRecords) -> None:
                         {"name": "a/n1", "phase": "Draining"}, {"name": "b/n2", "phase": "Waiting"}]}}})  # fmt: skip
     rows = {each.name: each.runs for each in gathered(records).fleet.members}
     assert rows == {"a": ("rotation r",), "b": ()}
+
+
+def test_a_rotation_whose_lease_ran_out_is_conducted_by_nobody(records: SqliteRecords) -> None:
+    status = {"phase": "Running", "state": {"nodes": [{"name": "a/n1", "phase": "Draining"}]}}
+    rotation = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "r"}, "spec": {}}
+    records.create({**rotation, "status": status})
+    records.acquire("rotation/r", "somebody", 60)
+    assert gathered(records).fleet.runs == ()
+    later = NOW + timedelta(seconds=61)
+    session = Session(records=records, holder="tests", clock=lambda: later)
+    members, clusters = (records.list(kind) for kind in ("FleetMember", "MemberCluster"))
+    (need,) = gather_today(session, members, clusters, all_placements(records)).fleet.runs
+    assert (need.kind, need.name, need.needs, need.since) == ("rotation", "r", "conductor", NOW)
