@@ -14,7 +14,7 @@ from ..._core.disruption.rotation.state import IN_FLIGHT
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.clusters.member_cluster import MemberCluster
-from ..._core.objects.placements.binding import UNSCHEDULED, ClusterResourceBinding
+from ..._core.objects.placements.binding import ClusterResourceBinding
 from ..._core.objects.placements.key import PlacementKey
 from ..._core.overview.drift import (
     DriftLook,
@@ -36,7 +36,7 @@ from ..._core.values.listed import listed
 from ..._core.values.update_states import RUNNING
 from ..._store.records import Lease, Record, Records
 from ..leases import is_alive
-from ..placements.recorded import all_bindings, binding_of, placement_of
+from ..placements.recorded import all_bindings, binding_of, placement_of, still_left
 from ..placements.staged.listed import EXTERNAL
 from ..recorded import decoded
 from ..session import Session
@@ -150,7 +150,7 @@ def _placed(
             applied[name, cluster] = at
             found.held.setdefault(cluster, set()).add(name)
         by = "a staged run" if placement.spec.strategy.type == EXTERNAL else "an apply"
-        for cluster in _left(bindings.get(name, ())) - there.keys():
+        for cluster in still_left(bindings.get(name, ())) - there.keys():
             found.held.setdefault(cluster, set()).add(name)
             found.leaving.setdefault(cluster, {})[name] = by
         for cluster, why in failing(status).items():
@@ -164,11 +164,6 @@ def _placed(
 def _binding(document: Record) -> tuple[str, ClusterResourceBinding]:
     """The name of the placement that it is of, and the binding. FleetError for a damaged one."""
     return str(PlacementKey.of_parent(document)), binding_of(document)
-
-
-def _left(bindings: t.Iterable[ClusterResourceBinding]) -> set[str]:
-    """The clusters of bindings that are unscheduled and still hold a snapshot."""
-    return {each.spec.target_cluster for each in bindings if each.spec.state == UNSCHEDULED and each.held_snapshot}
 
 
 def _upgraded_since(rows: t.Iterable[MemberToday]) -> t.Iterator[Problem]:

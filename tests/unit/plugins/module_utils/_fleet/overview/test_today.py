@@ -22,6 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import UPDATE_RUN, Bar, RunChart
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview import runs as runs_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.today import Today, gather_today
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.explaining import Question, explanations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import all_placements
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -149,9 +150,16 @@ def test_what_is_left_on_a_cluster_counts_as_held_until_a_staged_run_takes_it_aw
     left = records.get("ClusterResourceBinding", "web-a")
     assert left is not None
     records.replace({**left, "spec": {**left["spec"], "state": "Unscheduled"}})
+    marked = records.get("MemberCluster", "a")
+    assert marked is not None
+    taints = [{"key": "gitops.fleet/evacuated", "effect": "NoSchedule"}]
+    records.replace({**marked, "spec": {**marked["spec"], "taints": taints}})
     rows = {each.name: each.held for each in gathered(records).fleet.members}
     assert (rows["a"].holds, rows["a"].names, rows["a"].leaving) == (1, ("web",), {"web": "a staged run"})
     assert (rows["b"].holds, rows["b"].leaving) == (1, {})
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+    told = explanations(session, Question(name="web", clusters=("a", "b")))
+    assert [(each["picked"], each["left_until"]) for each in told] == [(False, "a staged run"), (True, "")]
 
 
 def test_what_runs_need_is_told_by_their_records(records: SqliteRecords) -> None:
