@@ -251,13 +251,13 @@ def after_status(is_behind: bool, runs: t.Iterable[RunNeed]) -> list[NextStep]:
     for each in left:
         playbook, variable, options = _CARRIED_ON[each.kind]
         since = f" since {write_time(each.since, SECONDS)}" if each.since else ""
-        to = f"go on with {each.kind} {each.name}{options}, which nobody seems to conduct{since}"
+        to = f"go on with {each.kind} {each.name}, which nobody seems to conduct{since}{options}"
         steps.append(NextStep(to=to, playbook=playbook, variables={variable: each.name}))
     return steps
 
 
 _CARRIED_ON = {
-    STAGED_RUN: ("staged_update", "run", " and the options it was begun with"),
+    STAGED_RUN: ("staged_update", "run", ", with the options it was begun with"),
     ROTATION: ("rotate", "rotation", ""),
 }
 
