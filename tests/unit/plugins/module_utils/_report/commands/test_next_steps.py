@@ -340,8 +340,8 @@ def test_after_the_state_of_the_fleet_who_is_read_anew_and_what_nobody_conducts(
     assert told(after_status(True, [*left, RunNeed(kind="rotation", name="x", needs="nodes")])) == [
         ("to read members anew", "facts", {}),
         (
-            "to go on with staged run r, which nobody seems to conduct since 2026-03-01T09:00:00Z, with the options it was"
-            " begun with",
+            "to go on with staged run r, which nobody seems to conduct since 2026-03-01T09:00:00Z, with the"
+            " options it was begun with",
             "staged_update",
             {"run": "r"},
         ),
