@@ -9,6 +9,7 @@ from ..module_utils._fleet.files import drift_file
 from ..module_utils._fleet.members.evacuation import evacuated_names
 from ..module_utils._fleet.overview.today import gather_today
 from ..module_utils._fleet.placements.recorded import all_placements
+from ..module_utils._report.commands.next_steps import after_status
 from ..module_utils._report.overview.today_text import today_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -40,6 +41,7 @@ class ActionModule(Verb):
             data["place"] = session.records.place
             today = gather_today(session, data["members"], data["clusters"], data["placements"], look)
         lines = today_text(today.fleet, data["place"], today.notes)
+        lines += run.next_lines(after_status(today.fleet.is_behind, today.fleet.runs))
         for line in lines:
             run.say(line)
         data["overview"] = [each.as_dict() for each in today.fleet.members]

@@ -8,17 +8,18 @@ from dataclasses import replace
 from functools import partial
 
 from ..module_utils._fleet.files import refuse_unwritable, write_file
+from ..module_utils._fleet.leases import is_alive
 from ..module_utils._fleet.updates.approval_policy import vouched_since
 from ..module_utils._fleet.updates.automatic.waiting import WaitingWork, waiting
 from ..module_utils._fleet.updates.defining import Outcome
 from ..module_utils._fleet.updates.forecasting import Outlook, outlooks
 from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.sources import update_manifests
-from ..module_utils._fleet.updates.update_run import as_data, asked_runs
+from ..module_utils._fleet.updates.update_run import as_data, asked_runs, made_good
 from ..module_utils._report.commands.next_steps import NextStep, after_run
 from ..module_utils._report.forecast_text import calendar_text, forecast_text, has_gates_to_open
 from ..module_utils._report.icalendar import icalendar
-from ..module_utils._report.run_text import HEAD, brief_text, run_text, waits_for
+from ..module_utils._report.run_text import HEAD, brief_text, left_text, run_text, waits_for
 from ..module_utils._report.text import notes_text
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -42,20 +43,24 @@ class ActionModule(Verb):
             wanted = options["forecast"] or options["calendar"] or options["write_calendar"]
             runs = [with_answers(records, each, partial(vouched_since, session.hub), now) for each in asked.runs]
             ahead = outlooks(records, runs, now, options["days"], given) if wanted else {}
+            good = made_good(records, runs)
             others = waiting(records) if options["waiting"] else WaitingWork()
         found: list[Data] = []
         further: dict[str, list[str]] = {}
         shown: dict[str, list[str]] = {}
         for one in runs:
             lease = conductors.get(f"run/{one.name}")
-            held = lease.holder if lease and not lease.expired(now) else ""
+            held = lease.holder if lease and is_alive(lease, now) else ""
             data = as_data(Outcome(run=one, changed=False)) | {"waits_for": waits_for(one), "conducted_by": held}
+            data["made_good_by"] = good.get(one.name, "")
             steps = [each for each in after_run(one, now) if not held or each.playbook == "approve"]
+            steps = [each for each in steps if one.name not in good or each.playbook != "retry"]
+            left = left_text(one, lease.renewed if lease and not held else None, good.get(one.name, ""))
             if one.name in asked.to_be_made:
                 steps = [_with_files(each, options["src"]) for each in steps if options["src"]]
             elif wanted:
                 steps = []
-            further[one.name] = run.next_lines(steps)
+            further[one.name] = left + run.next_lines(steps)
             tree = run_text(one)
             shown[one.name] = tree if options["names"] else brief_text(one)
             found.append(

@@ -151,6 +151,8 @@ explanations:
       one that has the placement, of those in O(explain) if there is one; C(decidedBy) is null where by the facts of now
       the rival would not be picked before it again.
     - C(read) is when the facts of the cluster were read, in RFC 3339; empty where that is not known.
+    - C(left_until) is what takes the placement off a cluster that still holds it and is no longer picked (V(a
+      staged run) or V(an apply)); empty for others.
   returned: success
   type: list
   elements: dict

@@ -80,6 +80,12 @@ def has_ended(holder: str) -> bool:
     return _started(int(found["pid"])) != int(found["started"])
 
 
+def is_alive(lease: Lease, now: datetime) -> bool:
+    """Whether somebody seems to work under the lease at ``now``, aware: its seconds are not over, and its holder is no
+    process of this machine that has ended."""
+    return not lease.expired(now) and not has_ended(lease.holder)
+
+
 def _machine() -> str:
     """8 hexadecimal digits for name, boot and namespace of processes of this machine: two containers may have one name,
     and see different processes. UNKNOWN where this cannot be told."""

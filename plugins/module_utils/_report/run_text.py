@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from .._core.objects.updates.run_status import (
     MemberUpdateStatus,
@@ -23,7 +23,7 @@ from .._core.updates.approvals import named_makers
 from .._core.updates.facts import DONE
 from .._core.updates.record.summary import completed_by, in_one_line, named_failures, taken_up_later
 from .._core.values.duration import span_words
-from .._core.values.instants import write_time
+from .._core.values.instants import SECONDS, write_time
 from .._core.values.listed import listed
 from .._core.values.update_states import (
     COMPLETED,
@@ -32,6 +32,7 @@ from .._core.values.update_states import (
     PENDING,
     RUNNING,
     SKIPPED,
+    STOPPING,
     SUCCEEDED,
 )
 from .commands.named_gates import named_gates
@@ -65,6 +66,17 @@ def brief_text(run: UpdateRun) -> list[str]:
     ended = f", {write_time(status.completed_time)}" if status.completed_time else ""
     state = status.state if run.status.outcome == SUCCEEDED else _state(run)
     return folded(f"run {run.name}: {_goal(run)}: {state}, {_tally(run.status.members)}{ended}")
+
+
+def left_text(run: UpdateRun, conducted_until: datetime | None, made_good_by: str) -> list[str]:
+    """Of a run that has something in flight, since when nobody seems to conduct it, None where that is not so; and
+    which run has made good what this one left, if any; in lines that fit the terminal."""
+    lines = []
+    if conducted_until and run.status.status.state in (RUNNING, STOPPING):
+        lines += folded(f"nobody seems to conduct run {run.name} since {write_time(conducted_until, SECONDS)}")
+    if made_good_by:
+        lines += folded(f"what run {run.name} left, run {made_good_by} has made good")
+    return lines
 
 
 def _goal(run: UpdateRun) -> str:

@@ -106,7 +106,7 @@ def test_who_is_silent_stands_first_and_what_was_known_stays(fleet: Fleet) -> No
     assert (second.name, second.state, second.concerns) == ("m2", "ready", ())
     assert first.held.holds == second.held.holds == 1 and not found.notes
     lines = today_text(found.fleet, fleet.records.place, found.notes)
-    assert lines[0].startswith("2 clusters: 1 ready, 1 silent since ") and max(map(len, lines)) <= 80
+    assert lines[0].startswith("2 clusters: 1 ready, 1 silent (last read ") and max(map(len, lines)) <= 80
 
 
 def test_after_an_apply_nobody_has_looked_for_drift(fleet: Fleet) -> None:

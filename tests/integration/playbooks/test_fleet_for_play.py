@@ -27,7 +27,7 @@ def test_it_comes_and_goes_as_the_page_says(play: Player) -> None:
         assert sorted(each.name for each in clusters.glob("[hm]*")) == ["hub", "member-1", "member-2", "member-3"]
         assert "to carry out just this: ansible-playbook gitops.fleet.apply -e placements=placements" in told
         told = typed(play, away, state)
-        assert "1 silent since" in told, "facts asks the members before status tells of them"
+        assert "1 silent (last read" in told, "facts asks the members before status tells of them"
         assert "member-2: start etcd" in told and "member-2: make" not in told
     finally:
         told = typed(play, down, state)

@@ -6,11 +6,14 @@ is approved, or time, until a window opens, a pause ends or nodes may go."""
 
 from __future__ import annotations
 
+import types
 import typing as t
 from dataclasses import dataclass
+from datetime import datetime
 
 from ..disruption.rotation.state import IN_FLIGHT, WAITING
 from ..rollout.staged.standing import STUCK
+from ..values.instants import SECONDS, write_time
 from ..values.update_states import (
     FAILED,
     NOT_STARTED,
@@ -23,10 +26,11 @@ from ..values.update_states import (
 from .runs import GATE, MEMBER, NODE, ROTATION, WAIT, Bar, RunChart
 
 # What a person has to look at stands first.
-HAS_FAILED, IS_STUCK, FOR_APPROVAL, IS_APPROVED, IS_BLOCKED, FOR_WINDOW, FOR_NODES, PAUSES = NEEDS = (
+HAS_FAILED, IS_STUCK, FOR_APPROVAL, FOR_CONDUCTOR, IS_APPROVED, IS_BLOCKED, FOR_WINDOW, FOR_NODES, PAUSES = NEEDS = (
     "failed",
     "stuck",
     "approval",
+    "conductor",
     "approved",
     "blocked",
     "window",
@@ -34,34 +38,46 @@ HAS_FAILED, IS_STUCK, FOR_APPROVAL, IS_APPROVED, IS_BLOCKED, FOR_WINDOW, FOR_NOD
     "pause",
 )
 _BY_STATE = {FAILED: HAS_FAILED, STUCK: IS_STUCK}
+NOBODY: t.Mapping[tuple[str, str], datetime] = types.MappingProxyType({})
 _AT_REST = (NOT_STARTED, STOPPING, STOPPED)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunNeed:
-    """A run, of one of ``runs.KINDS``, and which of ``NEEDS`` it has."""
+    """A run, of one of ``runs.KINDS``, and which of ``NEEDS`` it has; ``since`` only when nobody seems to conduct it
+    any more."""
 
     kind: str
     name: str
     needs: str
+    since: datetime | None = None
 
     def as_dict(self) -> dict[str, str]:
-        """As results have it: the fields."""
-        return {"kind": self.kind, "name": self.name, "needs": self.needs}
+        """As results have it: the fields, ``since`` in RFC 3339 to the second, and only where it is known."""
+        since = {"since": write_time(self.since, SECONDS)} if self.since else {}
+        return {"kind": self.kind, "name": self.name, "needs": self.needs, **since}
 
 
-def run_needs(charts: t.Iterable[RunChart]) -> tuple[RunNeed, ...]:
-    """Those of the runs that need something, in their order, each with the one need that comes first; the others go on,
-    are stopped, or are over."""
-    found = ((each, _need(each)) for each in charts if not each.over)
-    return tuple(RunNeed(kind=each.kind, name=each.name, needs=needs) for each, needs in found if needs)
+def run_needs(charts: t.Iterable[RunChart], left: t.Mapping[tuple[str, str], datetime] = NOBODY) -> tuple[RunNeed, ...]:
+    """``left`` has runs, by kind and name, that nobody seems to conduct, and since when. Those of the runs that
+    need something, in their order, each with the one need that comes first; the others go on, are stopped, or are
+    over."""
+    found = []
+    for each in charts:
+        since = left.get((each.kind, each.name))
+        needs = "" if each.over else _need(each, since is not None)
+        if needs:
+            since = since if needs == FOR_CONDUCTOR else None
+            found.append(RunNeed(kind=each.kind, name=each.name, needs=needs, since=since))
+    return tuple(found)
 
 
-def _need(chart: RunChart) -> str:
+def _need(chart: RunChart, left: bool) -> str:
     """Which of NEEDS the run has, empty for none. In this order: it has failed or is stuck; none if it has not begun,
-    stops or is stopped; a gate waits for approval; none if something is under way; a gate is approved, a member waits
-    for its window, a gate or a wait for time. Of a rotation that waits ``blocked`` if each node that waits is
-    blocked by itself, else ``nodes``: what holds them back (a window, a budget, a member not read) is not recorded."""
+    stops or is stopped; a gate waits for approval; if something is under way a conductor if it is ``left``, else none;
+    a gate is approved, a member waits for its window, a gate or a wait for time. Of a rotation that waits ``blocked``
+    if each node that waits is blocked by itself, else ``nodes``: what holds them back (a window, a budget, a member not
+    read) is not recorded."""
     if chart.state in _BY_STATE:
         return _BY_STATE[chart.state]
     if chart.state in _AT_REST:
@@ -70,7 +86,7 @@ def _need(chart: RunChart) -> str:
     if any(each.due is None and not each.approved for each in open_gates):
         return FOR_APPROVAL
     if any(map(_is_under_way, chart.bars)):
-        return ""
+        return FOR_CONDUCTOR if left else ""
     if any(each.approved for each in open_gates):
         return IS_APPROVED
     if any(each.what == MEMBER and each.why.partition(":")[0] == WINDOW_CLOSED for each in chart.bars):

@@ -77,7 +77,7 @@ class Bar:
 @dataclass(frozen=True, kw_only=True)
 class RunChart:
     """``bars`` begin with the run itself. ``over``: nothing of it is left to do. ``forecast``: what is not over yet was
-    forecast."""
+    forecast. ``of`` is the placement of a staged run."""
 
     kind: str
     name: str
@@ -90,9 +90,10 @@ class RunChart:
     bars: tuple[Bar, ...] = field(default=())
     forecast: bool = False
     made_at: datetime | None = None
+    of: str = ""
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The chart as reports have it, without ``made_at``."""
+        """The chart as reports have it, without ``made_at`` and ``of``."""
         return {
             "kind": self.kind,
             "name": self.name,

@@ -7,6 +7,7 @@ conditions say and when they came to say it."""
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from ..objects.staged.strategy import TIMED_WAIT, StageConfig, StageTask
@@ -97,7 +98,32 @@ def staged_chart(run: ClusterStagedUpdateRun, approvers: t.Mapping[str, str]) ->
         f" {standing.stages_done}/{standing.stages} stages",
         bars=(whole, *bars),
         made_at=run.metadata.creation_timestamp,
+        of=str(run.placement_key),
     )
+
+
+def with_made_good(charts: t.Iterable[RunChart]) -> tuple[RunChart, ...]:
+    """Charts of staged runs in their order; one that failed is ``over``, and its message says so, where another run of
+    its placement has succeeded after it ended."""
+    found = tuple(charts)
+    good = [(each.of, end, each.name) for each in found if each.state == DONE and (end := _ended(each))]
+    return tuple(_made_good(each, good) if each.state == FAILED else each for each in found)
+
+
+def _made_good(failed: RunChart, good: t.Iterable[tuple[str, datetime, str]]) -> RunChart:
+    """The chart as of ``with_made_good``; ``good`` are placement, end and name of runs that succeeded."""
+    end = _ended(failed)
+    later = sorted((at, name) for of, at, name in good if of == failed.of and end and at > end)
+    if not later:
+        return failed
+    told = "; ".join(filter(None, (f"run {later[0][1]} has succeeded since", failed.message)))
+    return replace(failed, over=True, message=told)
+
+
+def _ended(chart: RunChart) -> datetime | None:
+    """When the run ended; of one that could not begin when that was found. None where that is not known."""
+    status = chart.bars[0].status
+    return status.completed_time or status.start_time
 
 
 def _stage(stage: StageUpdatingStatus, config: StageConfig | None, approvers: t.Mapping[str, str]) -> t.Iterator[Bar]:

@@ -33,15 +33,17 @@ from .clusters import (
 )
 from .drift import DriftKnown, DriftRow
 from .run_needs import RunNeed
+from .seen_by_runs import SeenByRun, read_last
 from .upkeep import CertificateEnd, Kubelets, images_in_all, version_of
 
-SILENT = "silent"
+SILENT, TO_READ = "silent", "to be read"
 _SILENT_REASONS = frozenset(map(health_reason, SILENT_CODES))
 # What asks for attention, the worst first; a cluster stands where its worst is.
 (
     IS_SILENT,
     IS_UNREADABLE,
     IS_NOT_READY,
+    SEEN_SINCE,
     CERTIFICATE_ENDED,
     PLACEMENT_FAILS,
     CERTIFICATE_ENDS,
@@ -55,6 +57,7 @@ _SILENT_REASONS = frozenset(map(health_reason, SILENT_CODES))
     "silent",
     "not-reached",
     "not-ready",
+    "seen-since",
     "certificate-ended",
     "placement-fails",
     "certificate-ends",
@@ -77,16 +80,21 @@ _OF_STATE = {
 @dataclass(frozen=True, kw_only=True)
 class PlacementsHeld:
     """What is recorded of placements on a cluster: how many it ``holds``, and of those where something failed what, by
-    name. ``late`` are those that were not available yet when they were last seen, and when that was."""
+    name. ``late`` are those that were not available yet when they were last seen, and when that was. ``names`` are all
+    that it holds, ``leaving`` those of them that are no longer placed there, with what takes them away."""
 
     holds: int = 0
     failing: t.Mapping[str, str] = field(default_factory=dict)
     late: t.Mapping[str, str] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    leaving: t.Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, t.Any]:
-        """As results have it: ``held`` (a number), ``failing`` and ``late``, by name."""
-        failing, late = (dict(sorted(each.items())) for each in (self.failing, self.late))
-        return {"held": self.holds, "failing": failing, "late": late}
+        """As results have it: ``held`` (a number), ``names`` of what is held, ``failing``, ``late`` and ``leaving``, by
+        name."""
+        parts = {"failing": self.failing, "late": self.late, "leaving": self.leaving}
+        told = {key: dict(sorted(each.items())) for key, each in parts.items()}
+        return {"held": self.holds, "names": sorted(self.names), **told}
 
 
 HOLDS_NOTHING, NOTHING_PLACED = PlacementsHeld(), DriftKnown()
@@ -176,6 +184,11 @@ class FleetToday:
         return tuple(each.uncounted for each in self.members if each.uncounted)
 
     @property
+    def is_behind(self) -> bool:
+        """Whether runs have seen more of some clusters than the last read of these."""
+        return any(SEEN_SINCE in each.concerns for each in self.members)
+
+    @property
     def objects_drifted(self) -> dict[str, list[str]]:
         """By cluster, the objects that are not as placed, each once; clusters without any are left out."""
         found: dict[str, dict[str, None]] = {}
@@ -226,16 +239,23 @@ def member_today(
     held: PlacementsHeld = HOLDS_NOTHING,
     drift: DriftKnown = NOTHING_PLACED,
     runs: t.Sequence[str] = (),
+    seen: SeenByRun | None = None,
 ) -> MemberToday:
     """The row of one cluster at ``now``, an aware instant. ``runs`` name what is in flight there, as people call it;
-    without any, the operation that is recorded counts. A heartbeat from the future has age 0."""
+    without any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than what was
+    read. A heartbeat from the future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
+    last = read_last(cluster, member)
+    newer = seen if seen and last and seen.at > last and state != LEAVING else None
+    if newer:
+        state, why = _since(newer, state, why)
     evacuated = is_evacuated(cluster)
     kubelets, ends = row.kubelets, row.certificate
     in_flight = [*runs, *([row.operation] if row.operation and not runs else ())]
     concerns = {
         _OF_STATE.get(state, ""): state in _OF_STATE,
+        SEEN_SINCE: newer is not None,
         CERTIFICATE_ENDED: ends is not None and ends.ended,
         PLACEMENT_FAILS: bool(held.failing),
         CERTIFICATE_ENDS: ends is not None and not ends.ended and ends.near,
@@ -262,6 +282,16 @@ def member_today(
         runs=tuple(in_flight),
         concerns=tuple(each for each in CONCERNS if concerns.get(each)),
     )
+
+
+def _since(seen: SeenByRun, state: str, why: str) -> tuple[str, str]:
+    """State and why by what a run has seen after the cluster was read, where it was read as ``state`` with ``why``:
+    TO_READ if the run has upgraded it, else UNREADABLE, but who is SILENT or UNREADABLE already stays that."""
+    if seen.upgraded:
+        return TO_READ, seen.sentence
+    if state in (SILENT, UNREADABLE):
+        return state, f"{why}; {seen.sentence}"
+    return UNREADABLE, seen.sentence
 
 
 def minor_of(version: str) -> str:

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from ..errors import FleetError
 from ..objects.updates.forms import NAME_LENGTH
+from ..objects.updates.run_status import MemberUpdateStatus
 from ..objects.updates.strategy import UpdateRunStrategy
 from ..objects.updates.update_run import (
     CONSISTENT,
@@ -26,7 +27,7 @@ from ..objects.updates.update_run import (
     UpdateRun,
 )
 from ..schema.meta import ObjectMeta
-from ..values.update_states import FAILED, SKIPPED
+from ..values.update_states import ALREADY_AT_TARGET, FAILED, SKIPPED, SYSTEM
 from .facts import DONE
 from .integrity import is_recorded_strategy
 from .record.run_state import run_of
@@ -88,6 +89,38 @@ def retry_name(before: UpdateRun) -> str:
         stem, number = found[1], int(found[2] or 1) + 1
     ending = "-retry" if number == 1 else f"-retry-{number}"
     return stem[: NAME_LENGTH - len(ending)].rstrip("-") + ending
+
+
+def is_left_behind(member: MemberUpdateStatus) -> bool:
+    """Whether the member is yet to be updated after the run: it failed, or was skipped by the system and not for being
+    at the target already."""
+    state = member.status.state
+    return state == FAILED or (state == SKIPPED and member.skipped_by == SYSTEM and member.reason != ALREADY_AT_TARGET)
+
+
+def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
+    """Name of the finished retry, or of a retry of that and so on, after which none of those that the run left behind
+    is left; empty without one. ``runs`` are all that are recorded; one that was made before what it retries is none of
+    its retries."""
+    retries: dict[str, list[UpdateRun]] = {}
+    for each in runs:
+        if each.spec.retry_of and each.status.status.state in DONE:
+            retries.setdefault(each.spec.retry_of, []).append(each)
+    before, left, known = run, {each.name for each in run.status.members if is_left_behind(each)}, {run.name}
+    while left:
+        later = [each for each in retries.get(before.name, ()) if each.name not in known and _is_after(each, before)]
+        if not later:
+            return ""
+        before = later[-1]
+        known.add(before.name)
+        left -= {each.name for each in before.status.members if not is_left_behind(each)}
+    return "" if before is run else before.name
+
+
+def _is_after(run: UpdateRun, before: UpdateRun) -> bool:
+    """Whether the run was not made before the other, as far as records tell."""
+    made, first = run.metadata.creation_timestamp, before.metadata.creation_timestamp
+    return not (made and first and made < first)
 
 
 def limited_to(candidates: t.Sequence[Candidate], members: t.Collection[str]) -> tuple[Candidate, ...]:

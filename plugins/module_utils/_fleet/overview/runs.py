@@ -15,7 +15,7 @@ from ..._core.objects.staged.key import RUN_KINDS, RunKey, RunKinds
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.overview.rotations import rotation_chart
 from ..._core.overview.runs import RunChart, run_chart
-from ..._core.overview.staged_runs import staged_chart
+from ..._core.overview.staged_runs import staged_chart, with_made_good
 from ..._core.schema.meta import ObjectMeta
 from ..._core.updates.record.run_state import run_of
 from ..._core.values.update_states import TERMINAL
@@ -72,8 +72,8 @@ def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...
 
 
 def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest staged update run of placements first, and what is wrong with those that are left out, as all of a
-    kind are that cannot be listed."""
+    """The newest staged update run of placements first, as of ``with_made_good``, and what is wrong with those that are
+    left out, as all of a kind are that cannot be listed."""
     told: list[Problem] = []
     found = []
     for kinds in RUN_KINDS:
@@ -90,7 +90,7 @@ def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem
                 told += error.problems
             else:
                 found.append((run.metadata, staged_chart(run, approvers.get(run.key.namespace, {}))))
-    return _newest_first(found), tuple(told)
+    return with_made_good(_newest_first(found)), tuple(told)
 
 
 def rotation_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:

@@ -28,18 +28,23 @@ from ..._core.overview.drift import (
 from ..._core.overview.drift_look import other_records
 from ..._core.overview.matrix import failing, late
 from ..._core.overview.run_needs import run_needs
-from ..._core.overview.runs import MEMBER, NODE, UPDATE_RUN, RunChart
-from ..._core.overview.today import FleetToday, MemberToday, PlacementsHeld, fleet_today, member_today
+from ..._core.overview.runs import MEMBER, NODE, ROTATION, STAGED_RUN, UPDATE_RUN, RunChart
+from ..._core.overview.seen_by_runs import seen_by_runs
+from ..._core.overview.today import TO_READ, FleetToday, MemberToday, PlacementsHeld, fleet_today, member_today
 from ..._core.schema.meta import ObjectMeta
 from ..._core.values.listed import listed
-from ..._core.values.update_states import COMPLETED, RUNNING
-from ..._store.records import Record, Records
-from ..placements.recorded import all_bindings, binding_of, placement_of
+from ..._core.values.update_states import RUNNING
+from ..._store.records import Lease, Record, Records
+from ..leases import is_alive
+from ..placements.recorded import all_bindings, binding_of, placement_of, still_left
+from ..placements.staged.listed import EXTERNAL
 from ..recorded import decoded
 from ..session import Session
 from .runs import charts_of_all
 
 T = t.TypeVar("T")
+# What a run is conducted under: one of a placement under that of the placement.
+_LEASES = {UPDATE_RUN: "run/{}", STAGED_RUN: "placement/{}", ROTATION: "rotation/{}"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,15 +61,30 @@ class _Gathered:
 
     now: datetime
     problems: list[Problem] = field(default_factory=list)
-    held: dict[str, int] = field(default_factory=dict)
+    held: dict[str, set[str]] = field(default_factory=dict)
+    leaving: dict[str, dict[str, str]] = field(default_factory=dict)
     failing: dict[str, dict[str, str]] = field(default_factory=dict)
     late: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def held_by(self, cluster: str) -> PlacementsHeld:
+        """What is recorded of placements on the cluster."""
+        names = tuple(sorted(self.held.get(cluster, ())))
+        failing, late, leaving = (each.get(cluster, {}) for each in (self.failing, self.late, self.leaving))
+        return PlacementsHeld(holds=len(names), names=names, failing=failing, late=late, leaving=leaving)
 
     def listed(self, documents: t.Callable[[], t.Iterable[Record]]) -> t.Iterable[Record]:
         """The documents, which ``documents`` has to list at once, not as they are asked for; none where they cannot be
         listed, which goes to ``problems``."""
         try:
             return documents()
+        except FleetError as error:
+            self.problems += error.problems
+            return ()
+
+    def leases(self, records: Records) -> tuple[Lease, ...]:
+        """All leases that have a holder; none where they cannot be listed, which goes to ``problems``."""
+        try:
+            return records.leases()
         except FleetError as error:
             self.problems += error.problems
             return ()
@@ -94,22 +114,21 @@ def gather_today(
     drift = _placed(session.records, placement_records, found, look)
     charts, problems = charts_of_all(session, forecasting=False)
     found.problems += problems
-    runs = _in_flight(charts)
+    runs, seen = _in_flight(charts), seen_by_runs(charts)
     rows = [
         member_today(
             clusters.get(name) or MemberCluster(metadata=ObjectMeta(name=name)),
             members.get(name),
             found.now,
-            held=PlacementsHeld(
-                holds=found.held.get(name, 0), failing=found.failing.get(name, {}), late=found.late.get(name, {})
-            ),
+            held=found.held_by(name),
             **({"drift": drift.clusters[name]} if name in drift.clusters else {}),
             runs=runs.get(name, ()),
+            seen=seen.get(name),
         )
         for name in sorted({*clusters, *members})
     ]
-    notes = (*other_records(look, session.records.place), *_upgraded_since(charts, rows), *found.problems)
-    fleet = fleet_today(rows, drift.whole, drift.rows, run_needs(charts))
+    notes = (*other_records(look, session.records.place), *_upgraded_since(rows), *found.problems)
+    fleet = fleet_today(rows, drift.whole, drift.rows, run_needs(charts, _left_alone(session.records, charts, found)))
     return Today(fleet=fleet, notes=tuple(dict.fromkeys(notes)))
 
 
@@ -126,9 +145,14 @@ def _placed(
     recorded: list[DriftRow] = []
     for placement in placements:
         name, status = str(placement.key), placement.status
-        for cluster, at in applied_at(bindings.get(name, ()), status).items():
+        there = applied_at(bindings.get(name, ()), status)
+        for cluster, at in there.items():
             applied[name, cluster] = at
-            found.held[cluster] = found.held.get(cluster, 0) + 1
+            found.held.setdefault(cluster, set()).add(name)
+        by = "a staged run" if placement.spec.strategy.type == EXTERNAL else "an apply"
+        for cluster in still_left(bindings.get(name, ())) - there.keys():
+            found.held.setdefault(cluster, set()).add(name)
+            found.leaving.setdefault(cluster, {})[name] = by
         for cluster, why in failing(status).items():
             found.failing.setdefault(cluster, {})[name] = why
         for cluster, why in late(status).items():
@@ -142,17 +166,20 @@ def _binding(document: Record) -> tuple[str, ClusterResourceBinding]:
     return str(PlacementKey.of_parent(document)), binding_of(document)
 
 
-def _upgraded_since(charts: t.Iterable[RunChart], rows: t.Iterable[MemberToday]) -> t.Iterator[Problem]:
+def _upgraded_since(rows: t.Iterable[MemberToday]) -> t.Iterator[Problem]:
     """One note on all clusters that an update run has upgraded after they were read; none without such."""
-    ends: dict[str, datetime] = {}
-    of_members = (each for chart in charts if chart.kind == UPDATE_RUN for each in chart.bars if each.what == MEMBER)
-    for name, status in ((each.name, each.status) for each in of_members):
-        if status.state == COMPLETED and status.completed_time is not None:
-            ends[name] = max(status.completed_time, ends.get(name, status.completed_time))
-    names = [each.name for each in rows if each.heartbeat and ends.get(each.name, each.heartbeat) > each.heartbeat]
+    names = [each.name for each in rows if each.state == TO_READ]
     if names:
-        text = f"upgraded since {'it was' if len(names) == 1 else 'they were'} read, so that versions here are older"
+        was = "it was" if len(names) == 1 else "they were"
+        text = f"upgraded since {was} read, so that versions and images here are older"
         yield Problem("upgraded-since", f"{listed(names)}: {text}", hint="gitops.fleet.facts reads them anew")
+
+
+def _left_alone(records: Records, charts: t.Iterable[RunChart], found: _Gathered) -> dict[tuple[str, str], datetime]:
+    """Runs, by kind and name, whose lease is there and alive no more, each with when it was renewed last."""
+    ended = {each.name: each.renewed for each in found.leases(records) if not is_alive(each, found.now)}
+    names = {(each.kind, each.name): _LEASES[each.kind].format(each.of or each.name) for each in charts}
+    return {run: ended[name] for run, name in names.items() if name in ended}
 
 
 def _in_flight(charts: t.Iterable[RunChart]) -> dict[str, list[str]]:

@@ -29,8 +29,9 @@ from ..._store.records import Records
 from ..members.members import recorded_members
 from ..session import Session
 from .holdings import remembered
-from .recorded import all_placements, names_of, no_such_placement, recorded_placement
+from .recorded import all_placements, names_of, no_such_placement, recorded_placement, still_left
 from .sources import placements_in, read_placement
+from .staged.listed import EXTERNAL
 
 ALL = "*"
 
@@ -73,8 +74,9 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
     ``*`` being all of them by name; of what a plan would decide. ``won`` is the contest that gave the placement to the
     cluster, with its ``lines``; None where ``Contests.of`` knows of none; ``lost`` in the same form the one that gave
     it to another, if possible one that is asked for, too, None as of ``Contests.lost``; ``read`` is when its facts were
-    read (RFC 3339, to the second), empty where that is not known. FleetError ``no-such-placement``, ``unknown-cluster``
-    for a name that nobody knows, and as of ``ground_of`` and ``schedule``."""
+    read (RFC 3339, to the second), empty where that is not known; ``left_until`` is what takes the placement off a
+    cluster that still holds it and is no longer picked, else empty. FleetError ``no-such-placement``,
+    ``unknown-cluster`` for a name that nobody knows, and as of ``ground_of`` and ``schedule``."""
     ground, found = _ground(session, question), []
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
@@ -82,10 +84,14 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
         outcome = decide(placement, snapshot, ground.index, known.bindings).scheduled
         recorded = known.policy_snapshot.status.target_clusters if known.policy_snapshot else ()
         contests = Contests(outcome, recorded, () if ALL in question.clusters else question.clusters)
+        on_the_way, external = still_left(known.bindings), placement.spec.strategy.type == EXTERNAL
         for cluster in clusters:
             told = {"won": _told(contests.of(cluster)), "lost": _told(contests.lost(cluster))}
             read = _read_at(ground.index, cluster)
-            found.append({**explain_outcome(outcome, cluster).as_dict(), **told, "read": read})
+            answer = explain_outcome(outcome, cluster)
+            left = cluster in on_the_way and not answer.picked
+            by = ("a staged run" if external else "an apply") if left else ""
+            found.append({**answer.as_dict(), **told, "read": read, "left_until": by})
     return tuple(found)
 
 

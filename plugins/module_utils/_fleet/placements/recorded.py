@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import identify
-from ..._core.objects.placements.binding import ClusterResourceBinding, ResourceBinding
+from ..._core.objects.placements.binding import UNSCHEDULED, ClusterResourceBinding, ResourceBinding
 from ..._core.objects.placements.cluster_resource_placement import (
     ClusterResourcePlacement,
     PlacementStatus,
@@ -265,3 +265,8 @@ def _resources_in_snapshot(master: Document, all_parts: t.Iterable[Document]) ->
     index = master["metadata"]["labels"][RESOURCE_INDEX]
     parts = (each for each in all_parts if each["metadata"]["labels"][RESOURCE_INDEX] == index)
     return [manifest for part in parts for manifest in part["spec"]["selectedResources"]]
+
+
+def still_left(bindings: t.Iterable[ClusterResourceBinding]) -> set[str]:
+    """The clusters of bindings that are unscheduled and still hold a snapshot."""
+    return {each.spec.target_cluster for each in bindings if each.spec.state == UNSCHEDULED and each.held_snapshot}

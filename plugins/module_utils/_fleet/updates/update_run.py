@@ -20,6 +20,7 @@ from ..._core.updates import commands
 from ..._core.updates.dispatch import operations_of
 from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.releases.versions import step_refused
+from ..._core.updates.retry import is_left_behind, made_good_by
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._core.updates.terms import Terms, kept_words, terms_to_keep
@@ -185,6 +186,14 @@ def recorded_runs(records: Records, names: t.Sequence[str]) -> tuple[tuple[Updat
         except FleetError as error:
             problems += error.problems
     return tuple(runs), tuple(problems)
+
+
+def made_good(records: Records, runs: t.Iterable[UpdateRun]) -> dict[str, str]:
+    """Of the runs those whose retry has left nobody behind, by name, each with the name of the last retry, as of
+    ``made_good_by``; others are left out. FleetError where runs cannot be listed."""
+    behind = [each for each in runs if any(map(is_left_behind, each.status.members))]
+    known = recorded_runs(records, ())[0] if behind else ()
+    return {each.name: by for each in behind if (by := made_good_by(each, known))}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,11 +17,13 @@ from ..._core.objects.updates.run_status import (
     MemberUpdateStatus,
 )
 from ..._core.objects.updates.update_run import UpdateRun
+from ..._core.overview.run_needs import FOR_CONDUCTOR, RunNeed
+from ..._core.overview.runs import ROTATION, STAGED_RUN
 from ..._core.rollout.staged.way_back import AGAIN, BACK, MENDED, run_after
+from ..._core.updates.retry import is_left_behind
 from ..._core.values.approved_digest import ALGORITHM
-from ..._core.values.instants import write_local
+from ..._core.values.instants import SECONDS, write_local, write_time
 from ..._core.values.update_states import (
-    ALREADY_AT_TARGET,
     COMPLETED,
     FAILED,
     MEMBER,
@@ -31,7 +33,6 @@ from ..._core.values.update_states import (
     SKIPPED,
     STOPPED,
     STOPPING,
-    SYSTEM,
     WAITING_FOR_SLOT,
     WINDOW_CLOSED,
 )
@@ -101,7 +102,7 @@ def after_run(run: UpdateRun, now: datetime, resumes: datetime | None = None) ->
     if state in (STOPPED, FAILED):
         again = NextStep(to=_AGAIN[state], playbook="update", variables={**name, "restart": True})
         return [*_approvals(run), again, *_skip(run.name, members, state)]
-    if state in (COMPLETED, SKIPPED) and any(_left_behind(each) for each in members):
+    if state in (COMPLETED, SKIPPED) and any(map(is_left_behind, members)):
         to = "make a run that repeats what failed or was skipped"
         return [NextStep(to=to, playbook="retry", variables=name)]
     return []
@@ -119,13 +120,6 @@ def _next_minute(instant: datetime) -> datetime:
     """The instant, moved on to the next full minute unless it is one."""
     minute = instant.replace(second=0, microsecond=0)
     return minute if minute == instant else minute + timedelta(minutes=1)
-
-
-def _left_behind(member: MemberUpdateStatus) -> bool:
-    """Whether a retry takes the member up: it failed, or was skipped by the system and not for being at the target
-    already."""
-    state = member.status.state
-    return state == FAILED or (state == SKIPPED and member.skipped_by == SYSTEM and member.reason != ALREADY_AT_TARGET)
 
 
 def _skip(run: str, members: t.Sequence[MemberUpdateStatus], state: str) -> list[NextStep]:
@@ -248,6 +242,26 @@ def after_reading(others: t.Iterable[str]) -> list[NextStep]:
         )
         for name in sorted(others)[:MOST]
     ]
+
+
+def after_status(is_behind: bool, runs: t.Iterable[RunNeed]) -> list[NextStep]:
+    """After the state of the fleet: what reads members anew, where runs have seen more of some since these were read;
+    and what carries on the first ``MOST`` staged runs and rotations that nobody seems to conduct. Update runs tell that
+    themselves."""
+    left = [each for each in runs if each.needs == FOR_CONDUCTOR and each.kind in _CARRIED_ON][:MOST]
+    steps = [NextStep(to="read members anew", playbook="facts", variables={})] if is_behind else []
+    for each in left:
+        playbook, variable, options = _CARRIED_ON[each.kind]
+        since = f" since {write_time(each.since, SECONDS)}" if each.since else ""
+        to = f"go on with {each.kind} {each.name}, which nobody seems to conduct{since}{options}"
+        steps.append(NextStep(to=to, playbook=playbook, variables={variable: each.name}))
+    return steps
+
+
+_CARRIED_ON = {
+    STAGED_RUN: ("staged_update", "run", ", with the options it was begun with"),
+    ROTATION: ("rotate", "rotation", ""),
+}
 
 
 def after_local_down(others: t.Sequence[str], root: str) -> list[NextStep]:

@@ -16,6 +16,7 @@ from ..._core.overview.clusters import READY
 from ..._core.overview.drift import DriftKnown
 from ..._core.overview.run_needs import (
     FOR_APPROVAL,
+    FOR_CONDUCTOR,
     FOR_NODES,
     FOR_WINDOW,
     HAS_FAILED,
@@ -51,6 +52,7 @@ NEEDED = {
     HAS_FAILED: ("failed", "failed"),
     IS_STUCK: ("is stuck", "are stuck"),
     FOR_APPROVAL: ("waits for an approval", "wait for an approval"),
+    FOR_CONDUCTOR: ("seems to be conducted by nobody", "seem to be conducted by nobody"),
     IS_APPROVED: ("is approved and to be carried on", "are approved and to be carried on"),
     IS_BLOCKED: ("has only nodes left that are blocked", "have only nodes left that are blocked"),
     FOR_WINDOW: ("waits for a window", "wait for a window"),
@@ -152,10 +154,13 @@ def _runs(runs: t.Sequence[RunNeed]) -> t.Iterator[str]:
 
 
 def _states(totals: Totals) -> t.Iterator[str]:
-    """``3 ready``, then the other states by name, silent clusters with since when, where that is known."""
+    """``3 ready``, then the other states by name, silent clusters with when they were read last, the first of
+    them being told, where that is known."""
     for state, count in sorted(totals.states.items(), key=lambda each: (each[0] != READY, each[0])):
-        since = f" since {age_text(totals.silent_for)}" if state == SILENT and totals.silent_for is not None else ""
-        yield f"{count} {state}{since}"
+        read = ""
+        if state == SILENT and totals.silent_for is not None:
+            read = f" (last read {'' if count == 1 else 'up to '}{age_text(totals.silent_for)} ago)"
+        yield f"{count} {state}{read}"
 
 
 def _versions(totals: Totals) -> str:
@@ -174,8 +179,8 @@ def _row(row: MemberToday) -> tuple[str, ...]:
     days until the first certificate ends, ``?`` for what is not known."""
     behind = f" -{row.kubelets.behind}" if row.kubelets.behind else ""
     ends = row.certificate
-    failing, late = len(row.held.failing), len(row.held.late)
-    held = [str(row.held.holds), *([f"{failing} bad"] if failing else []), *([f"{late} late"] if late else [])]
+    marks = {"bad": row.held.failing, "late": row.held.late, "to go": row.held.leaving}
+    held = [str(row.held.holds), *(f"{len(each)} {word}" for word, each in marks.items() if each)]
     return (
         row.name,
         row.state,
@@ -203,8 +208,8 @@ def _short(version: str) -> str:
 
 def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
     """What is to be said of one cluster, a piece for each matter: why it is not ready, a certificate that ends soon or
-    has, placements that fail, kubelets that are too old, drift, placements that are late, evacuation, what is in
-    flight. At most three names of a sort."""
+    has, placements that fail, kubelets that are too old, drift, placements that are late or to be taken away,
+    evacuation, what is in flight. At most three names of a sort."""
     if row.why:
         yield row.why
     ends = row.certificate
@@ -218,8 +223,11 @@ def _details(row: MemberToday, drifted: t.Sequence[str]) -> t.Iterator[str]:
         yield f"{row.drift.words}{': ' if drifted else ''}{listed(drifted, 3)}"
     late = [f"{name} {why}" for name, why in sorted(row.held.late.items())]
     yield from _first(late, "placements were not available yet")
+    going = [f"{name} is to be taken away by {by}" for name, by in sorted(row.held.leaving.items())]
+    yield from _first(going, "placements are to be taken away")
     if row.evacuated:
-        yield "evacuated: nothing new is placed there until it is readmitted"
+        holds = f", not empty yet (it holds {listed(row.held.names, 3)})" if row.held.names else ""
+        yield f"evacuated{holds}: nothing new is placed there until it is readmitted"
     if row.runs:
         yield f"in flight: {listed(row.runs, 3)}"
 

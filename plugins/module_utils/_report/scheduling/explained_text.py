@@ -16,14 +16,16 @@ LACKING = "gitops.fleet.facts reads facts into a file; name it with -e facts=...
 
 def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> list[str]:
     """A sentence for each explanation, as ``explanations`` gives them, of several placements with its name before it;
-    if ``whole``, the contest that it won or lost below it, if any; in lines that fit the terminal. Then when clusters
-    were read whose facts it goes by, which prices or properties were lacking to compare them, and, where a blocker is
-    that facts are lacking, how to give them."""
+    below it that the cluster still holds what is to be taken away, and, if ``whole``, the contest that it won or lost,
+    if any; in lines that fit the terminal. Then when clusters were read whose facts it goes by, which prices or
+    properties were lacking to compare them, and, where a blocker is that facts are lacking, how to give them."""
     found = list(found)
     lines, lacking, several = list[str](), False, len({each["placement"] for each in found}) > 1
     for each in found:
         lacking = lacking or any(one["code"] == "agent-not-online" for one in each["blockers"])
         lines += folded(f"{each['placement']}: {each['sentence']}" if several else each["sentence"])
+        if each.get("left_until"):
+            lines += folded(f"it still holds it, until {each['left_until']} takes it away", BELOW)
         contest = each["won"] or each.get("lost")
         if whole and contest:
             lines += [line for text in contest["lines"] for line in folded(text, BELOW)]

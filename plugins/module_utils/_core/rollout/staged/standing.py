@@ -142,11 +142,26 @@ def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
 
 def with_newer(runs: t.Iterable[RunStanding]) -> tuple[RunStanding, ...]:
     """The same in their order; the message of one that has begun and not ended begins with the name of the last run of
-    its placement that has begun after it, and may have taken clusters from it."""
+    its placement that has begun after it, and may have taken clusters from it; that of one that failed with the last
+    that has succeeded of those."""
     found = tuple(runs)
+    good = {each.placement: each for each in sorted(found, key=_begun) if each.state == SUCCEEDED and each.begun_at}
+    found = tuple(_made_good(each, good.get(each.placement)) for each in found)
     begun = sorted((each.begun_at, each.name, each.placement) for each in found if each.begun_at)
     last = {placement: (at, name) for at, name, placement in begun}
     return tuple(_beside(each, *last[each.placement]) if each.begun_at else each for each in found)
+
+
+def _begun(run: RunStanding) -> datetime:
+    """When the run began; before all others where that is not known."""
+    return run.begun_at or datetime.min.replace(tzinfo=UTC)
+
+
+def _made_good(run: RunStanding, later: RunStanding | None) -> RunStanding:
+    """The run, its message beginning with the name of the ``later`` one if it failed, and that began after it."""
+    if run.state != FAILED or not run.begun_at or later is None or _begun(later) <= run.begun_at:
+        return run
+    return replace(run, message="; ".join(filter(None, (f"run {later.name} has succeeded since", run.message))))
 
 
 def _beside(run: RunStanding, at: datetime, newest: str) -> RunStanding:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
@@ -15,7 +16,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.release
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import Approval
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.status import derive
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_states import COMPLETED
-from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import brief_text, run_text, waits_for
+from ansible_collections.gitops.fleet.plugins.module_utils._report.run_text import (
+    brief_text,
+    left_text,
+    run_text,
+    waits_for,
+)
 from ansible_collections.gitops.fleet.tests.data.update_parts import update_run
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     Play,
@@ -177,3 +183,13 @@ def test_a_gate_that_was_refused_meanwhile_says_so() -> None:
     play = Play(changed(laid("s{g:a}"), "s", before_gates=gate("ticket"))).start()
     shown = as_answered(run(play), {"id-ticket": "bob: not on a Friday"})
     assert "refused by bob: not on a Friday" in " ".join("\n".join(run_text(shown)).split())
+
+
+def test_what_nobody_conducts_is_told_with_since_when_and_what_a_retry_made_good() -> None:
+    since = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    going = run(played("s{g:a,b}").start())
+    assert left_text(going, since, "") == ["nobody seems to conduct run release-7 since 2026-03-01T09:00:00Z"]
+    assert left_text(going, None, "") == []
+    ended = run(played("s{g:a}").start().ends("a"))
+    assert left_text(ended, since, "") == []
+    assert left_text(ended, None, "release-7-retry") == ["what run release-7 left, run release-7-retry has made good"]

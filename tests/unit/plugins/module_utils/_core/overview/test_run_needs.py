@@ -70,6 +70,15 @@ def test_a_run_needs_a_person_or_time_or_nothing(found: RunChart, needs: list[st
     assert [each.needs for each in run_needs([found])] == needs
 
 
+def test_what_is_under_way_and_conducted_by_nobody_needs_a_conductor():
+    going, pausing, good = chart("Running", BUSY), chart("Running", PAUSE, name="p"), chart("Running", BUSY, name="g")
+    left = {(UPDATE_RUN, "r"): NOW, (UPDATE_RUN, "p"): NOW}
+    assert [each.as_dict() for each in run_needs([going, pausing, good], left)] == [
+        {"kind": "update run", "name": "r", "needs": "conductor", "since": "2026-03-02T09:00:00Z"},
+        {"kind": "update run", "name": "p", "needs": "pause"},
+    ]
+
+
 def test_runs_keep_their_order_and_are_plain_data():
     found = run_needs([chart("Pending", SHUT, name="b"), chart("Running", name="c"), chart("Failed", name="a")])
     assert [each.as_dict() for each in found] == [

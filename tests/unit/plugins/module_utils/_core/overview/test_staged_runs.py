@@ -11,7 +11,10 @@ from datetime import timedelta
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import StagedUpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import Bar, RunChart
-from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.staged_runs import staged_chart
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.staged_runs import (
+    staged_chart,
+    with_made_good,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.instants import write_time
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks import LAST
@@ -131,3 +134,19 @@ def test_a_run_without_stages_is_one_bar() -> None:
     chart = staged_chart(run("Initialize"), {})
     assert shown(chart) == [("run", "run", "NotStarted")] and minutes(chart.bars[0]) == (None, None)
     assert chart.progress == "0/0 clusters, 0/0 stages" and not chart.over
+
+
+def ended(name: str, hour: int, status: str, placement: str = "web") -> RunChart:
+    done = {"type": "Succeeded", "status": status, "reason": "x", "message": "m",
+            "lastTransitionTime": f"2026-03-01T{hour:02}:00:00Z"}  # fmt: skip
+    made = dataclasses.replace(run(), status=decode(StagedUpdateRunStatus, {"conditions": [done]}))
+    return dataclasses.replace(staged_chart(made, {}), name=name, of=placement)
+
+
+def test_a_run_that_failed_is_over_when_a_later_one_of_its_placement_has_succeeded() -> None:
+    failed, good = ended("a", 10, "False"), ended("b", 11, "True")
+    assert (failed.of, failed.over, failed.state) == ("web", False, "Failed")
+    found = with_made_good([failed, good])[0]
+    assert (found.over, found.state, found.message) == (True, "Failed", "run b has succeeded since; m")
+    others = (ended("c", 9, "True"), ended("d", 11, "True", "till"), ended("e", 11, "False"))
+    assert with_made_good([failed, *others])[0] == failed

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift import DriftKnown
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.seen_by_runs import SeenByRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.today import (
     CONCERNS,
     MemberToday,
@@ -75,6 +77,40 @@ def test_who_does_not_answer_is_no_one_that_says_it_is_not_ready(healthy: Any, s
     assert row.state == state and row.concerns == ((concern,) if concern else ())
     assert bool(row.why) == (state != "ready")
     assert row.age == (timedelta(hours=1) if healthy else None)
+
+
+UPGRADED = "not read since run r upgraded it at 2026-03-02T08:30:00Z"
+MISSED = SeenByRun(run="r", at=NOW - timedelta(minutes=30), upgraded=False)
+
+
+@pytest.mark.parametrize(
+    ("healthy", "seen_by", "state", "why"),
+    [
+        (WELL, replace(MISSED, upgraded=True), "to be read", UPGRADED),
+        (("False", "Timeout", "x"), replace(MISSED, upgraded=True), "to be read",
+         UPGRADED),
+        (WELL, MISSED, "not reached", "run r did not reach it, and skipped it at 2026-03-02T08:30:00Z"),
+        (("False", "Timeout", "x"), MISSED, "silent",
+         "x; run r did not reach it, and skipped it at 2026-03-02T08:30:00Z"),
+        (None, MISSED, "never read", "no facts of it were ever read"),
+        (WELL, replace(MISSED, at=NOW - timedelta(hours=1)), "ready", ""),
+    ],
+)  # fmt: skip
+def test_what_a_run_has_seen_counts_after_the_last_read(healthy: Any, seen_by: SeenByRun, state: str, why: str):
+    """F22."""
+    row = seen(cluster(healthy=healthy), seen=seen_by)
+    assert (row.state, row.why) == (state, why)
+    assert ("seen-since" in row.concerns) == fleet_today([row], DriftKnown()).is_behind == ("run r" in why)
+
+
+def test_a_read_that_failed_after_the_run_is_the_news():
+    gone = cluster(healthy=("False", "Timeout", "no answer"))
+    (agent,) = gone.status.agent_status
+    (healthy,) = agent.conditions
+    later = replace(agent, conditions=(replace(healthy, last_transition_time=NOW - timedelta(minutes=5)),))
+    read = replace(gone, status=replace(gone.status, agent_status=(later,)))
+    row = seen(read, seen=replace(MISSED, upgraded=True))
+    assert (row.state, row.concerns) == ("silent", ("silent",))
 
 
 def test_a_cluster_that_is_evacuated_and_silent_is_both():
@@ -165,7 +201,9 @@ def test_a_row_is_plain_data():
     row = seen(fleet=member(("v1.35.1", "Ubuntu", 3), certificates={"server": FAR})).as_dict()
     assert row["age"] == 3600 and row["heartbeat"] == HOUR_AGO
     assert row["certificate"] == {"which": "server", "ends": FAR, "days": 365}
-    assert row["drift"]["objects"] is None and row["placements"] == {"held": 0, "failing": {}, "late": {}}
+    assert row["drift"]["objects"] is None and row["placements"] == {
+        "held": 0, "names": [], "failing": {}, "late": {}, "leaving": {}
+    }  # fmt: skip
 
 
 def test_images_of_all_clusters_are_counted_the_most_nodes_first():

@@ -24,7 +24,12 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import STRATEGY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.digest import strategy_digest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import follow_up, limited_to, retry_name
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry import (
+    follow_up,
+    limited_to,
+    made_good_by,
+    retry_name,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import SELF_APPROVAL
 from ansible_collections.gitops.fleet.tests.data.update_parts import group, stage, update_run
@@ -172,3 +177,25 @@ def test_nothing_to_retry() -> None:
 def test_the_name_counts_retries_of_retries(name: str, again: bool, wanted: str) -> None:
     before = finished(**({"retryOf": "web"} if again else {}))
     assert retry_name(replace(before, metadata=replace(before.metadata, name=name))) == wanted
+
+
+def retry(of: str, name: str, *failed: str) -> UpdateRun:
+    """The finished retry of that run, for a and c, of which some failed again."""
+    play = played("s{g:a,c}")
+    for node in ("s", "g"):
+        play.run = changed(play.run, node, max_allowed_failures=2)
+    play.start()
+    for member in "ac":
+        (play.fails if member in failed else play.ends)(member)
+    run = recorded(play, retryOf=of, members=["a", "c"])
+    return replace(run, metadata=replace(run.metadata, name=name))
+
+
+def test_d3_81_a_run_is_made_good_by_the_retry_that_leaves_nobody_behind() -> None:
+    before, again = finished(), retry("release-7", "release-7-retry", "a")
+    last = retry(again.name, "release-7-retry-2")
+    assert made_good_by(before, [before]) == made_good_by(before, [before, again]) == ""
+    assert made_good_by(before, [before, again, last]) == made_good_by(again, [before, again, last]) == last.name
+    assert made_good_by(last, [before, again, last]) == ""
+    circle = [retry("x", "y", "a"), retry("y", "x", "a")]
+    assert made_good_by(circle[0], circle) == ""

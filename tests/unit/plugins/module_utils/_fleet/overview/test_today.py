@@ -22,6 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.drift 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.runs import UPDATE_RUN, Bar, RunChart
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview import runs as runs_module
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.overview.today import Today, gather_today
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.explaining import Question, explanations
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import all_placements
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -106,9 +107,8 @@ def upgraded(name: str, hour: int) -> Bar:
     return Bar(what="member", name=name, depth=3, status=status)
 
 
-def test_who_was_upgraded_after_it_was_read_is_told(records: SqliteRecords, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both were read at 11:00."""
-    chart = RunChart(
+def run_of(*bars: Bar) -> RunChart:
+    return RunChart(
         kind=UPDATE_RUN,
         name="release-7",
         state="Completed",
@@ -117,11 +117,49 @@ def test_who_was_upgraded_after_it_was_read_is_told(records: SqliteRecords, monk
         message="",
         progress="2/2",
         over=True,
-        bars=(upgraded("a", 11), upgraded("b", 10)),
+        bars=bars,
     )
+
+
+def test_who_was_upgraded_after_it_was_read_is_told(records: SqliteRecords, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both were read at 11:00."""
+    chart = run_of(upgraded("a", 11), upgraded("b", 10))
     monkeypatch.setattr(runs_module, "run_charts", lambda *_given, **_more: ((chart,), ()))
     (note,) = gathered(records).notes
     assert note.code == "upgraded-since" and note.message.startswith("a: upgraded since it was read")
+    rows = {each.name: (each.state, each.why) for each in gathered(records).fleet.members}
+    assert rows["a"] == ("to be read", "not read since run release-7 upgraded it at 2026-08-17T11:30:00Z")
+    assert rows["b"] == ("ready", "")
+
+
+def test_who_was_not_reached_by_a_run_after_it_was_read_is_not_ready(
+    records: SqliteRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status = UpdateStatus(state="Skipped", completed_time=NOW.replace(hour=11, minute=30))
+    missed = Bar(what="member", name="a", depth=3, status=status, why="Unreachable: unreachable for 30 minutes")
+    other = replace(missed, name="b", why="VersionNotAvailable: no such version")
+    monkeypatch.setattr(runs_module, "run_charts", lambda *_given, **_more: ((run_of(missed, other),), ()))
+    rows = {each.name: each.state for each in gathered(records).fleet.members}
+    assert rows == {"a": "not reached", "b": "ready"}
+
+
+def test_what_is_left_on_a_cluster_counts_as_held_until_a_staged_run_takes_it_away(records: SqliteRecords) -> None:
+    placement = records.get("ClusterResourcePlacement", "web")
+    assert placement is not None
+    placement = records.replace({**placement, "spec": {**placement["spec"], "strategy": {"type": "External"}}})
+    left = records.get("ClusterResourceBinding", "web-a")
+    assert left is not None
+    records.replace({**left, "spec": {**left["spec"], "state": "Unscheduled"}})
+    marked = records.get("MemberCluster", "a")
+    assert marked is not None
+    taints = [{"key": "gitops.fleet/evacuated", "effect": "NoSchedule"}]
+    records.replace({**marked, "spec": {**marked["spec"], "taints": taints}})
+    rows = {each.name: each.held for each in gathered(records).fleet.members}
+    assert (rows["a"].holds, rows["a"].names, rows["a"].leaving) == (1, ("web",), {"web": "a staged run"})
+    assert (rows["b"].holds, rows["b"].leaving) == (1, {})
+    session = Session(records=records, holder="tests", clock=lambda: NOW)
+    told = explanations(session, Question(name="web", clusters=("a", "b")))
+    assert [(each["picked"], each["left_until"]) for each in told] == [(False, "a staged run"), (True, "")]
 
 
 def test_what_runs_need_is_told_by_their_records(records: SqliteRecords) -> None:
@@ -170,3 +208,16 @@ def test_who_is_rotated_or_updated_now_is_named(records: SqliteRecords) -> None:
                         {"name": "a/n1", "phase": "Draining"}, {"name": "b/n2", "phase": "Waiting"}]}}})  # fmt: skip
     rows = {each.name: each.runs for each in gathered(records).fleet.members}
     assert rows == {"a": ("rotation r",), "b": ()}
+
+
+def test_a_rotation_whose_lease_ran_out_is_conducted_by_nobody(records: SqliteRecords) -> None:
+    status = {"phase": "Running", "state": {"nodes": [{"name": "a/n1", "phase": "Draining"}]}}
+    rotation = {"apiVersion": FLEET_API, "kind": "NodeRotation", "metadata": {"name": "r"}, "spec": {}}
+    records.create({**rotation, "status": status})
+    records.acquire("rotation/r", "somebody", 60)
+    assert gathered(records).fleet.runs == ()
+    later = NOW + timedelta(seconds=61)
+    session = Session(records=records, holder="tests", clock=lambda: later)
+    members, clusters = (records.list(kind) for kind in ("FleetMember", "MemberCluster"))
+    (need,) = gather_today(session, members, clusters, all_placements(records)).fleet.runs
+    assert (need.kind, need.name, need.needs, need.since) == ("rotation", "r", "conductor", NOW)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.run_needs import RunNeed
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
@@ -33,6 +34,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.commands.next
     after_rotation_stop,
     after_run,
     after_staged,
+    after_status,
     approval_lines,
     next_lines,
 )
@@ -340,3 +342,26 @@ def test_a_rotation_that_was_stopped_is_followed_to_its_end_or_begun_anew() -> N
     ]
     assert told(after_rotation_stop("nodes", False, True)) == [("to begin it anew", *command)]
     assert after_rotation_stop("nodes", False, False) == []
+
+
+def test_after_the_state_of_the_fleet_who_is_read_anew_and_what_nobody_conducts() -> None:
+    since = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    left = [
+        RunNeed(kind=kind, name="r", needs="conductor", since=since)
+        for kind in ("update run", "staged run", "rotation")
+    ]
+    assert told(after_status(True, [*left, RunNeed(kind="rotation", name="x", needs="nodes")])) == [
+        ("to read members anew", "facts", {}),
+        (
+            "to go on with staged run r, which nobody seems to conduct since 2026-03-01T09:00:00Z, with the"
+            " options it was begun with",
+            "staged_update",
+            {"run": "r"},
+        ),
+        (
+            "to go on with rotation r, which nobody seems to conduct since 2026-03-01T09:00:00Z",
+            "rotate",
+            {"rotation": "r"},
+        ),
+    ]
+    assert after_status(False, ()) == []

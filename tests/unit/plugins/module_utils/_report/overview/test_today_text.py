@@ -60,8 +60,8 @@ def test_the_headline_and_a_row_for_each_cluster():
     late = row("eu-2", certificate=soon, version="v1.34.2", concerns=("certificate-ends",))
     lines = said(fleet_today([row("eu-1"), late, silent("eu-3")], UNSEEN))
     assert " ".join(each.strip() for each in lines[:3]) == (
-        "3 clusters: 2 ready, 1 silent since 2 h; versions 1.34 (1), 1.35 (2); 1 certificate ends within 30 days; "
-        "drift: not looked since an apply, 2026-03-01T09:00:00Z or later; read 3 min to 2 h ago, see "
+        "3 clusters: 2 ready, 1 silent (last read 2 h ago); versions 1.34 (1), 1.35 (2); 1 certificate ends "
+        "within 30 days; drift: not looked since an apply, 2026-03-01T09:00:00Z or later; read 3 min to 2 h ago, see "
         "gitops.fleet.facts"
     )
     assert lines[3:] == [
@@ -179,6 +179,18 @@ def test_what_was_not_available_yet_is_told_as_of_when_and_is_not_bad():
     assert "9, 5 late" in text and "bad" not in text
     assert "web-0 was not available yet at 2026-03-01T03:33:00Z: 1 of 3 objects; web-1" in text
     assert "2 more placements were not available yet" in text
+
+
+def test_an_evacuated_cluster_tells_what_it_holds_until_it_is_taken_away():
+    held = PlacementsHeld(holds=2, names=("base", "web"), leaving={"base": "a staged run"})
+    lines = said(fleet_today([row("a", held=held, evacuated=True, concerns=("evacuated",))], UNSEEN))
+    text = " ".join(" ".join(lines).split())
+    assert "2, 1 to go" in text and "base is to be taken away by a staged run; evacuated" in text
+    assert "evacuated, not empty yet (it holds base, web): nothing new is placed there" in text
+
+
+def test_of_several_silent_clusters_the_longest_is_told():
+    assert "2 silent (last read up to 5 h ago)" in said(fleet_today([silent("a"), silent("b", 5)], UNSEEN))[0]
 
 
 def test_of_a_large_fleet_those_that_ask_for_attention_and_numbers_of_the_others():

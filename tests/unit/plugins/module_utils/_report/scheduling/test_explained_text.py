@@ -19,6 +19,14 @@ def test_whoever_won_is_told_below_in_lines_that_fit():
     assert all(len(line) <= 80 for line in lines)
 
 
+def test_what_a_cluster_still_holds_is_told_below():
+    left = {**FOUND[1], "left_until": "a staged run"}
+    assert explained_text([left], whole=False) == [
+        FOUND[1]["sentence"],
+        "    it still holds it, until a staged run takes it away",
+    ]
+
+
 def test_of_all_clusters_a_line_each():
     assert explained_text(FOUND, whole=False) == [each["sentence"] for each in FOUND]
 

@@ -79,6 +79,10 @@ def test_a_run_that_has_not_ended_names_a_newer_one_of_its_placement():
     found = with_newer([first, ended, newest, other, waits])
     assert [each.message for each in found] == ["run c has begun since; stuck", "", "", "", ""]
     assert with_newer([begun("b", 2, "Failed"), begun("a", 1)])[1].message == "run b has begun since"
+    failed, good = begun("f", 1, "Failed", message="no"), begun("g", 2, "Succeeded")
+    assert [each.message for each in with_newer([failed, good])] == ["run g has succeeded since; no", ""]
+    earlier, unknown = begun("g", 0, "Succeeded"), begun("h", None, "Failed")
+    assert [each.message for each in with_newer([failed, earlier, unknown])] == ["no", "", ""]
 
 
 def test_when_it_began_is_when_its_stages_were_laid_out():
