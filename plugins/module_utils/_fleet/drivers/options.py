@@ -178,8 +178,8 @@ def _choice_problems(options: Options, used: t.Mapping[str, t.Sequence[str]]) ->
         where = f"member{'s' if len(names) > 1 else ''} {listed(names, _NAMED)}"
         if not driver:
             given = json.dumps({"members": [{"name": name} for name in names[:_NAMED]]})
-            command = f"ansible-playbook gitops.fleet.join -e {shlex.quote(given)} -e driver=<{'|'.join(SUPPORTED)}>"
-            hint = f"give it one: {command}"
+            command = f"ansible-playbook gitops.fleet.join -e {shlex.quote(given)} -e driver=DRIVER"
+            hint = f"give it one ({', '.join(SUPPORTED)}): {command}"
             yield Problem("no-driver", "nothing says how to upgrade the cluster", where, hint)
         elif driver not in SUPPORTED:
             yield unsupported(driver, where)

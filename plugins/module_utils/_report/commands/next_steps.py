@@ -220,15 +220,16 @@ def after_join(given: Variables, without_driver: t.Sequence[str]) -> list[NextSt
     the names of at most ``MOST``, or as they were listed."""
     if not without_driver:
         return []
-    blanks = {"driver": f"<{'|'.join(DRIVERS)}>"}
+    blanks = {"driver": "DRIVER"}
     variables: dict[str, t.Any] = {}
     if given.get("context_pattern") and not given.get("members"):
         variables = {"kubeconfig": given.get("kubeconfig"), "pattern": given["context_pattern"]}
     elif len(without_driver) <= MOST:
         variables = {"members": [{"name": name} for name in without_driver]}
     else:
-        blanks = {"members": "<as now>", **blanks}
-    return [NextStep(to="give them one", playbook="join", variables=variables, blanks=blanks)]
+        blanks = {"members": "MEMBERS", **blanks}
+    to = f"give them one ({', '.join(DRIVERS)})"
+    return [NextStep(to=to, playbook="join", variables=variables, blanks=blanks)]
 
 
 def after_reading(others: t.Iterable[str]) -> list[NextStep]:

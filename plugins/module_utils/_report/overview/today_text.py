@@ -43,6 +43,7 @@ from ..text import INDENT, SHOWN, folded, notes_text, table, table_rows
 CERTIFICATES = {SERVER: "the API server's certificate", CLIENT: "the client certificate"}
 HEADER = ("CLUSTER", "STATE", "READ", "SERVER", "KUBELET", "IMG", "CERT", "HELD", "DRIFT")
 GROUPS, IMAGES, NAME = 20, 5, 80
+ELSEWHERE = "gitops.fleet.join records some; those elsewhere, as on a hub, are named by -e records"
 TO_LOOK = (
     "to see here what drifted: ansible-playbook gitops.fleet.drift with placements, resources and"
     " result_file=drift.json, which writes nothing else; then gitops.fleet.status -e drift=drift.json"
@@ -68,7 +69,7 @@ def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -
     how a look for drift is made where something is placed and nobody has looked, and notes. Without clusters a sentence
     with ``place``, where the records are, and notes."""
     if not today.members:
-        return [*folded(f"no cluster is recorded in {place}"), *notes_text(notes)]
+        return [*folded(f"no cluster is recorded in {place}; {ELSEWHERE}"), *notes_text(notes)]
     lines = folded(_headline(today))
     shown = list(today.members)
     if len(shown) > SHOWN:

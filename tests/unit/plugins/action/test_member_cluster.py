@@ -91,7 +91,9 @@ def test_members_without_a_driver_are_named_with_the_command_that_gives_one(join
     assert answer.data["without_driver"] == ["prod-2", "test-1"]
     *_table, named, command = said
     assert named == "without a driver, which update runs need: prod-2, test-1"
-    assert command.startswith("to give them one: ansible-playbook gitops.fleet.join -e ")
+    assert command.startswith(
+        "to give them one (local, cluster_api, command, role): ansible-playbook gitops.fleet.join -e "
+    )
     assert json.dumps({"pattern": "*"}) in command and list(answer.next_lines) == [command]
     answer, said = joining(check=True, context_pattern="*")
     assert answer.data["without_driver"] == ["prod-2", "test-1"] and said[-1] == named, "nothing is recorded yet"

@@ -54,6 +54,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._report.co
 from ansible_collections.gitops.fleet.tools import playbooks
 
 HUB = {"type": "hub", "kubeconfig": "/home/it's me/config", "context": "hub"}
+GIVES = "give them one (local, cluster_api, command, role)"
 DIGEST = "sha256:0123456789abcdef0123"
 
 
@@ -298,10 +299,10 @@ def test_members_without_a_driver_are_given_one_by_joining_them_again(
     given: dict[str, t.Any], lacking: str, typed: dict[str, t.Any], asked: set[str]
 ) -> None:
     (step,) = after_join(given, tuple(lacking))
-    assert (step.to, step.playbook, step.variables, set(step.blanks)) == ("give them one", "join", typed, asked)
+    assert (step.to, step.playbook, step.variables, set(step.blanks)) == (GIVES, "join", typed, asked)
     assert {*typed, *asked} <= set(playbooks.variables(Path(PLAYBOOKS) / "join.yml"))
     (line,) = next_lines([step], {})
-    assert line.endswith(" -e driver=<local|cluster_api|command|role>") and after_join(given, ()) == []
+    assert line.endswith(" -e driver=DRIVER") and after_join(given, ()) == []
 
 
 def test_a_rotation_that_waits_is_carried_on() -> None:
