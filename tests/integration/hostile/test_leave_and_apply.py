@@ -178,7 +178,7 @@ def test_every_record_is_written_under_the_lease_that_stands_for_it(
     without = unfenced(fleet, monkeypatch)
     fleet.apply()
     for each in fleet.records.list("ClusterResourceBinding"):
-        lease = fleet.records.acquire("test", "test", 60)
+        lease = fleet.records.acquire("test/test", "test", 60)
         fleet.records.delete("ClusterResourceBinding", each["metadata"]["name"], lease=lease)
     assert recover_records(fleet.session(), fleet.asked(write=True)).recovered == {fleet.name: ("m1", "m2")}
     assert let_go(fleet, "m2").left == ("m2",)
