@@ -27,7 +27,7 @@ def holder_name(environ: t.Mapping[str, str]) -> str:
     ``user``, ``machine`` 8 digits for this boot of this machine as one namespace of processes sees it, UNKNOWN where
     that cannot be told, ``start`` when the process began, in clock ticks of the boot."""
     user = environ.get("USER") or "user"
-    return f"{user}@{platform.node()}:{os.getpid()}#{_machine()}-{_started(os.getpid())}"
+    return f"{user}@{platform.node()}:{os.getpid()}#{_machine()}-{_started(os.getpid()) or 0}"
 
 
 def acquire(records: Records, name: str, holder: str, seconds: int) -> Lease:
@@ -77,7 +77,9 @@ def has_ended(holder: str) -> bool:
     found = _HOLDER.fullmatch(holder)
     if found is None or found["machine"] != _machine() or found["machine"] == UNKNOWN:
         return False
-    return _started(int(found["pid"])) != int(found["started"])
+    pid = int(found["pid"])
+    started = _started(pid)
+    return not _exists(pid) if started is None else started != int(found["started"])
 
 
 def is_alive(lease: Lease, now: datetime) -> bool:
@@ -98,11 +100,22 @@ def _machine() -> str:
     return hashlib.sha256(f"{platform.node()} {boot} {namespace}".encode()).hexdigest()[:8]
 
 
-def _started(pid: int) -> int:
-    """Clock ticks from boot to the start of the process; 0 if there is none, it is a zombie, or /proc does not tell."""
+def _exists(pid: int) -> bool:
+    """Whether there is such a process, also one of another user, which /proc may hide (``hidepid``)."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _started(pid: int) -> int | None:
+    """Clock ticks from boot to the start of the process; 0 for a zombie, None where /proc does not tell."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
     except OSError:
-        return 0
+        return None
     return 0 if fields[0] in "ZX" else int(fields[19])

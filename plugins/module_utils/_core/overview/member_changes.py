@@ -27,7 +27,9 @@ def _words(documents: t.Iterable[Document]) -> Words:
         taints = spec.pop("taints", None) or ()
         found |= _fields(spec, "")
         found |= {f"label {key}": str(value) for key, value in (document["metadata"].get("labels") or {}).items()}
-        found |= {f"taint {each['key']}": _taint(each) for each in taints}
+        for each in taints:
+            name = f"taint {each['key']}"
+            found[name] = " and ".join(filter(None, (found.get(name), _taint(each))))
     return found
 
 

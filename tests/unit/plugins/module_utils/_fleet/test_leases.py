@@ -66,6 +66,13 @@ def test_another_failure_is_not_hidden_by_a_look_at_the_leases():
     assert caught.value.code == "forbidden"
 
 
+def test_a_process_that_proc_hides_has_not_ended(gone: str, monkeypatch: pytest.MonkeyPatch):
+    """One of another user, where /proc is mounted with hidepid: its lease would be taken over while it works."""
+    monkeypatch.setattr(leases, "_started", lambda _pid: None)
+    machine = leases.holder_name({}).partition("#")[2].partition("-")[0]
+    assert not leases.has_ended(f"ann@here:1#{machine}-7") and leases.has_ended(gone)
+
+
 def test_another_process_of_the_same_number_is_not_that_one():
     user, _hash, token = leases.holder_name({}).partition("#")
     machine, _dash, started = token.partition("-")

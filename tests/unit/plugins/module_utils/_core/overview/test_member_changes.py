@@ -46,6 +46,11 @@ def cluster(labels: dict[str, str] | None = None, *taints: dict[str, str]) -> di
             cluster(None, {"key": "team", "value": "web", "effect": "NoSchedule"}),
             "taint slow NoSchedule -> none, taint team none -> web:NoSchedule",
         ),
+        (
+            cluster(None, {"key": "gpu", "effect": "NoSchedule"}, {"key": "gpu", "effect": "NoExecute"}),
+            cluster(None, {"key": "gpu", "value": "a", "effect": "NoSchedule"}, {"key": "gpu", "effect": "NoExecute"}),
+            "taint gpu NoSchedule and NoExecute -> a:NoSchedule and NoExecute",
+        ),
         (fleet(driver="local", longTermSupport=False), fleet(driver="local"), ""),
     ],
 )
