@@ -250,16 +250,23 @@ def test_requests_are_made_and_marked_by_whoever_conducts(asked: Asked, anna: Hu
 
 
 def test_an_approval_as_kubefleet_has_it_is_of_nobody(asked: Asked, anna: HubUser) -> None:
-    """It counts where nobody asks for names; where they have to be verified it is taken away, and asked for anew."""
-    asked.waits()
-    anna.writes(f"{asked.path}/status", asked.approval("looks fine"))
-    asked.waits(VERIFIED)
-    assert any("counts for nothing: nothing proves that it is of anybody" in line for line in asked.fleet.said)
-    events = asked.fleet.records.events(asked.key.kinds.run, str(asked.key))
-    assert any(each.reason == "ApprovalRefused" for each in events)
+    """It counts where nobody asks for names."""
+    asked.waits(Terms())
     anna.writes(f"{asked.path}/status", asked.approval("looks fine"))
     asked.passes(Terms())
     assert f"{asked.key}: before all: approved by nobody who is named" in asked.fleet.said
+
+
+def test_one_of_nobody_does_not_count_where_names_have_to_be_verified(asked: Asked, anna: HubUser) -> None:
+    """It is taken away, and asked for anew; by whoever carries the run on without asking for names, too."""
+    asked.waits()
+    for terms in (VERIFIED, Terms()):
+        anna.writes(f"{asked.path}/status", asked.approval("looks fine"))
+        asked.waits(terms)
+        assert any("counts for nothing: nothing proves that it is of anybody" in line for line in asked.fleet.said)
+        asked.fleet.said.clear()
+    events = asked.fleet.records.events(asked.key.kinds.run, str(asked.key))
+    assert any(each.reason == "ApprovalRefused" for each in events)
 
 
 def test_whoever_made_the_run_does_not_approve_it_under_four_eyes(asked: Asked, anna: HubUser) -> None:
@@ -295,15 +302,19 @@ def test_nobody_makes_a_run_in_another_name(asked: Asked) -> None:
         assert "gitops.fleet/made-by of a run stays as it is" in refused.value.message
 
 
-def test_without_the_policies_names_are_unverified(asked: Asked, anna: HubUser) -> None:
-    """They are told as such, and do not count where names have to be verified; nor do they later on, when the policies
-    are there: a request that was open without them could have been written by anybody."""
+def test_without_the_policies_names_do_not_count_where_they_have_to_be_verified(asked: Asked, anna: HubUser) -> None:
+    """Nor do they later on, when the policies are there: a request that was open without them could have been written
+    by anybody."""
     with without_policies(asked.fleet):
         asked.waits()
         anna.writes(f"{asked.path}/status", asked.approval(f"by the boss for {asked.digest}"))
     asked.waits(VERIFIED)
     assert any("nothing proves that it is of the boss" in line for line in asked.fleet.said)
+
+
+def test_without_the_policies_names_are_told_as_unverified(asked: Asked, anna: HubUser) -> None:
     with without_policies(asked.fleet):
+        asked.waits(Terms())
         anna.writes(f"{asked.path}/status", asked.approval(f"by the boss for {asked.digest}"))
         asked.passes(Terms())
     assert f"{asked.key}: before all: approved by the boss, unverified" in asked.fleet.said
