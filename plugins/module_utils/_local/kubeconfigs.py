@@ -32,14 +32,14 @@ def is_written(path: Path, context: str, server: str, pki: Path) -> bool:
 
 def merge_kubeconfigs(root: Path) -> None:
     """Write ``<root>/kubeconfig``, if that changes anything: the admin context of every cluster, named for it, in order
-    of the names; none is current. A cluster whose state cannot be read, or that has not all its keys yet, is left out.
+    of the names; none is current. A cluster whose state or keys cannot be read, or that has not all keys yet, is left out.
     FleetError ``busy``, ``unwritable-folder``, ``state-unreadable`` where the root cannot be looked at, or a key cannot
     be read."""
     with states.root_lock(root):
         entries = []
         for name in states.cluster_names(root):
             pki = root / name / "pki"
-            with contextlib.suppress(FleetError):
+            with contextlib.suppress(FleetError, OSError):
                 state = states.load(root / name)
                 if state is not None and has_keys(pki):
                     entries.append((name, state.server, pki))

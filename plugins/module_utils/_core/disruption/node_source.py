@@ -18,6 +18,7 @@ from ..errors import FleetError
 from ..objects.karpenter.node_class import AKS_GROUP, AKS_NODE_CLASS
 from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.node_pool import NodePool
+from ..values.field_path import field as value_of
 from ..values.quantity import NANO, read_quantity
 from .budgets.lint import ERROR, Lint
 from .drift_edits import effect_of_edit, nodes_made_from
@@ -109,13 +110,12 @@ def _of_subnet(change: NodeSource, state: ClusterState, network: Network, allow_
 
 def _subnet(document: Document | None) -> str:
     """``spec.vnetSubnetID`` of a manifest; empty where it is missing."""
-    return str(((document or {}).get("spec") or {}).get("vnetSubnetID") or "")
+    return str(value_of(document, "spec.vnetSubnetID") or "")
 
 
 def _limit(pool: NodePool) -> int:
     """``limits.nodes`` of a pool, rounded down; 0 where there is none, or none that can be read."""
-    told = ((pool.manifest.get("spec") or {}).get("limits") or {}).get("nodes", 0)
     try:
-        return read_quantity(told).nanos // NANO
+        return read_quantity(value_of(pool.manifest, "spec.limits.nodes") or 0).nanos // NANO
     except ValueError:
         return 0

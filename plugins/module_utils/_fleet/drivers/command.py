@@ -118,8 +118,12 @@ class CommandDriver:
 
     def _poll_platform(self, work: Work, reference: str) -> OperationProgress:
         """What the command ``poll`` tells by that reference: its state as it prints it, or by its exit code, and a
-        message, cut to 8000 characters. FleetError ``poll-failed`` if it tells no state, ``unsafe-argument``."""
+        message, cut to 8000 characters. FleetError ``poll-failed`` without that command, or if it tells no state,
+        ``unsafe-argument``."""
         known = values(work, reference.removeprefix(PLATFORM))
+        if not self.poll_argv:
+            hint = "give the command poll again that the upgrade was begun with"
+            raise FleetError("poll-failed", "no command tells how the upgrade stands", work.member, hint)
         done = self._run(self.poll_argv, known, work.member, "poll-failed")
         told = _document(_last_line(done.stdout)) or {}
         state = told.get("state") or (_BY_EXIT_CODE.get(done.returncode) if self.by_exit_code else None)

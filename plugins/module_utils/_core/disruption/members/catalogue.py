@@ -142,7 +142,9 @@ def _pool_labels(pool: StatePool) -> set[str]:
 
 
 def _wrong(kind: InstanceType) -> t.Iterator[str]:
-    """What is wrong with a type, in words: no allocatable, no offerings, a price that is none."""
+    """What is wrong with a type, in words: no name, no allocatable, no offerings, a price that is none."""
+    if not kind.name:
+        yield "a type has no name"
     if not kind.allocatable:
         yield f"type {kind.name!r:.60} has nothing that pods could ask for (allocatable)"
     if not kind.offerings:

@@ -134,7 +134,9 @@ def _there(member: MemberNodes, kind: str, name: str) -> Document | None:
 
 
 def _seen(spec: Mapping[str, t.Any]) -> Document:
-    """A spec without the fields that are never read, for they may hold secrets."""
+    """A spec without the fields that are never read, for they may hold secrets; empty for what is no map."""
+    if not isinstance(spec, Mapping):
+        return {}
     return {key: each for key, each in spec.items() if key not in UNWANTED}
 
 

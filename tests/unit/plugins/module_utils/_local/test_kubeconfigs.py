@@ -36,6 +36,24 @@ def test_a_cluster_without_all_its_keys_is_not_in_it_yet(tmp_path: Path) -> None
     assert contexts(tmp_path) == ["east"]
 
 
+def test_a_cluster_whose_keys_must_not_be_looked_at_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are made and removed all the same."""
+    for name in ("east", "west"):
+        made(tmp_path, name)
+    look = kubeconfigs.has_keys
+
+    def forbidden(pki: Path) -> bool:
+        if pki.parent.name == "west":
+            raise PermissionError
+        return look(pki)
+
+    monkeypatch.setattr(kubeconfigs, "has_keys", forbidden)
+    kubeconfigs.merge_kubeconfigs(tmp_path)
+    assert contexts(tmp_path) == ["east"]
+
+
 def test_no_cluster_goes_while_its_keys_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("east", "west"):
         made(tmp_path, name)

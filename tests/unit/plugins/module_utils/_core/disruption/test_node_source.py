@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.cluster_state import ClusterState
@@ -71,6 +72,12 @@ def test_a_class_may_come_to_have_what_the_limits_of_its_pools_admit_and_never_l
     pool: NodePool, nodes: int
 ) -> None:
     assert most_nodes_of_class("default", state(pool)) == nodes
+
+
+def test_limits_in_a_file_that_no_server_would_take_are_none() -> None:
+    pool = limited("50")
+    odd = {**pool.manifest, "spec": {**pool.manifest["spec"], "limits": "1h"}}
+    assert most_nodes_of_class("default", state(replace(pool, manifest=odd))) == 2
 
 
 def test_a_subnet_of_a_few_addresses_is_too_small_for_a_limit_of_50_nodes_d0_45() -> None:

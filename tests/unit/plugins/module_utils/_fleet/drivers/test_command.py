@@ -136,6 +136,13 @@ def test_without_poll_the_exit_code_of_begin_is_the_end(driver: t.Any):
     )
 
 
+def test_an_upgrade_that_a_platform_knows_cannot_be_followed_without_poll(driver: t.Any):
+    """The option was taken out while it was under way."""
+    with pytest.raises(FleetError) as refused:
+        driver(REFERENCE).poll(work("platform:op-7"))
+    assert refused.value.code == "poll-failed" and "give the command poll again" in refused.value.problems[0].hint
+
+
 def test_a_begin_that_fails_is_never_polled(driver: t.Any):
     progress = ended(driver("echo quota >&2; exit 9", poll="touch polled; exit 0"))
     assert progress.state == FAILED and progress.message == "ended with exit code 9\nquota"

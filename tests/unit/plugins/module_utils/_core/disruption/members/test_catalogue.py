@@ -43,12 +43,20 @@ def test_all_that_is_wrong_with_a_list_is_told_at_once() -> None:
         {**TYPE, "name": "o", "offerings": [{**OFFER, "price": "cheap"}]},
         {**TYPE, "name": "q", "allocatable": {"cpu": "many"}},
         7,
+        {key: each for key, each in TYPE.items() if key != "name"},
     ]
     with pytest.raises(FleetError) as error:
         read_catalogue(bad, "types.json")
     told = [str(each) for each in error.value.problems]
     assert {each.code for each in error.value.problems} == {"catalogue-invalid"}
-    for text in ("nothing that pods could ask for", "can be had nowhere", "'cheap' is no price", "many", "twice"):
+    for text in (
+        "nothing that pods could ask for",
+        "can be had nowhere",
+        "'cheap' is no price",
+        "many",
+        "twice",
+        "no name",
+    ):
         assert any(text in each for each in told), text
     assert any("instanceTypes[5]" in each for each in told)
 
