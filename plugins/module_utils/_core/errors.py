@@ -19,8 +19,9 @@ _OURS, _MOST_PLACES = "/module_utils/", 4
 class Problem:
     """One thing that is wrong.
 
-    ``code`` is stable and machine-readable (``missing-field``). ``where`` is ``file:line``, an object with a
-    field path (``ClusterResourcePlacement/web spec.policy``), or a cluster. ``hint`` says how to mend it.
+    ``code`` is stable and machine-readable (``missing-field``). ``where`` is ``file:line``, an object with a field path
+    (``ClusterResourcePlacement/web spec.policy``), a cluster or an option, ``hint`` says how to mend it; empty where
+    there is none.
 
     Whatever others wrote in it is fit to be shown: see ``foreign``.
     """
@@ -47,7 +48,7 @@ class Problem:
 
 
 class FleetError(Exception):
-    """A refusal or a failure that a user can cause or meet; never a fault of this program.
+    """A refusal or a failure that a user can cause or meet; a fault of this program only as of ``fault``.
 
     ``code``, ``message``, ``where`` and ``hint`` are those of the first of its problems.
     """
@@ -98,7 +99,8 @@ class FleetError(Exception):
 
 def fault(error: BaseException, code: str = "fault", where: str = "") -> FleetError:
     """An exception that nobody expected, as an error of that ``code``: its type and the last four different places
-    (``file:line`` below ``module_utils``) that it came through, outermost first, or ``an unknown place``.
+    (``file:line`` below ``module_utils``) of its traceback, outermost first, one that comes again where it came first;
+    or ``an unknown place``.
 
     Its text is left out, for nobody knows what is in it.
     """

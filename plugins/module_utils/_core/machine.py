@@ -81,8 +81,8 @@ class Machine(t.Protocol[S, X_contra, A_co]):
     way; its acts in flight are those that its conductor waits for, which may be others."""
 
     def decide(self, state: S, seen: X_contra, now: datetime) -> Decision[S, A_co]:
-        """The next step from what is stored and what is true of the world, at an aware instant. The acts are those that
-        begin now."""
+        """The next step from what is stored and what is true of the world, at an aware instant. The acts are to be
+        begun now; some machines decide one again until it is seen done."""
 
     def acts_in_flight(self, state: S) -> tuple[A_co, ...]:
         """What was begun by the state and has not ended, for whoever takes over. Changes nothing."""

@@ -48,7 +48,7 @@ Query = t.Mapping[str, "str | int | bool"]
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds: to connect; for an answer as a whole, from its first byte to its last; to wait, in all, when the server
+    """Seconds: to connect; for an answer as a whole, until its last byte has come; to wait, in all, when the server
     asks for it by Retry-After; for everything that is asked of the server in one go (see ``KubeClient.begin``)."""
 
     connect: float = 5.0
@@ -63,12 +63,12 @@ class Timeouts:
 
 
 class KubeClient:
-    """One API server as one user. Reads are tried again, thrice in all, after a broken answer or a server error (not
-    after a timeout or a refused connection: one dead member costs one timeout); any request is sent again after 429 or
-    503 with Retry-After, as long as the waits add up to at most ``timeout.wait`` seconds; after 401 once with renewed
-    credentials. Every failure is an ApiError, or FleetError of its credentials, ``tls_context`` and ``transport.pool``;
-    none holds what we showed to the server. Redirects are not followed. ``ahead`` is how far the server's clock is
-    ahead of ours, ``server_until`` the earliest end of a certificate that it showed; None until known."""
+    """One API server as one user. Reads are tried again, thrice in all, after a broken answer or status 500, 502 or 503
+    (not after a timeout or a refused connection: one dead member costs one timeout); any request, 99 times at most,
+    after 429 or 503 with Retry-After, as long as the waits add up to ``timeout.wait`` seconds at most; after 401 once
+    with renewed credentials. Every failure is an ApiError, or FleetError of its credentials, ``tls_context`` and
+    ``transport.pool``; none holds what we showed to the server. Redirects are not followed. ``ahead`` is how far the
+    server's clock is ahead of ours, ``server_until`` the earliest end of a certificate it showed; None until known."""
 
     def __init__(
         self,

@@ -117,7 +117,8 @@ def from_status(
     anything but a Status nothing is told. ``body`` is what was sent: where it, or the path, has a Secret, nothing is
     told of the server's words but a known reason, the object's name and paths of fields. ``hide`` takes what we have
     shown to the server out of a text. The code is that of the status, but for ``already-exists``,
-    ``namespace-terminating``, and ``invalid`` for a patch that was refused with 500.
+    ``namespace-terminating``, ``invalid`` for a patch that was refused with 500, and ``bad-answer`` in place of
+    ``invalid`` for what is no Status.
     """
     if document is None or document.get("kind") != "Status":
         return _foreign(status, request, where)

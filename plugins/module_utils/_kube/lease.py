@@ -6,8 +6,8 @@ read with care.
 
 ``leaseTransitions`` is the epoch: each acquisition adds one, and a writer whose epoch is behind has lost the lock.
 Every write names the resourceVersion it builds on, so of two at once one fails. Times in the Lease are the API
-server's, taken from its Date header: clocks of runners are never compared with one another. Whatever stands in a Lease
-may have been written by somebody else: nothing in it is trusted to have a form.
+server's, taken from its Date header: clocks of runners are not compared with one another, unless it tells no Date.
+Whatever stands in a Lease may have been written by somebody else: nothing in it is trusted to have a form.
 """
 
 from __future__ import annotations
@@ -140,9 +140,9 @@ def acquire(
 
 
 def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
-    """The lease, renewed for its time from the server's clock. FleetError ``lease-lost`` if it has another holder
-    or epoch by now, or was deleted: nothing is to be written after that. ApiError ``conflict`` if others write it at
-    every attempt; FleetError as of a request."""
+    """The lease, renewed for its time from the server's clock; by a microsecond only where no Date is told, or one that
+    is not later. FleetError ``lease-lost`` if it has another holder or epoch by now, or was deleted: nothing is to be
+    written after that. ApiError ``conflict`` if others write it at every attempt; FleetError as of a request."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     for attempt in range(1, _ATTEMPTS + 1):
         try:

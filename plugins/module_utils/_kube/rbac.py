@@ -71,7 +71,7 @@ def read_only_manifests(
     disruption (PodDisruptionBudgets, DaemonSets, NodePools, NodeClaims), namespaces (``kube-system`` tells a cluster
     from all others), ``/readyz``, ``/version`` and the placed ``kinds`` may be read.
 
-    The ApplySet parents, ConfigMaps in ``namespace``, may be read there alone.
+    The ApplySet parents, ConfigMaps in ``namespace``, may be read there alone, unless these are among the kinds.
     """
     rules = [*_resource_rules((*_FACTS, *_BUDGETS, _NAMESPACE, *kinds), READ), _path_rule()]
     return (
@@ -86,8 +86,8 @@ def apply_manifests(subject: Subject, kinds: t.Iterable[Resource], namespace: st
     ``/version`` are read for it.
 
     Namespaces are made, changed and read, but not deleted unless they are among the kinds. The ApplySet parents are
-    ConfigMaps in ``namespace``, beside the Lease on the member; both are granted there only. Without any kinds it is
-    what an update run needs: its members are read, and held.
+    ConfigMaps in ``namespace``, beside the Lease on the member; both are granted there only, unless they are among the
+    kinds. Without any kinds it is what an update run needs: its members are read, and held.
     """
     kinds = tuple(kinds)
     facts = [kind for kind in _FACTS if kind not in kinds]

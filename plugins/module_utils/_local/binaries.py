@@ -53,7 +53,7 @@ _KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "k
 
 @dataclass(frozen=True)
 class Binary:
-    """An executable and the version it tells (``1.36.3``)."""
+    """An executable, which may not be there yet, and its version (``1.36.3``)."""
 
     name: str
     path: Path
@@ -66,7 +66,7 @@ class Binary:
 
     @property
     def crds(self) -> tuple[Path, ...]:
-        """The YAML files below ``crds`` beside it, by path: Karpenter's CustomResourceDefinitions."""
+        """The YAML files below ``crds`` beside it, by path: Karpenter's CustomResourceDefinitions; may be empty."""
         return tuple(sorted((self.path.parent / "crds").rglob("*.yaml")))
 
 
@@ -95,7 +95,7 @@ def get_binaries(
     missing has the path it would get, so that check mode can go on. FleetError: ``unknown-version``, ``bad-option``,
     ``unknown-family``, ``missing-binary``, ``go-missing``, ``go-too-old``, ``build-failed``, ``unwritable-folder``,
     ``unsafe-folder``, ``damaged-binary``. ValueError where one of Kubernetes is compared with a ``version`` that is
-    none; other errors as of ``provide``.
+    none; other errors as of ``provide`` and ``_given``.
     """
     if binaries_dir is not None:
         return {name: _given(binaries_dir, name, version if name in _KUBERNETES else "") for name in names}
@@ -146,7 +146,7 @@ def provide(
 
 @dataclass(frozen=True)
 class Places:
-    """Where a recipe's binaries are or would come: ``built`` by the compiler that ``go`` tells of, or ``offered``."""
+    """Where a recipe's binaries are or would come: ``built`` by a compiler (``go``), or ``offered``; None without."""
 
     recipe: Recipe
     root: Path
@@ -171,7 +171,7 @@ def places_of(one: Recipe, root: Path) -> Places:
 
 def usable(places: Places, names: t.Collection[str], say: Say = silent) -> Path | None:
     """The folder in the cache in which nothing is wrong with ``names``, a build before a download; None without one.
-    ``say`` hears of those that are there and cannot be used. FleetError as of ``build_fault``."""
+    ``say`` hears of those that are there and cannot be used. Modes and FleetError as of ``build_fault``."""
     one = places.recipe
     for folder, go, verb in (
         (places.built, places.go, "built"),
@@ -224,8 +224,8 @@ def _compile(one: Recipe, name: str, package: str, target: Path, say: Say) -> No
 
 
 def _copy_shipped(one: Recipe, making: Path) -> None:
-    """Copies ``*.yaml``, ``*.json`` of ``shipped`` folders, but for ``kustomization.yaml``. OSError, and errors
-    as of ``_go``."""
+    """Copies ``*.yaml``, ``*.json`` of ``shipped`` folders, but for ``kustomization.yaml``. OSError, FleetError
+    ``unwritable-folder``, and errors as of ``_go``."""
     if not one.shipped:
         return
     module = _module_folder(one, one.module)
@@ -291,7 +291,7 @@ def _go_facts() -> dict[str, str] | None:
 
 
 def _environment() -> dict[str, str]:
-    """The user's, for proxies and caches, without what would make binaries for another machine."""
+    """The user's, for proxies and caches, without what would make binaries for another machine; ours above it."""
     kept = {name: value for name, value in os.environ.items() if name not in _GO_FACTS}
     return {**kept, **BUILD_ENVIRONMENT}
 
@@ -335,7 +335,7 @@ def _last_lines(text: str, count: int) -> str:
 
 def _given(folder: Path, name: str, wanted: str) -> Binary:
     """The newest fitting one among ``<folder>/<name>`` and ``<folder>/*/<name>``; of those that tell a version any fits
-    an empty ``wanted``. FleetError ``missing-binary``; ValueError as of ``matches``."""
+    an empty ``wanted``. FleetError ``missing-binary``; OSError as of ``_told_version``, ValueError of ``matches``."""
     places = [path for path in (folder / name, *sorted(folder.glob(f"*/{name}"))) if os.access(path, os.X_OK)]
     found: list[Binary] = []
     dumb: list[Problem] = []
@@ -381,7 +381,7 @@ def _ask_version(path: Path, _mtime_ns: int) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
-    """Gets the families chosen, or all, and prints where they are. Exit status 0, or 1 with the FleetError told."""
+    """Gets the families chosen, or all; prints where they are. Exit status 0; 1 with the FleetError told. OSError."""
     parser = argparse.ArgumentParser(prog="binaries", description="Get the binaries of local control planes.")
     parser.add_argument("--family", action="append", choices=[one.family for one in RECIPES])
     chosen = parser.parse_args(arguments).family

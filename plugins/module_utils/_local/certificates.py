@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The keys and certificates of one local cluster, made and signed: nothing is shared between clusters, or between
-purposes."""
+"""The keys and certificates of one local cluster, made and signed: a CA of its own, and a key for each identity."""
 
 from __future__ import annotations
 

@@ -103,8 +103,8 @@ def started(
     check: bool = False,
 ) -> LocalOutcome:
     """Start what was stopped, or has died, as it was: its version, profile, users, nodes, ports and data. ``timeout``
-    as for ``present``. With ``check`` nothing is done, and the outcome says what would be. FleetError as for
-    ``present``, ``bad-name``, and ``no-such-cluster``, also for one that never got as far as running."""
+    as for ``present``. With ``check`` nothing is done, and the outcome says what would be. Errors as for ``present``,
+    FleetError ``bad-name``, and ``no-such-cluster``, also for one that never got as far as running."""
     _refuse_elsewhere()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
@@ -138,7 +138,7 @@ def upgraded(
     and start what does not run.
 
     Each upgrade that it makes gets one line, which names ``operation``, in ``<root>/upgrades.log``. ``timeout`` as for
-    ``present``. FleetError as for ``present``, ``bad-name``, and ``no-such-cluster``, also for one that never ran.
+    ``present``. Errors as for it, FleetError ``bad-name``, and ``no-such-cluster``, also for one that never ran.
     """
     _refuse_elsewhere()
     root = states.resolved_root(root)
@@ -311,7 +311,7 @@ def _refuse_step(spec: ClusterSpec, before: ClusterStatus, binaries: t.Mapping[s
 
 
 def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -> LocalOutcome:
-    """What ``present`` would do, with what is true before and would be after. FleetError as of ``_refuse_step``,
+    """What ``present`` would do, with what is true before and would be after. Errors as of ``_refuse_step``,
     ``state.load`` and ``planned``."""
     folder = states.cluster_dir(root, spec.name)
     before = status(root, spec.name)

@@ -68,7 +68,7 @@ def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binar
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
     """The steps of ``planned_start`` and those of ``settle_nodes``, in words; reads only. Nodes are not spoken of where
-    the API server or etcd has died, or the kubeconfig has to be written. FleetError as of ``planned_start`` and
+    the API server or etcd does not run, or the kubeconfig has to be written. Errors as of ``planned_start`` and
     ``control_plane.client``, ApiError if nodes cannot be read."""
     words = planned_start(spec, folder, state, binaries)
     if _WRITE_KUBECONFIG in words or not control_plane.answers(control_plane.running(state)):

@@ -95,7 +95,7 @@ def _time(seconds: float) -> str:
 def main(families: t.Sequence[str]) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
     """Prints ``provisioning_line`` of these families. The exit status: 0, or 1 with the FleetError on standard
-    error."""
+    error; its other errors come through."""
     try:
         print(provisioning_line([recipe(each) for each in families]))
     except FleetError as error:

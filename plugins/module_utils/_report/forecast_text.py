@@ -84,8 +84,8 @@ def has_gates_to_open(run: UpdateRun) -> bool:
 
 def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
     """A table in UTC with one row for each entry, in the order given, ``never`` for one without an end, the first
-    ``NAMED`` of its members; windows of the same members that come again and are as long are one row, where the first
-    of them is. A sentence where there is none."""
+    ``NAMED`` of its members; windows, or freezes of the same name, of the same members that come again and are as long
+    are one row, where the first of them is. A sentence where there is none."""
     alike: dict[t.Any, list[Appointment]] = {}
     for place, each in enumerate(found):
         length = each.end - each.start if each.end and each.kind in (OPEN, FREEZE) else place

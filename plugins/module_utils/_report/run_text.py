@@ -216,8 +216,9 @@ def _member(member: MemberUpdateStatus, shared: bool = False) -> str:
 
 
 def _gate(gate: UpdateRunGateStatus, timing: str, indent: str, told: Told) -> Row:
-    """The row of one gate, ``before`` or ``after``: who completed it, or approved it already, or refused it; else when
-    the clock opens it (UTC), or that it is to be approved, by its id where nothing else tells which one is meant."""
+    """The row of one gate, ``before`` or ``after``: who completed it; of an open one who approved it already, else who
+    refused it, and when the clock opens it (UTC), or that it is to be approved, by its id where nothing else tells
+    which one is meant. A refused one does not open by the clock."""
     state = gate.status.state
     words = [gate.display_name]
     if state == COMPLETED:

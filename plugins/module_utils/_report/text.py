@@ -171,8 +171,8 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
 
 
 def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """How far it is: applied, available, what is waited for and how to look again; nothing where nothing was done and
-    nothing is waited for, nobody has looked, or nothing is to be applied."""
+    """How far it is: applied, available, what is waited for and how to look again; nothing where nobody has looked,
+    nothing is to be applied, no cluster is to hold it, or nothing was done and nothing is waited for."""
     far = reached(plan, outcomes)
     if far is None or not (far.waiting or any(each.done for each in outcomes.values())):
         return []

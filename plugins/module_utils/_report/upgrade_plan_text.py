@@ -53,7 +53,7 @@ def upgrade_plan_text(
 
 def _rows(member: str, work: UpgradeWork) -> t.Iterator[Row]:
     """The rows of one member: that it fails or is skipped, alone; else what its steps change, what stays, what it waits
-    for. None if there is nothing of these."""
+    for. No row if there is nothing of these."""
     if work.skip or work.fail:
         verdict = work.fail or work.skip
         yield member, "", "fails" if work.fail else "is skipped", _told(verdict)

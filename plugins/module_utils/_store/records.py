@@ -27,7 +27,7 @@ NO_LABELS: t.Mapping[str, str] = types.MappingProxyType({})
 @dataclass(frozen=True)
 class Lease:
     """The right to write under ``name`` (``placement/web``), for ``seconds`` after ``renewed``. ``epoch`` counts its
-    holders; it never goes back. Instants are aware."""
+    holders; it never goes back while what keeps it is there. Instants are aware."""
 
     name: str
     holder: str
@@ -57,7 +57,8 @@ class Event:
 
 class Records(t.Protocol):
     """Objects by kind and name, with the rules of an API server, and leases. Safe for threads and for processes. What
-    lies in a namespace has the name ``namespace/name``. Records that are given are not changed.
+    lies in a namespace has the name ``namespace/name``; a lease is called ``kind/name`` or ``kind/namespace/name``.
+    Records that are given are not changed.
 
     Every failure is a FleetError, but for TypeError for a value that JSON does not have. Besides the codes named below:
     ``unknown-kind``, ``invalid``, and what the place can meet (``records-...`` for a file, the codes of API errors for
@@ -74,7 +75,8 @@ class Records(t.Protocol):
         """The record, or None if there is none, or none can have that name."""
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
-        """Those that carry all of ``labels``, in the order of their names; with ``namespace`` only those in it."""
+        """Those that carry all of ``labels``, in the order of their names; with ``namespace``, which is for kinds that
+        have namespaces, only those in it."""
 
     def names(self, kind: str) -> frozenset[str]:
         """The names of all of a kind, damaged ones too, of which nothing else is looked at: for a fleet of

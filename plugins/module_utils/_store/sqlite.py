@@ -182,7 +182,7 @@ class SqliteRecords:
 
     def secret(self, name: str) -> bytes:
         """As ``Records.secret``; no bytes where there is no file yet. Codes of the class, ``records-damaged`` if what
-        is kept is no bytes."""
+        is kept is empty or no bytes."""
         with self._file.reading() as connection:
             return self._secret(connection, name) if connection else b""
 

@@ -21,7 +21,7 @@ Document = Mapping[str, t.Any]
 def daemon_pods(daemon_sets: t.Iterable[Document], pods: t.Iterable[Document]) -> tuple[Pod, ...]:
     """One pod for each DaemonSet (manifests), in their order, as ``DaemonPods.of``: its newest among ``pods``, since
     others may have changed what it asks for; else one made of its template. FleetError and ValueError as of
-    ``DaemonPods.of``."""
+    ``DaemonPods.of``, ValueError also as of ``DaemonPods.see``."""
     seen = DaemonPods()
     for pod in pods:
         seen.see(pod)
@@ -45,15 +45,16 @@ class DaemonPods:
                     self._newest[uid] = pod
 
     def of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
-        """One pod for each of the DaemonSets, in their order: the newest that was seen, else one made of the template.
-        If the template has a required node affinity, that stands for the pod's, where the controller puts the name of
-        its node. FleetError as of ``read_pod``, ValueError for parts of another type."""
+        """One pod for each of the DaemonSets, in their order: the newest that was seen, else one made of the template's
+        spec, without labels and owners. If the template has a required node affinity, that stands for the pod's, where
+        the controller puts the name of its node. FleetError as of ``read_pod``, ValueError for parts of another
+        type."""
         return tuple(_pod(each, self._newest.get(str(mapping(each, "metadata").get("uid")))) for each in daemon_sets)
 
 
 def _pod(daemon_set: Document, running: Document | None) -> Pod:
-    """The pod of one DaemonSet, of the ``running`` one with the template's required node affinity, or of the template
-    with the DaemonSet's name. Errors as of ``DaemonPods.of``."""
+    """The pod of one DaemonSet, of the ``running`` one with the template's required node affinity, or of the spec of
+    the template with the DaemonSet's name and namespace. Errors as of ``DaemonPods.of``."""
     metadata = mapping(daemon_set, "metadata")
     template = mapping(mapping(mapping(daemon_set, "spec"), "template"), "spec")
     if running is None:

@@ -64,7 +64,8 @@ def savings_ratio(price: float, cost: float) -> float:
 
 
 def lifetime_remaining(created: datetime, now: datetime, expire_after: int | None) -> float:
-    """The part of a node's life that is left, 0 to 1, for a lifetime in nanoseconds; None is ``Never``.
+    """The part of a node's life that is left, 0 to 1, for a lifetime in nanoseconds, 0 or more; 1 for None, which is
+    ``Never``.
 
     A lifetime of 0 is over once any time has passed; at the very instant it is NaN, as upstream.
     """

@@ -37,7 +37,8 @@ class Offering:
 @dataclass(frozen=True, kw_only=True)
 class InstanceType:
     """``allocatable`` and ``capacity``, all that the machine has, are in 10^-9 of each resource's unit; what
-    ``capacity`` does not tell is as in ``allocatable``. ``labels`` are those of its nodes, beside the well-known."""
+    ``capacity`` does not tell is as in ``allocatable``. ``labels`` are those of its nodes, without name, zone and
+    capacity type, which ``name`` and ``offerings`` tell."""
 
     name: str
     labels: t.Mapping[str, str] = field(default_factory=lambda: EMPTY, hash=False)

@@ -98,7 +98,7 @@ class PodDisruptionBudgets:
 
 def read_pod_disruption_budget(document: t.Any) -> PodDisruptionBudget:
     """A policy/v1 PodDisruptionBudget; FleetError ``undecodable`` if it has not the structure of one. A limit that is
-    neither a number nor a text counts as absent."""
+    neither a whole number nor a text counts as absent."""
     manifest = read_as(PdbManifest, document, "PodDisruptionBudget")
     return PodDisruptionBudget(
         name=manifest.metadata.name,
@@ -112,5 +112,5 @@ def read_pod_disruption_budget(document: t.Any) -> PodDisruptionBudget:
 
 
 def _plain(value: t.Any) -> int | str | None:
-    """A number that is whole or a text as it is; None for anything else, truth values too."""
+    """A whole number or a text as it is; None for anything else, 2.0 and truth values too."""
     return value if isinstance(value, (int, str)) and not isinstance(value, bool) else None

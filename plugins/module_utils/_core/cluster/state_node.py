@@ -135,7 +135,8 @@ class StateNode:
 
     @property
     def marked(self) -> bool:
-        """Whether a command has it: it is ``queued``, or has the taint, and the NodeClaim its condition."""
+        """Whether a command has it: it is ``queued``, or both the Node has the taint and the NodeClaim its
+        condition."""
         tainted = self.node is not None and any(
             (each.key, each.effect) == (DISRUPTED.key, DISRUPTED.effect) for each in self.node.taints
         )

@@ -80,7 +80,8 @@ def _consent(path: str, nodes: int | None) -> str:
 
 
 def _problem(found: Found, examined: Examined) -> Lint:
-    """A problem as an error, with the value that was meant where that is known and no repair tells it already."""
+    """A problem as an error, with the value that was meant where that is known and no repair tells it already; in place
+    of the ``apiVersion`` of a class reference, its ``group``."""
     message = f"{found.message}; {found.hint}" if found.hint else found.message
     mended: dict[str, t.Any] = {}
     if found.meant is not None and not any(each.new_path == found.path for each in examined.findings):

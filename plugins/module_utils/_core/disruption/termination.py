@@ -80,7 +80,8 @@ def drain_step(pods: t.Iterable[Pod], until: datetime | None, now: datetime) -> 
     first tier that has pods are evicted unless they are protected or ending, others wait. Tiers are plain pods, plain
     daemons, critical pods, critical daemons. Pods that a drain leaves where they are, and stuck ones, are not in it.
 
-    A pod is past its time once less is left until the deadline than it asks for; without ``until`` none ever is.
+    A pod is past its time once less is left until the deadline than it asks for, one that is ending if it would end
+    after that; without ``until`` none ever is.
     """
     left = sorted((each for each in pods if _waited_for(each, now)), key=lambda one: one.key)
     first = min((_tier(each) for each in left), default=0)

@@ -66,7 +66,7 @@ class Standstill:
 @dataclass
 class Course:
     """A run as it goes. ``held`` is what each member waited for before it started: reason and message; ``standstills``
-    are in order of time; ``views`` are changed as obstacles end.
+    are in order of time; both stay empty unless ``noted``. ``views`` are changed as obstacles end.
 
     ``changes_at`` is the next instant at which anything changes without anybody's doing, ``changes_by`` says what does.
     """
@@ -181,8 +181,8 @@ class Course:
         heapq.heappush(self._events, (ends, "", member))
 
     def _open(self, gate: GateRow) -> None:
-        """Takes note of when a gate is to be approved, if a person ever does: one with a due time opens by itself. One
-        that is approved already passes as soon as the run is carried on: now."""
+        """Takes note of when a gate is to be approved, if a person ever does: one with a due time opens by itself,
+        unless it was refused. One that is approved already passes as soon as the run is carried on: now."""
         if gate.by:
             heapq.heappush(self._events, (self.now, gate.id, ""))
         elif self.plan.approval is not None and gate.due is None:

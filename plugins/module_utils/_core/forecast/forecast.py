@@ -126,7 +126,7 @@ class MemberForecast(NodeForecast):
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
     """``waits`` are all spans in which nothing is in flight, in the course in the middle. ``usual_gates`` says that
-    people open all gates in it as soon as half of all gates are opened.
+    people open all gates in it as soon as half of all gates are opened, or that no gate waits for people who open it.
 
     ``changes_at`` is the next instant at which anything changes by itself, None for never; ``changes_by`` says what.
     """
@@ -183,7 +183,7 @@ def _told(
 ) -> tuple[Course, bool]:
     """The course of that sample, which ends at ``end``, with what members waited for, and whether people open its gates
     as soon as half of all are opened: if the run ends just then all the same, because it waits for windows, say, that
-    is how it is told."""
+    is how it is told. True also where no gate waits for people, or none is ever opened by them."""
     approvals = assumed.approvals if any(map(_for_people, run.stages)) else None
     if approvals:
         usual = replace(assumed, approvals=Duration(approvals.p50, approvals.p50))

@@ -38,7 +38,7 @@ class GroupPart:
     _shown: list[int] = field(default_factory=list)
 
     def small(self, group: GroupRow) -> GroupRow:
-        """The group with those members alone that are to be decided about, in their order; the same object for the same
+        """The group with those members alone that decisions need, in their order; the same object for the same
         group."""
         if self._small is None or group is not self._whole:
             behind = (index for queue in self.alike for index in islice(queue, group.max_concurrency + 1))

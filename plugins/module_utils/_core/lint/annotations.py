@@ -78,8 +78,8 @@ def _not_on_pods(kind: str, value: t.Any, path: str) -> LintProblem:
 
 
 def _feature_gate(document: Mapping[str, t.Any], kind: str) -> t.Iterator[LintProblem]:
-    """Warnings where a ConfigMap or a container's variable FEATURE_GATES names the gate for drift, mended by taking it
-    out. Drift was a feature gate before v1.0 of Karpenter."""
+    """Warnings where a ConfigMap, or the variable FEATURE_GATES of a container in ``spec.template``, names the gate for
+    drift, mended by taking it out. Drift was a feature gate before v1.0 of Karpenter."""
     text = "Karpenter has no feature gate for drift any more: drift is always detected, and this has no effect"
     if kind == "ConfigMap":
         for key in ("featureGates.driftEnabled", "settings.featureGates.drift"):

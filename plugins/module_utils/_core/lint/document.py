@@ -77,8 +77,9 @@ class Judged:
 
 
 def judge_document(document: t.Any, start: datetime, holes: bool = False, written: Written = as_read) -> Judged:
-    """All remarks on a document, but those about a value that stands for another one (``$NAME``, ``<name>``): of these
-    one note for each path. Statements about budgets are proved over the year after an aware instant.
+    """All remarks on a document, but errors and warnings about a value that stands for another one (``$NAME``,
+    ``<name>``): of these one note for each path. Statements about budgets are proved over the year after an aware
+    instant.
 
     ``holes`` makes a note of every literal ``...``, which is an error otherwise. ``written`` gives what is written at a
     field path of the document where YAML reads another value.
@@ -218,7 +219,7 @@ def _pool(document: t.Any, start: datetime, written: Written) -> Judged:
 
 
 def _inside(document: t.Any) -> str:
-    """What paths in a pool begin with that a fragment of one lacks."""
+    """What paths in a pool begin with that a fragment of one lacks; empty for what begins at the top."""
     if not isinstance(document, Mapping):
         return BUDGETS
     if "apiVersion" in document or "kind" in document:

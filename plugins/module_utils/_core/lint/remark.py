@@ -102,7 +102,7 @@ def of_finding(finding: Finding) -> LintProblem:
 
 def mended_by(finding: Finding) -> dict[str, t.Any]:
     """What the repair of a finding writes, by field path, to be put in the order in which repairs were found. Nothing
-    for a mere warning.
+    for a mere warning, but for ``property-alias`` today's name.
 
     Where the two paths are a list and its first item, the item became a list, or the list its item.
     """

@@ -81,8 +81,8 @@ def _refused(document: t.Any) -> str:
 
 
 def _instant(document: t.Mapping[str, t.Any], now: datetime, wrong: t.Callable[..., None]) -> datetime | None:
-    """When the look began, aware; None if that is not told. ``wrong`` is called with the message, and a hint, of what
-    is not as it should be; one from the future is given nevertheless."""
+    """When the look began, aware; None if that is not told. ``wrong`` is called with the message, and a hint if there
+    is one, of what is not as it should be; one from the future is given nevertheless."""
     told = document.get("observed_at")
     if told == "":
         wrong("this is the result of an apply, which has repaired what it found")

@@ -132,8 +132,7 @@ def history(
     """The acts that are wanted, the newest last; of one instant those that records tell first. ``told`` is what other
     records tell, which is left out where an entry tells the same; ``holders`` are those who have a lease now, so that
     what they have begun and not ended goes on. Such acts of others are told as not ended, with who took them up, and
-    approvals that were found
-    not to count as ``_with_refusals`` has them. FleetError as of ``actions_of``."""
+    approvals that were found not to count as ``_with_refusals`` has them. FleetError as of ``actions_of``."""
     rows = _with_successors(_paired(sorted(entries, key=lambda each: each.name), holders))
     about: dict[tuple[str, str, str], list[HistoryRow]] = {}
     for row in rows:
@@ -214,7 +213,7 @@ def _paired(entries: t.Sequence[AuditEntry], holders: t.Container[str]) -> list[
 
 def _with_successors(rows: t.Sequence[HistoryRow]) -> list[HistoryRow]:
     """The rows, in order, with what was not ended and somebody took up told so, by whom and when: the next act by steps
-    of the same action on the same object."""
+    of the same action on the same object; only of acts under a lease (``_ALONE``) that name their object."""
     found, later = list(rows), dict[tuple[str, str, str], HistoryRow]()
     for number, row in reversed(list(enumerate(rows))):
         about = (row.action, row.kind, row.name)

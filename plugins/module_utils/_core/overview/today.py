@@ -243,7 +243,7 @@ def member_today(
 ) -> MemberToday:
     """The row of one cluster at ``now``, an aware instant. ``runs`` name what is in flight there, as people call it;
     without any, the operation that is recorded counts. What a run has ``seen`` counts if it is newer than what was
-    read. A heartbeat from the future has age 0."""
+    read, but not of a cluster that was never read or is leaving. A heartbeat from the future has age 0."""
     row = cluster_row(cluster, member, now=now)
     state, why = _state(cluster, member, row.state, row.why)
     last = read_last(cluster, member)

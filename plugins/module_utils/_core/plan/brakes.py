@@ -31,8 +31,8 @@ class BrakeLimits:
 @dataclass(frozen=True, kw_only=True)
 class Brake:
     """``tripped`` says that the limit is exceeded; a tripped brake stops the apply unless it is ``lifted``. ``option``
-    is what would lift one that stops it, as it is written (``max_removals: 3``). ``message`` and ``option`` are there
-    whether it has tripped or not."""
+    is what would lift one that stops it, or keep it from tripping, as it is written (``max_removals: 3``). ``message``
+    and ``option`` are there whether it has tripped or not."""
 
     name: str
     tripped: bool

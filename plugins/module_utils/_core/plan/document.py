@@ -227,7 +227,7 @@ class PlacementPlan:
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Every cluster that was looked at and does not get the placement, those that lose it among them, by name; of
-        PickFixed only those that it names. None where the placement ends, in an eviction and in a staged run."""
+        PickFixed only those that it names. Empty where the placement ends, in an eviction and in a staged run."""
         staying = {each.cluster for each in self.clusters if each.change != LOST}
         return tuple(
             LeftOut(cluster=each.cluster, rule=each.rule, reason=each.reason)

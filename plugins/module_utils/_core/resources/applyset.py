@@ -61,7 +61,7 @@ class ApplySet:
     """The parent's content.
 
     ``placement`` is named as ``PlacementKey`` writes it; ``uid`` and ``generation`` are the placement's own.
-    ``decision`` holds ``affinityScore`` and ``priorityScore`` of the decision that picked the member.
+    ``decision`` holds ``affinityScore`` and ``priorityScore`` of the decision that picked the member, None without one.
     ``policy_snapshot`` and ``resource_snapshot`` are names, the hashes belong to them.
     """
 

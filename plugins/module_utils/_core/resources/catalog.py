@@ -27,8 +27,8 @@ NAMESPACE_KIND = ("", "Namespace")
 class Catalog:
     """``manifests`` by what they describe, ``of_kind`` and ``within`` (by namespace) in the same order; ``scopes`` as
     of ``scopes.known_scopes``. ``repeated`` stand there more than once. ``services`` are namespace and name of each,
-    ``terminating`` the names of Namespaces that are being deleted. ``problems`` are those of manifests without a name.
-    ``sure`` are scopes that nobody has guessed, as of ``scopes.sure_scopes``.
+    ``terminating`` the names of Namespaces that are being deleted. ``problems`` are those of manifests that describe no
+    object. ``sure`` are scopes that nobody has guessed, as of ``scopes.sure_scopes``.
     """
 
     manifests: t.Mapping[ObjectId, Manifest]
@@ -45,7 +45,7 @@ class Catalog:
 def catalog_of(objects: t.Iterable[Manifest], scopes: Scopes, sure: Scopes | None = None) -> Catalog:
     """The catalog of all ``objects``; manifests that describe no object are in its problems. Of several manifests of
     one object the first is taken, and the object is ``repeated``; a namespace is dropped where by ``scopes`` the kind
-    has none."""
+    has none. ``sure`` None: no scopes are sure."""
     manifests: dict[ObjectId, Manifest] = {}
     of_kind: dict[VersionKind, list[ObjectId]] = {}
     within: dict[str, list[ObjectId]] = {}

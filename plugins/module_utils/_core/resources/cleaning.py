@@ -28,8 +28,9 @@ _Object = dict[str, t.Any]
 def cleaned(manifest: Manifest) -> dict[str, t.Any]:
     """A deep copy as it is stored, hashed and applied: without status, what servers write into metadata, owners, and
     what one cluster has allotted, the labels by which a Job finds its pods among it. The input is left alone. Other
-    labels and finalizers stay, but for those that every server sets itself. ``stringData`` goes into ``data``, keys
-    become texts. What is of a wrong shape stays, for the server to refuse."""
+    labels and finalizers stay, but for those that every server sets itself; labels and annotations that are empty go,
+    and the rules of an aggregated ClusterRole. ``stringData`` goes into ``data``, keys become texts. What is of a wrong
+    shape stays, for the server to refuse."""
     out: _Object = _copied(manifest)
     out.pop("status", None)
     _clean_metadata(_child(out, "metadata"))
@@ -88,7 +89,8 @@ def _clean_template(template: _Object) -> None:
 
 
 def _clean_namespace(out: _Object) -> None:
-    """Takes out the label and the finalizer that every API server sets itself, if they are as it sets them."""
+    """Takes out the label and the finalizer that every API server sets itself, if they are as it sets them, and labels
+    and spec if they are empty then."""
     metadata = _child(out, "metadata")
     labels = _child(metadata, "labels")
     if labels.get(NAMESPACE_LABEL) == metadata.get("name"):
@@ -114,8 +116,8 @@ def _clean_service(spec: _Object) -> None:
 
 
 def _clean_job(spec: _Object) -> None:
-    """Takes out the labels by which a controller tells the Job's pods, from its selector and template; not with
-    ``manualSelector``."""
+    """Takes out the labels by which a controller tells the Job's pods, from its selector, which goes if it is empty
+    then, and its template; not with ``manualSelector``."""
     if spec.get("manualSelector"):
         return
     match_labels = _child(_child(spec, "selector"), "matchLabels")

@@ -68,8 +68,8 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
     ``credentials`` are the Secrets by which members are reached, which no envelope may hold. A ClusterResourceEnvelope
     holds cluster-scoped manifests, a ResourceEnvelope those of its own namespace. An object that comes twice, from two
-    envelopes or also by itself, is a problem ``placed-twice``: KubeFleet refuses the second one too. FleetError as of
-    ``identify`` for an object that has no name, and is no envelope.
+    envelopes or also by itself, is a problem ``placed-twice``: KubeFleet refuses the second one too. An object without
+    a name that is no envelope is passed on.
     """
     placed: list[PlacedManifest] = []
     problems: list[Problem] = []
@@ -84,9 +84,10 @@ def unpacked(objects: t.Iterable[Manifest], scopes: Scopes = BUILT_IN, credentia
 
 
 def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Selected:
-    """The selection with what is in its envelopes in their place, in hash order. If an envelope has a problem, or an
-    object comes twice, that is added and the objects stay as they are. A ``bad-ignore`` of what is in an envelope is
-    added too, but its envelope is opened all the same. FleetError as of ``unpacked``."""
+    """The selection with what is in its envelopes in their place, in hash order; as it is, where there is none. If an
+    envelope has a problem, or an object comes twice, that is added and the objects stay as they are. A ``bad-ignore``
+    of what is in an envelope is added too, but its envelope is opened all the same. FleetError as of ``identify`` for
+    an object without a name beside an envelope."""
     found = unpacked(selected.objects, scopes, credentials)
     if found.problems or not any(each.origin for each in found.objects):
         return replace(selected, problems=(*selected.problems, *found.problems))
@@ -121,7 +122,7 @@ def _opened(manifest: Manifest, scopes: Scopes, credentials: Secrets) -> tuple[l
 
 def _twice(placed: t.Iterable[PlacedManifest]) -> t.Iterator[Problem]:
     """A Problem ``placed-twice`` for each object that has come already, in whatever version, if it or the first came
-    out of an envelope. FleetError as of ``identify``."""
+    out of an envelope. What has no name is passed over."""
     first: dict[tuple[str, str, str, str], PlacedManifest] = {}
     for each in placed:
         place = _place(each.manifest)

@@ -43,9 +43,9 @@ def sealed(manifest: Manifest, key: bytes, source: str) -> dict[str, t.Any]:
     """The manifest as it may be recorded: a Secret, also one inside an envelope, without its values, and with a note of
     where they are. Other objects come back as they are.
 
-    ``key`` is kept apart from the records; ValueError without one, and for a text with half of a surrogate pair;
-    FleetError ``not-json`` for any other value that cannot be written as JSON. ``source`` says where the content is,
-    such as ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in
+    ``key`` is kept apart from the records; ValueError without one. FleetError ``not-json`` for a value or name of a
+    Secret that cannot be written as JSON, such as half of a surrogate pair. ``source`` says where the content is, such
+    as ``git:<revision>:<path>``. Annotations of a Secret count as values: tools keep whole copies of the object in
     them. So does what stands in ``metadata`` and is no field of it.
     """
     if not key:
@@ -131,8 +131,8 @@ def _sealed_secret(secret: dict[str, t.Any], hidden: Hidden, source: str) -> dic
 
 
 def _digest(key: bytes, place: tuple[str, ...], value: t.Any) -> str:
-    """The keyed digest of a value and its place, so that equal values in two places differ. FleetError and
-    UnicodeEncodeError as of ``_content``."""
+    """The keyed digest of a value and its place, so that equal values in two places differ. FleetError as of
+    ``_content``, for the place too."""
     message = canonical_json(list(place)) + b"\0" + _content(value)
     return PREFIX + hmac.new(key, message, hashlib.sha256).hexdigest()
 

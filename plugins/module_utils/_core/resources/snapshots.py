@@ -21,7 +21,7 @@ def policy_hash(policy: t.Mapping[str, t.Any] | None) -> str:
     """The hash that tells whether a policy needs a new snapshot: hex SHA-256 of it as it is in JSON, without
     ``numberOfClusters``.
 
-    Scaling alone makes no new snapshot. None is PickAll. FleetError as of ``canonical_json``.
+    Scaling alone makes no new snapshot. None, or an empty one, is PickAll. FleetError as of ``canonical_json``.
     """
     kept = {key: value for key, value in (policy or DEFAULT_POLICY).items() if key != "numberOfClusters"}
     return digest_of(kept)

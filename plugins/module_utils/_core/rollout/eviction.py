@@ -64,8 +64,8 @@ class EvictionVerdict:
 class Evicted:
     """The eviction with its conditions, and the one binding to delete, if any.
 
-    ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction that is over already. The
-    binding must be deleted in the version that was judged.
+    ``valid`` and ``executed`` are this attempt's verdicts; both are None for an eviction that is over already,
+    ``executed`` also for an invalid one. The binding must be deleted in the version that was judged.
     """
 
     eviction: ClusterResourcePlacementEviction
@@ -108,9 +108,9 @@ def judged_eviction(
     placement, ``placement`` and ``budget`` None where there is none. It is tried once, whatever comes of it: one that
     is over comes back as it is.
 
-    Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN.
-    ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider idea of a failed
-    placement.
+    Where the budget has to decide, FleetError ``not-a-count`` for its limit, ``number-of-clusters-missing`` for PickN
+    without a number. ``upstream`` brings back KubeFleet's arithmetic, which takes what is no count for 0, and its wider
+    idea of a failed placement.
     """
     if is_over(eviction):
         return Evicted(eviction=eviction)

@@ -34,7 +34,8 @@ NOT_TRACKABLE = UPSTREAM_NOT_TRACKABLE | {"SomeManifestsAreNotAvailabilityTracka
 
 @dataclass(frozen=True)
 class BindingReadiness:
-    """``at`` is the instant at which time alone makes a cluster ready that is not; None if only an event can."""
+    """``at`` is the instant at which time alone makes a cluster ready that is not; None if only an event can, or it is
+    ready."""
 
     ready: bool
     at: datetime | None = None

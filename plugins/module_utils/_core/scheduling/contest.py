@@ -114,7 +114,7 @@ class Contests:
     def of(self, cluster: str) -> Contest | None:
         """The contest that gave the placement to the cluster; None for one that does not hold it, for other policies
         than PickN, and where no contest was recorded and it would be refused today. Of a cluster that keeps it unread
-        only what was recorded, without terms; None if nothing was."""
+        only what was recorded, without terms; None if nothing was. FleetError as of ``schedule``."""
         asked, holder = self.outcome.asked, self.outcome.holders.get(cluster)
         if asked.policy.placement_type != PICK_N:
             return None
@@ -128,8 +128,8 @@ class Contests:
 
     def lost(self, cluster: str) -> Contest | None:
         """The contest by which the placement went to another cluster: the last that was picked, or the holder of the
-        lowest score that beats it. None for a cluster that has it or is refused, for other policies than PickN, and
-        where no two scores are of one decision."""
+        lowest score that beats it. None for a cluster that has it, is refused or is not in the fleet, for other
+        policies than PickN, and where no two scores are of one decision. FleetError as of ``schedule``."""
         outcome, at = self.outcome, self.outcome.asked.index.positions.get(cluster)
         if outcome.asked.policy.placement_type != PICK_N or at is None or cluster in outcome.staying:
             return None
@@ -183,7 +183,8 @@ class Contests:
         return self._lost_to(cluster, RECORDED, score, *min(beating, key=lambda each: (_rank(each[1]), each[0])))
 
     def _score_before(self, cluster: str) -> ClusterScore | None:
-        """The recorded score of one that was not picked, or by which one that loses the placement now was."""
+        """The recorded score of one that was not picked, or by which one that loses the placement now was; None without
+        one."""
         dropped = {each.binding for each in self.outcome.changes if each.what == DROPPED and each.cluster == cluster}
         lost = [each.spec.cluster_decision for each in self.outcome.bindings if each.name in dropped]
         return next((each.cluster_score for each in (*lost, *self.recorded) if each.cluster_name == cluster), None)
@@ -283,7 +284,7 @@ def _best_left(outcome: Scheduled, picked: str) -> tuple[str, ClusterScore] | No
 
 def _left(outcome: Scheduled, picked: str, most: int) -> t.Sequence[tuple[str, ClusterScore]]:
     """The candidates that were not picked at all, best first, at most so many, with their scores as the cycle saw them
-    that picked this cluster; empty where that cycle allowed none of them."""
+    that picked this cluster; empty where that cycle allowed none of them, or no cycle picked it."""
     look, held = outcome.ending.look, outcome.ending.held_before.get(picked)
     if look is None or look.ranking is None or held is None:
         return ()

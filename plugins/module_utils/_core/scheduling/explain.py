@@ -24,11 +24,11 @@ from .topology_spread import DomainCount, TopologySpread
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """One cluster's answer. ``change`` is what scheduling does to its binding: created, rebased, restored, unscheduled,
-    or empty. ``would_refuse`` is why a cluster that holds the placement would not be picked afresh. ``blockers`` are
-    all that stands against the cluster, in the order in which upstream judges: ``refusal`` and ``would_refuse`` say
-    only what upstream says, which stops at the first. ``score`` is None where nothing was scored; ``terms`` and
-    ``spread`` are of PickN alone."""
+    """One cluster's answer. ``change`` is what scheduling does to its binding, the first of several, as of
+    ``BindingChange``, or empty. ``would_refuse`` is why a cluster that holds the placement would not be picked afresh.
+    ``blockers`` are all that stands against the cluster, in the order in which upstream judges: ``refusal`` and
+    ``would_refuse`` say only what upstream says, which stops at the first. ``score`` is None where nothing was scored;
+    ``terms`` and ``spread`` are of PickN alone."""
 
     placement: str
     cluster: str
@@ -77,7 +77,7 @@ class Verdict:
 
 def explain_outcome(outcome: Scheduled, cluster: str) -> Explanation:
     """Why a cluster was picked or not by a scheduling that was done already; FleetError ``unknown-cluster`` if
-    neither the fleet nor the policy nor a binding knows it."""
+    neither the fleet nor the policy knows it, nor a binding that is Unscheduled or holds the placement."""
     asked, position = outcome.asked, outcome.asked.index.positions.get(cluster)
     change = next((each.what for each in outcome.changes if each.cluster == cluster), "")
     holder = outcome.holders.get(cluster)

@@ -45,7 +45,8 @@ class PreferredTerm:
 
 @dataclass(frozen=True, kw_only=True)
 class TermScore:
-    """What one term, numbered from 1, gives one cluster; ``fraction`` is its share of the weight, from 0 to 1.
+    """What one term, numbered from 1, gives one cluster; ``fraction`` is its share of the weight, from 0 to 1, None
+    where there is a ``code``.
 
     ``code`` says why the score is not the plain share of the weight: ``label-mismatch``, ``property-missing``,
     ``property-malformed``, ``sorter-malformed``, ``no-spread`` (one value only in the fleet), or ``full-weight``.
@@ -97,8 +98,8 @@ class PreferredAffinity:
         cls, index: FleetIndex, preferences: tuple[PreferredClusterSelector, ...], *, upstream: bool
     ) -> PreferredAffinity:
         """Read the terms. A sorter whose property cannot be looked up (``malformed-sorter``), and a malformed value
-        anywhere in the fleet (``malformed-property``), is a finding; with ``upstream`` all findings are a
-        FleetError."""
+        anywhere in the fleet (``malformed-property``), is a finding; with ``upstream`` all findings are a FleetError,
+        and there are none in a fleet without clusters."""
         terms, findings = [], []
         for number, preferred in enumerate(preferences):
             sorter, column = preferred.preference.property_sorter, None

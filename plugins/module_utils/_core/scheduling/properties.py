@@ -34,8 +34,8 @@ def property_name_problem(name: str, *, upstream: bool = False) -> str:
 
 
 def path_of(name: str) -> str:
-    """The field of a MemberCluster that holds the property, for messages. KeyError for a name that
-    ``property_name_problem`` refuses for its capacity."""
+    """The field of a MemberCluster that holds the property, for messages. KeyError for a resource of another capacity
+    than total, allocatable and available."""
     if not name.startswith(RESOURCE_PREFIX):
         return f"status.properties[{name}].value"
     capacity, _dash, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
@@ -64,7 +64,8 @@ def observed(cluster: MemberCluster, name: str) -> str | None:
 class PropertyColumn:
     """One property of all clusters.
 
-    ``texts`` and ``floats`` are by position, ``reported`` and ``malformed`` (no quantity) bit sets by position.
+    ``texts`` and ``floats`` are by position, None if not reported and 0 without a quantity, ``reported`` and
+    ``malformed`` (no quantity) bit sets by position.
     ``ranked`` are the positions with a quantity by value, then by name; ``nanos`` their exact values, in 10^-9, in that
     order. ``lowest`` and ``highest`` are the first clusters, by name, with the extreme value (-1 if nobody has one).
     ``first_blocks[i]`` is the set of the first ``i * BLOCK`` of ``ranked``. ``scores`` caches for ``property_sorter``.

@@ -94,7 +94,7 @@ def _kept(asked: SchedulingRequest, bindings: t.Iterable[ClusterResourceBinding]
 
 
 def out_of_reach(index: FleetIndex, cluster: str) -> bool:
-    """Whether the cluster did not answer, or was not healthy, for longer than ``faults`` lets pass, whatever else
+    """Whether ``faults`` has against the cluster that it is not heard of, or not known to be healthy, whatever else
     speaks against it. One that is not in the fleet is not out of reach."""
     position = index.positions.get(cluster)
     found = () if position is None else cluster_eligibility.faults(index.clusters[position], index.now)
@@ -110,7 +110,8 @@ def _unread(index: FleetIndex, cluster: str) -> bool:
 
 
 def _refused(profile: Profile, position: int) -> ClusterBlocker | None:
-    """The first refusal that is not about having been read."""
+    """The first refusal of a filter that is not about having been read; None without one. Of ClusterEligibility only
+    the first fault counts."""
     for each in profile.filters:
         refusal = None if each.passing >> position & 1 else each.refusal(position)
         if refusal and not (refusal.rule == cluster_eligibility.NAME and refusal.code in UNREAD):

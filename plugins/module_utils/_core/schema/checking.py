@@ -109,7 +109,7 @@ class Check:
     """Collects what is found; ``strict`` makes problems of repairs.
 
     ``enums`` are the values that the cluster's own definition lists, by field path, instead of those of the class; none
-    stands for any. ``written`` gives what is written at a field path where YAML reads another value.
+    stands for any. ``written`` gives what is written at a field path where YAML reads another value, else None.
     """
 
     strict: bool = False
@@ -135,8 +135,8 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
     """The document without what cannot be used of it, so that the rules over several fields can still be judged; what
     is wrong is added to ``check``. Left out are unknown fields, null, and what is ``...``, of a wrong type, or no valid
     number, instant or quantity. Texts and lists that break another rule stay, a text that is ``...`` or of a wrong type
-    is empty, other wrong items of a list are ``{}`` or 0. Quantities and bare numbers of labels become text, 2.0
-    becomes 2. A mapping only if ``document`` is one."""
+    is empty, other wrong items of a list are ``{}`` or 0. Quantities, whole numbers and truth values of labels, and
+    whole numbers where ``digits`` are taken become text, 2.0 becomes 2. A mapping only if ``document`` is one."""
     if not isinstance(document, Mapping):
         return _wrong_type(check, OBJECT, document, path, prop)
     fields = {each.json: each for each in fields_of(cls)}
@@ -204,7 +204,7 @@ def _check_value(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop
 
 
 def _check_list(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool) -> t.Any:
-    """The items in their places, wrong ones as 0 or ``{}``; ``_BAD`` for what is no list."""
+    """The items in their places, wrong ones as an empty text, 0 or ``{}``; ``_BAD`` for what is no list."""
     if not isinstance(value, (list, tuple)):
         return _wrong_type(check, LIST, value, path, prop)
     kept = []
@@ -217,7 +217,7 @@ def _check_list(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop,
 
 
 def _check_map(check: Check, shape: Shape, value: t.Any, path: str, prop: Prop, labels: bool) -> t.Any:
-    """The entries without wrong ones, keys that are no text, and null, a problem for ``labels``; ``_BAD`` if no map."""
+    """The entries but wrong ones (a wrong text is empty), null and keys that are no text; ``_BAD`` if it is no map."""
     if not isinstance(value, Mapping):
         return _wrong_type(check, MAP, value, path, prop)
     kept = {}

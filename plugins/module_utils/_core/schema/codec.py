@@ -54,7 +54,7 @@ def decode(cls: type[T], document: t.Any) -> T:
 
 def encode(obj: t.Any) -> dict[str, t.Any]:
     """The manifest of an object, equal to what an API server with our CRDs stores for it: defaults are written out;
-    None, empty optional fields, and zeros that are defaults are not."""
+    None, empty optional fields other than those of any value, and zeros that are defaults are not."""
     out: dict[str, t.Any] = {}
     kind: type = type(obj)
     for attr, json, always, zero, write in _writers(kind):
@@ -182,7 +182,7 @@ def _boolean(value: t.Any) -> bool:
 
 
 def _integer(value: t.Any) -> int:
-    """The whole number of a number or text, as ``int`` reads it (2.7 is 2); ValueError for anything else."""
+    """The whole number of a number or text, as ``int`` reads it (2.7 is 2, true is 1); ValueError for anything else."""
     try:
         return int(value)
     except (TypeError, OverflowError) as error:  # JSON readers take Infinity for a number

@@ -120,8 +120,8 @@ def _without_none(hint: t.Any) -> tuple[bool, t.Any]:
 
 
 def _shape(hint: t.Any, prop: Prop) -> Shape:
-    """The shape that a type hint without None stands for: a tuple is a list of its first type, a type that is no leaf
-    an object."""
+    """The shape that a type hint without None stands for: a tuple is a list of its first type, a Mapping a map, of
+    quantities or of any form (``raw``) where ``prop`` says so, another type that is no leaf an object."""
     origin = t.get_origin(hint)
     if origin is tuple:
         return Shape(LIST, _shape(t.get_args(hint)[0], prop))

@@ -47,7 +47,8 @@ def beyond(known: t.Iterable[Found], found: t.Iterable[Found]) -> t.Iterator[Fou
 
 
 def apart_from(known: t.Iterable[Found]) -> t.Callable[[str], bool]:
-    """A function that tells of a path whether it is none of the ``known`` ones, and neither below nor around one."""
+    """A function that tells of a path whether it is none of the ``known`` ones, and neither below nor around one. An
+    empty path is around no other."""
     outermost: list[tuple[str, ...]] = []
     for place in sorted({_steps(each.path) for each in known}):
         if not outermost or not _within(place, outermost[-1]):

@@ -65,8 +65,8 @@ def is_vouched_for(created: datetime | None, since: datetime | None) -> bool:
 
 
 def expiry_words(at: datetime | None, expires: timedelta | None, now: datetime) -> str:
-    """Why an approval that was given ``at`` (None: unknown) is not used any more, or not yet, as it lies more than five
-    minutes ahead; empty if it is used, and always where nothing ``expires``."""
+    """Why an approval that was given ``at`` (None: unknown, which is too long ago) is not used any more, or not yet, as
+    it lies more than five minutes ahead; empty if it is used, and always where nothing ``expires``."""
     if expires is None:
         return ""
     given = f"given at {write_time(at)}" if at else "given at an unknown time"
@@ -183,7 +183,7 @@ def _due(row: GateRow, gate: Gate) -> datetime | None:
 def refusal_words(gate: Gate, court: Court | None = None) -> str:
     """Who refused to open a gate that is Pending, and why; empty if nobody did, and in another state. Anybody who may
     write the Gate may refuse: what a refusal does is that nothing begins. Without a ``court`` nothing vouches for the
-    name."""
+    name; one that is missing is ``unverified``."""
     given = gate.status.refusal
     if given is None or gate.status.state != PENDING:
         return ""

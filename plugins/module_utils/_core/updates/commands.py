@@ -153,7 +153,7 @@ def _group_again(group: GroupRow, skipped: bool) -> GroupRow:
 
 
 def _member_again(row: MemberRow) -> MemberRow:
-    """NotStarted, if it failed or was stopped; number of the attempt and first start are kept."""
+    """NotStarted, if it failed or was stopped; number of the attempt and first start are kept. Another state stays."""
     if row.state not in (FAILED, STOPPED):
         return row
     return replace(row, state=NOT_STARTED, reason="", message="", completed=None, pending_since=None)

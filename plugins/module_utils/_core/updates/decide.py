@@ -45,8 +45,8 @@ _IDLE = frozenset((NOT_STARTED, PENDING, STOPPED))
 
 def decide(state: RunState, seen: UpdateSeen, now: datetime) -> Decision[RunState, UpdateAct]:
     """The next state of an update run and what is to be done for it: everything that follows at ``now``, as gates open
-    and complete, waits begin and end, members start. A refused gate stops it. ``waits`` are the Pending members with
-    what holds each back.
+    and complete, waits begin and end, members start. A gate that is refused and not approved stops it. ``waits`` are
+    the Pending members with what holds each back. ValueError for a schedule of a gate that cannot be read.
 
     Pure, and settled: with its own result, the same members, approvals and instant it gives no act and changes nothing.
     A run that was never started stays as it is. Sequence and states are those of Azure Fleet Manager's update runs:
@@ -174,9 +174,9 @@ def _gone(row: MemberRow, now: datetime) -> MemberRow:
 
 
 def _wake_at(run: RunState, looks: t.Sequence[StageLook], members: Members, now: datetime) -> datetime | None:
-    """When a gate or wait ends by the clock, or time may let a Pending member start, whichever comes first; None
-    without such. Clocks of gates and waits run in a stopped run too; members are waited for only where they can
-    start."""
+    """When a gate or wait ends by the clock, or time alone changes something for a Pending member, whichever comes
+    first; None without such. Clocks of gates and waits run in a stopped run too; members are waited for only where they
+    can start."""
     found: list[datetime] = []
     for stage, seen in zip(run.stages, looks, strict=True):
         if not stage.reached or seen.state in DONE:

@@ -49,8 +49,8 @@ class DispatchContext:
 @dataclass
 class GroupSlots:
     """One group while slots are given out: how many are ``free``, how many members have ``failed``, whether more may
-    begin (``open``), the places of those that were ``tried``. ``queue`` holds places of its members, the next one
-    last."""
+    begin (``open``), the places of those that were ``tried``. ``queue`` holds places of its members, the next one last;
+    None before the first is tried."""
 
     group: GroupRow
     rows: list[MemberRow]
@@ -68,8 +68,9 @@ class GroupSlots:
 
 
 def dispatch(turn: DispatchContext, seen: StageLook) -> StageRow:
-    """The stage after giving out its free slots to members that can start; attempts to begin are added to
-    ``turn.begun``. ``seen`` is ``turn.stage`` as it is; each member that has not ended has a view.
+    """The stage after giving out its free slots to members that can start, the same one if nothing changes; attempts to
+    begin are added to ``turn.begun``. ``seen`` is ``turn.stage`` as it is, of one group at least; each member that has
+    not ended has a view.
 
     Groups take turns for the slots of the stage, and the next decision goes on after the group that was served last. A
     member that cannot start takes no slot: it becomes Pending, or Skipped or Failed at once, and the next of its group

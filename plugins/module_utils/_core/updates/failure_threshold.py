@@ -21,8 +21,8 @@ def stage_over_limit(stage: StageRow, failed: t.Iterable[int]) -> bool:
     """Whether the stage's latch is set, or more of it failed than it allows. ``failed`` are the failures of each of its
     groups, in their order.
 
-    Those of groups that the user skipped do not count, nor any in a stage that the user skipped. ValueError if there
-    are not as many as groups.
+    Those of groups that the user skipped do not count, nor any in a stage that the user skipped. ValueError if they are
+    counted and are not as many as groups.
     """
     if stage.breached or stage.user_skipped:
         return stage.breached

@@ -59,8 +59,8 @@ class GateContext:
 
 def next_occurrence(schedule: Schedule, after: datetime) -> datetime:
     """When a scheduled gate that opens at an aware instant completes itself: the first such day and time later than
-    that, by its offset from UTC, at most a week away; in the time zone of ``after``. ValueError for a day, time or
-    offset that is none."""
+    that, by its offset from UTC (empty: none), at most a week away; in the time zone of ``after``. ValueError for a
+    day, time or offset that is none."""
     hour, minute = schedule.time.split(":")
     local = after.astimezone(clock_of(schedule.utc_offset, ""))
     days = (DAYS.index(schedule.day) - local.weekday()) % 7
@@ -84,7 +84,7 @@ def with_passed_gates(stage: StageRow, desk: GateContext) -> StageRow:
 def open_before(stage: StageRow, seen: StageLook, desk: GateContext) -> StageRow:
     """The stage with the gates before it opened, and once they are passed those before its groups, but for groups that
     are to be skipped, or whose limit of failures is breached; they are added to ``desk.opened``. ``seen`` is the stage
-    as it is."""
+    as it is. ValueError as of ``next_occurrence``."""
     before = _opened(stage.before_gates, (stage.name, "", BEFORE), desk)
     if before is not stage.before_gates:
         stage = replace(stage, before_gates=before)
@@ -105,7 +105,7 @@ def open_after(stage: StageRow, desk: GateContext, last: bool) -> StageRow:
     own together with its wait; they are added to ``desk.opened``.
 
     Nothing opens in a segment that is halted, or while the run is to stop. The wait of the ``last`` stage is Skipped,
-    as nothing follows.
+    as nothing follows. ValueError as of ``next_occurrence``.
     """
     seen = desk.look(stage)
     groups = []
@@ -226,7 +226,7 @@ def _completed(gates: Gates, desk: GateContext) -> Gates:
 
 
 def _pass(gate: GateRow, desk: GateContext) -> GateRow:
-    """The open gate, Completed if it was approved, or is due and was not refused."""
+    """The open gate, Completed if it was approved, or is due and was not refused; else as it is."""
     given = desk.approvals.get(gate.id)
     if given is not None:
         return replace(gate, state=COMPLETED, completed=given.at, by=given.by, verified=given.verified, refused="")

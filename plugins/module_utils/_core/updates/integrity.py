@@ -77,7 +77,8 @@ def oddities(state: RunState) -> list[str]:
 
 
 def _digest(run: UpdateRun, state: RunState) -> t.Iterator[str]:
-    """Whether run and strategy are other ones than their recorded digests say, each as a sentence."""
+    """Whether run and strategy are other ones than their recorded digests say, each as a sentence. A strategy without a
+    recorded digest is not looked at."""
     recorded = recorded_digest(run)
     computed = run_digest(run.spec, state.stages, run.status.node_image_selection)
     if recorded != computed:
@@ -124,8 +125,8 @@ def _order(state: RunState) -> t.Iterator[str]:
 
 
 def _waits(state: RunState) -> t.Iterator[str]:
-    """Waits that do not last as long as they are, or are Skipped neither on request, nor with their stage, nor because
-    nothing follows; each as a sentence."""
+    """Waits in a state that there is not, that do not last as long as they are, or are Skipped neither on request, nor
+    with their stage, nor because nothing follows; each as a sentence."""
     for stage in state.stages:
         wait = stage.wait
         if wait is None:

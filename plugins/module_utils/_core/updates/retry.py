@@ -100,8 +100,8 @@ def is_left_behind(member: MemberUpdateStatus) -> bool:
 
 def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
     """Name of the finished retry, or of a retry of that and so on, after which none of those that the run left behind
-    is left; empty without one. ``runs`` are all that are recorded; one that was made before what it retries is none of
-    its retries."""
+    is left; empty without one, and if it left nobody behind. ``runs`` are all that are recorded, and of several retries
+    of one run the last counts; one that was made before what it retries is none of its retries."""
     retries: dict[str, list[UpdateRun]] = {}
     for each in runs:
         if each.spec.retry_of and each.status.status.state in DONE:

@@ -63,7 +63,8 @@ def skip(run: RunState, targets: t.Sequence[SkipTarget], now: datetime, reason: 
 
     A group or stage lets members in flight finish; a failed member can be skipped once the run is Stopped or Failed,
     and that alone starts nothing. FleetError with all problems, and then nothing is skipped: ``unknown-target`` says
-    which there are, ``conflict-state`` names the state (a member in flight, a run that is over or is stopping).
+    which there are, ``conflict-state`` names the state (a member in flight, or that failed in a run that goes on; a run
+    that is over or is stopping).
     """
     status = derive(run)
     if status.state not in SKIPPABLE:

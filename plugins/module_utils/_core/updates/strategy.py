@@ -200,8 +200,9 @@ def _stage(
 def _group(
     one: _Taken, slots: int, failures: int, uid: str, problems: list[Problem], warnings: list[Found]
 ) -> GroupRow:
-    """The row of a group, its limits within those of its stage (``slots``, ``failures``); a selector stage's implicit
-    group has the stage's values. Adds to ``problems`` and ``warnings``."""
+    """The row of a group, its slots within those of its stage (``slots``) and its members, its failures those of its
+    stage (``failures``) where it inherits them; a selector stage's implicit group has the stage's values. Adds to
+    ``problems`` and ``warnings``."""
     group, size = one.group, len(one.members)
     limits = _Limits(one.path, size, problems)
     wanted = slots if one.implicit else limits.concurrency(group.max_concurrency or "1")

@@ -48,8 +48,8 @@ def stricter(one: Terms, other: Terms) -> Terms:
 
 
 def kept_terms(annotations: Annotations) -> Terms:
-    """The terms that a run keeps, by its annotations. What cannot be read is the strictest: no self-approval, verified,
-    an expiry of no time at all."""
+    """The terms that a run keeps, by its annotations; without one nothing is asked. What cannot be read is the
+    strictest: no self-approval, verified, an expiry of no time at all."""
     seconds = annotations.get(EXPIRES)
     readable = seconds is not None and _SECONDS.fullmatch(seconds)
     return Terms(

@@ -56,8 +56,8 @@ def _finite(text: str) -> float:
 
 
 def comparable(value: t.Any) -> str:
-    """A text that is the same for equal values of JSON, and for no others: 1 and true are equal in Python. Of what JSON
-    has not, such as a map with dates as keys, what Python writes for it."""
+    """A text that is the same for the same value of JSON, and for no other: 1, 1.0 and true, which are equal in Python,
+    differ. Of what JSON has not, such as a map with dates as keys, what Python writes for it."""
     try:
         return json.dumps(value, sort_keys=True, default=repr)
     except TypeError:

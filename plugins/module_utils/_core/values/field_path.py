@@ -90,7 +90,7 @@ def value_at(document: t.Any, path: str) -> t.Any:
 
 def set_at(document: t.Any, path: str, value: t.Any) -> None:
     """Sets what stands at ``path``, which is not empty, or takes it away for None (an item of a list becomes null).
-    Mappings that are not there on the way are made, lists never: an index into nothing becomes a key.
+    Mappings that are not there on the way are made, but for None, lists never: an index into nothing becomes a key.
 
     Nothing happens where the way goes through something else than mappings and lists, or through or to an item of a
     list that is not there or null.

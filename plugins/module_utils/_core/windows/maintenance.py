@@ -59,8 +59,8 @@ def window_openings(
 
 
 def clock_of(utc_offset: str, time_zone: str) -> tzinfo:
-    """The clock that a window goes by: that of ``time_zone``, else ``utc_offset`` (+HH:MM or -HH:MM), else UTC.
-    ValueError for a zone that there is not, or an offset of another form."""
+    """The clock that a window goes by: that of ``time_zone``, else ``utc_offset``, which must have the form +HH:MM or
+    -HH:MM, else UTC. ValueError for a zone that there is not."""
     if time_zone:
         return load_zone(time_zone)
     if not utc_offset:

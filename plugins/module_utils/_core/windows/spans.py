@@ -53,7 +53,8 @@ def without(spans: t.Sequence[Span], blocked: t.Sequence[Span]) -> Spans:
 
 
 def meeting(spans: t.Sequence[Span], start: datetime, end: datetime) -> t.Sequence[Span]:
-    """Those spans that have an instant in [start, end), whole; they must be in order and apart."""
+    """Those spans that have an instant in [start, end), whole; they must be in order and apart, and ``start`` before
+    ``end``."""
     return spans[bisect_right(spans, start, key=_until) : bisect_left(spans, end, key=_begin)]
 
 

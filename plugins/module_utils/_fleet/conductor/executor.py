@@ -38,7 +38,7 @@ Sleep = t.Callable[[float], None]
 
 
 class Executor:
-    """Carries out work towards ``goal``, by the driver of what it is done on.
+    """Carries out work towards ``goal``, by the driver of what it is done on; ``drivers`` are by ``Work.subject``.
 
     Safe to use from one thread; its own threads never keep the process alive.
 
@@ -78,9 +78,9 @@ class Executor:
     def begin(self, work: Work, resumed: bool = False, only_follow: bool = False) -> None:
         """Begins ``work``, or takes it up if its intent was recorded earlier (``resumed``); returns at once.
 
-        With ``only_follow`` it is not begun, even if nothing but the intent is there. It is Blocked where this machine
-        starts no thread more. Whatever goes wrong later is an event, too: without a driver for its subject, or by an
-        error of the driver, it is Ended as failed.
+        With ``only_follow`` as well it is not begun, even if nothing but the intent is there. It is Blocked where this
+        machine starts no thread more. Whatever goes wrong later is an event, too: without a driver for its subject, or
+        by an error that ``Followed.run`` raises, it is Ended as failed.
 
         Nothing happens if this very operation is being followed already, or after ``close``.
         """
@@ -98,8 +98,8 @@ class Executor:
             self._forget(work, Blocked(operation=work.operation, reason=UNREACHABLE, message=message))
 
     def events(self) -> tuple[Event, ...]:
-        """What happened since the last call, oldest first. The last event of an operation is Ended, Blocked or
-        Paused."""
+        """What happened since the last call, oldest first. The last event of an operation is Ended, Blocked or Paused;
+        one that was under way at ``close`` has none."""
         with self._news:
             found = tuple(self._events)
             self._events.clear()

@@ -68,8 +68,8 @@ class Interrupts:
 
 
 def wait_unless(told: t.Callable[[], str], seconds: float) -> None:
-    """Sleeps for so many seconds, or until ``told``, which is asked every 0.2 s at least, says why this process is to
-    end."""
+    """Sleeps for so many seconds, or less than 0.2 more, or until ``told``, which is asked every 0.2 s at least, says
+    why this process is to end."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not told():
         time.sleep(min(BLINK, seconds))

@@ -76,7 +76,7 @@ class Journal(t.Generic[S]):
             self.state = change(self.state)
 
     def note(self, change: Change[S]) -> None:
-        """Makes the change now, and again on whatever the record holds when the state is stored."""
+        """Makes the change now, and again on what is read whenever the record is read before the state is stored."""
         self._noted.append(change)
         self.state = change(self.state)
 

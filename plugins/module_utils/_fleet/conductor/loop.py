@@ -142,7 +142,7 @@ class Telling(t.Protocol[Told_contra]):
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """For how long a machine is conducted, by whom. ``time_limit``: start nothing and end after that long;
+    """For how long a machine is conducted, by whom. ``time_limit``: start nothing and end after that (None: never);
     ``max_idle``: end when nothing is in flight and nothing can start within that long. ``interrupted`` is asked often
     and says why to end at once."""
 
@@ -179,7 +179,7 @@ def conduct(
     limits: RunLimits,
 ) -> Ending[S]:
     """Takes the lease of that name and conducts the machine until it is settled, waits for longer than allowed, is out
-    of time or told to end; then closes the steering and gives the lease back.
+    of time or told to end; then closes the steering, not if the lease was not had, and gives the lease back.
 
     FleetError ``lease-held`` (another conductor is at it), ``lease-lost`` (it was taken over), those of its book, and
     any other of the records or the steering. One of PASSING is borne for LEASE_SECONDS, once the lease is held and the
@@ -342,7 +342,7 @@ class Conductor(t.Generic[S, X, A]):
                 self._carry_out_one(act, decision.state, resumed=False)
 
     def _carry_out_one(self, act: A, state: S, resumed: bool) -> None:
-        """Begins the act; if it may not be begun, that is noted."""
+        """Begins the act, and notes the change that comes of it, if any."""
         change = self._steering.carry_out(act, state, resumed)
         if change is not None:
             self.journal.note(change)

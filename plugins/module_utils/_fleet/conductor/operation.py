@@ -81,7 +81,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked:
-    """Nothing was begun, and nothing is wrong with it: try later. Reason Unreachable or OperationInProgress."""
+    """Nothing was begun now, and nothing is wrong with it: try later. Reason Unreachable or OperationInProgress."""
 
     operation: str
     reason: str
@@ -245,8 +245,8 @@ class Operation:
 
     def run(self, resumed: bool, only_follow: bool = False) -> Ended | Blocked:
         """Begins it and follows it to its end. FleetError of ``Driver.begin``, but for those that say it is busy, or
-        that there was no answer: then its driver is asked whether it was begun. ValueError as of ``Goal``, where the
-        subject tells what is no version; Closed as of ``Attempt``.
+        that there was no answer: after no answer its driver is asked whether it was begun. ValueError as of ``Goal``,
+        where the subject tells what is no version; Closed as of ``Attempt``.
 
         A subject that does not answer or is busy gives Blocked; one with nothing to do is Skipped, one that must not
         make this step Failed. ``resumed``: its intent was recorded earlier. It is begun then only where it would be
@@ -298,7 +298,7 @@ class Operation:
 
     def _without_answer(self, error: FleetError) -> Ended | Blocked:
         """What was asked for may have been begun all the same: it is followed; but where its driver sees that it was
-        not begun, it is Blocked, to be tried again later."""
+        not begun, it is Blocked, to be tried again later. ValueError and Closed as of ``run``."""
         self.teller.say(f"there was no answer to its beginning: {error}")
         progress = self._poll()
         if progress.state == NOT_BEGUN:

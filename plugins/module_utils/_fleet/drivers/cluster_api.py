@@ -86,7 +86,8 @@ class ClusterApiDriver:
         return Observation(version=version(self.clients.get(member)), busy=rolling, pools=tuple(pools))
 
     def begin(self, work: Work) -> str:
-        """Writes the version into the topology with all pools put off; for a pool step, lets that pool go. FleetError
+        """Writes the version into the topology with all pools put off, unless it is at or above it; for a pool step,
+        lets that pool go; a reference to the Cluster. ValueError for a target that is no version; FleetError
         ``target-not-offered``, as for a version of two parts, ``no-such-pool``, ``no-topology``, ``conflict``, and of
         the management cluster."""
         with self._management() as client:

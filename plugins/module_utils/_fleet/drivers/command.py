@@ -4,7 +4,8 @@
 """The driver ``command``: commands of the user, each a list of arguments, run without a shell.
 
 In every argument ``{member} {target} {operation} {attempt} {run} {type} {pool} {image} {reference}`` are replaced, and
-each command has them in its environment as ``GITOPS_FLEET_MEMBER`` and so on.
+each command has them in its environment as ``GITOPS_FLEET_MEMBER`` and so on; ``observe`` has ``{member}`` alone, and
+``poll`` alone has ``{reference}``.
 
 ``observe``  prints the member's version, or JSON ``{"version": "v1.36.3", "busy": "name of an operation"}``, as its
              last line; with ``"pools"``, a list of ``{"name", "count", "version", "image"}``, its nodes are not asked.
@@ -107,7 +108,8 @@ class CommandDriver:
 
     def poll(self, work: Work) -> OperationProgress:
         """How the process of ``begin`` stands; once it has ended with 0, what the command ``poll`` tells, except of a
-        pool. FleetError ``poll-failed`` if that tells nothing, ``unsafe-argument``, and as of ``detached.look``."""
+        pool. FleetError ``poll-failed`` if that tells nothing, ``unsafe-argument``, and as of ``_reference`` and
+        ``detached.look``."""
         if work.reference.startswith(PLATFORM) and not work.pool_step:
             return self._poll_platform(work, work.reference)
         folder = self._folder(work)

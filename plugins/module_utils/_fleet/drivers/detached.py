@@ -59,7 +59,7 @@ _LONGEST_LINE = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to run, and for which member: no shell, this environment and no other.
+    """What to run, and for which member: no shell, and no environment but this with our mark.
 
     ``files`` are written beside it first, by name; those in ``private`` are removed again when the command has ended.
     """
@@ -117,9 +117,10 @@ def start(folder: Path, request: Request) -> str:
 
 def look(folder: Path, reference: str = "") -> OperationProgress:
     """How it stands: NOT_BEGUN where this machine and folder would show it, UNKNOWN where it may have been begun
-    elsewhere. Starts nothing; but if its process is gone without a result, what that left behind is ended, and it has
-    FAILED. From now on an end counts as told, if that can be written. FleetError ``operation-unreadable``,
-    ``cannot-stop``, and ``unwritable-folder`` where a private file of it cannot be removed."""
+    elsewhere, or its process or its end cannot be read. Starts nothing; but if its process is gone without a result,
+    what that left behind is ended, and it has FAILED. From now on an end counts as told, if that can be written.
+    FleetError ``operation-unreadable``, ``cannot-stop``, and ``unwritable-folder`` where a private file of it cannot be
+    removed."""
     found = _look(folder.absolute(), reference)
     if found.state in (SUCCEEDED, FAILED) and not (folder / TOLD).exists():
         with contextlib.suppress(OSError):  # it is kept for longer then
@@ -128,8 +129,8 @@ def look(folder: Path, reference: str = "") -> OperationProgress:
 
 
 def _look(folder: Path, reference: str) -> OperationProgress:
-    """As ``look``, errors too, but no end counts as told. A folder of another user, which cannot be read, is
-    UNKNOWN."""
+    """As ``look``, errors too, but no end counts as told. One whose process cannot be read, as in the folder of another
+    user, is UNKNOWN."""
     try:
         there = _process_of(folder)
     except FleetError as error:  # another user's: whoever cannot see it watches the member
@@ -155,7 +156,7 @@ def _look(folder: Path, reference: str) -> OperationProgress:
 
 
 def output(folder: Path, lines: int = _TAIL) -> str:
-    """The last ``lines`` of what the operation wrote; empty if it wrote nothing."""
+    """The last ``lines`` of what the operation wrote, as of ``processes.last_lines``; empty if it wrote nothing."""
     return processes.last_lines(folder / "output.log", lines).strip()
 
 
@@ -220,8 +221,8 @@ def _refuse_twice(folder: Path, member: str) -> None:
 
 
 def _is_under_way(folder: Path, member: str) -> bool:
-    """Whether an operation on the member is. FleetError ``operation-unreadable`` where that cannot be told, and
-    ``cannot-stop`` as of ``_look``, which ends what a killed one left behind."""
+    """Whether an operation on the member is known to be. FleetError ``operation-unreadable`` where its files cannot be
+    read, and as of ``_look``, which ends what a killed one left behind."""
     try:
         request = _read(folder / "request.json")
         if not request or request.get("member") != member or _read(folder / "result.json") is not None:

@@ -118,8 +118,9 @@ def drivers_from(
     ``role``:    ``role``, ``inventory``, ``extra_vars``, ``environment``, ``roles_path``, ``collections_path``,
                  ``stops_unattended_updates``, and ``executor`` with its ``kind`` and what ``JobSettings`` has.
 
-    FleetError with all problems: ``no-driver``, ``driver-not-supported``, ``driver-without-options``, ``bad-option``;
-    and as of ``connection_from_kubeconfig`` where Jobs run in a cluster of their own.
+    FleetError with problems, those of options for single members last, if there are no others: ``no-driver``,
+    ``driver-not-supported``, ``driver-without-options``, ``bad-option``; and as of ``connection_from_kubeconfig`` where
+    Jobs run in a cluster of their own.
     """
     used: dict[str, list[str]] = {}
     for name in sorted(members):

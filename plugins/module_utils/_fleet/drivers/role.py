@@ -38,8 +38,8 @@ _PLAYBOOK, _INVENTORY, _VARS, _EXTRA = "playbook.yml", "inventory.yml", "vars.ym
 @dataclass(frozen=True, kw_only=True)
 class RoleDriver:
     """``role`` is a name, or the path of a folder. ``inventories`` and the user's own ``extra_vars`` (which cannot
-    change ours) are passed on; what is in ``extra_vars`` is on disk only while the role runs. ``cwd`` is where an
-    ``ansible.cfg`` is looked for; ``roles_path`` and ``collections_path`` go before what the environment says.
+    change ours) are passed on; what is in ``extra_vars`` is taken off the disk when the role has ended. ``cwd`` is
+    where an ``ansible.cfg`` is looked for; ``roles_path`` and ``collections_path`` go before what the environment says.
     """
 
     clients: Clients
@@ -109,7 +109,8 @@ class RoleDriver:
 
 def variables(work: Work, member: FleetMember | None, environ: t.Mapping[str, str]) -> dict[str, t.Any]:
     """What the role is told, by name. Paths of kubeconfigs are expanded by ``environ``, which the role has anyway: what
-    else is in ours is no business of whoever writes FleetMembers."""
+    else is in ours is no business of whoever writes FleetMembers. Without ``member`` nothing tells how it is
+    reached."""
     told = {
         "member": work.member,
         "target": work.target,

@@ -39,7 +39,8 @@ class Captured:
 
     @property
     def together(self) -> tuple[SilentGroup, ...]:
-        """Members that do not answer, as far as a label is common to them and to no other."""
+        """Members that do not answer, in groups as of ``silent_together``: a label is common to them and to no
+        other."""
         silent = {name for name, error in self.reading.failed.items() if error.code in SILENT}
         return silent_together(silent, self.reading.snapshot.members)
 

@@ -106,8 +106,9 @@ def evacuated_names(clusters: t.Iterable[Record]) -> list[str]:
 
 
 def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
-    """A problem ``not-moved-yet`` for each placement on evacuated clusters that is not among those ``planned``, which
-    are ``PlacementKey`` as text; in their order. FleetError ``record-damaged``."""
+    """A problem ``not-moved-yet`` for each placement that is bound to evacuated clusters, but for bindings that are
+    Unscheduled, and not among those ``planned``, which are ``PlacementKey`` as text; in their order. FleetError
+    ``record-damaged``."""
     if not wanted.evacuated:
         return ()
     found: dict[PlacementKey, list[str]] = {}

@@ -72,9 +72,9 @@ def _kube_system(client: KubeClient) -> dict[str, t.Any]:
 class Identities:
     """Checks the cluster behind each name once. Safe to use from threads.
 
-    With ``strict`` a cluster that cannot be told, or has two names, is refused; without, it is a note: for verbs that
-    only read. ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told,
-    ``maintenance`` the text of the windows that live on a cluster, empty where there are none.
+    With ``strict`` a cluster that may not be asked, or has two names, is refused; without, it is a note: for verbs that
+    only read. ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told, ``maintenance`` the
+    text of the windows that live on a cluster, empty where there are none.
     """
 
     members: t.Mapping[str, FleetMember]

@@ -102,11 +102,12 @@ def wishes_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
 
 def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joined:
     """Joins new members and changes known ones, with evidence, or says without ``write`` what that would be. Members
-    with a new connection are reached first; if one of them cannot be, if it is a member under another name, or if a
-    wish is malformed, no member is recorded. With ``write`` UIDs of known members and keys of the records are kept,
-    too. FleetError ``duplicate-member``, ``no-connection``, ``double-member``, ``server-too-old``, ``record-damaged``,
-    those of connections, and as of ``read`` for a malformed wish or record; ``lease-held``, ``lease-lost``,
-    ``already-exists`` and ``conflict`` leave members before that one recorded."""
+    that are new or rebuilt, or have a new connection, are reached first; if one of them cannot be, if it is a member
+    under another name, or if a wish is malformed, no member is recorded. With ``write`` UIDs of known members and keys
+    of the records are kept, too. FleetError ``duplicate-member``, ``no-connection``, ``double-member``,
+    ``server-too-old``, ``record-damaged``, ``no-workers``, those of connections and of windows on the cluster, and as
+    of ``read`` for a malformed wish or record; ``lease-held``, ``lease-lost``, ``already-exists`` and ``conflict``
+    leave members before that one recorded."""
     records = session.records
     _refuse_repeated(wishes)
     wanted = {wish.name: _documents(records, wish) for wish in wishes}
@@ -182,7 +183,8 @@ def _refuse_damaged(cluster: Document | None, fleet: Document | None) -> None:
 
 def _documents(records: Records, wish: MemberSpec) -> dict[str, Document]:
     """Both records of the member as they are wanted, by kind: what is recorded, with what the wish gives. Labels of the
-    cloud and the mark of an evacuation stay. FleetError ``record-damaged``."""
+    cloud stay, but where a rebuilt cluster gets labels, and so does the mark of an evacuation. FleetError
+    ``record-damaged``."""
     cluster = records.get("MemberCluster", wish.name)
     fleet = records.get("FleetMember", wish.name)
     _refuse_damaged(cluster, fleet)
@@ -260,7 +262,8 @@ def _reach(
 
 
 def _strange(answers: t.Mapping[str, _Told | FleetError], told: t.Mapping[str, _Told]) -> list[Problem]:
-    """Why members cannot join: they did not answer, or are no API servers that we can work with."""
+    """Why members cannot join: they did not answer, or are no API servers that we can work with; ``double-member`` is
+    left out."""
     errors = [each for answer in answers.values() if isinstance(answer, FleetError) for each in answer.problems]
     problems = [each for each in errors if each.code != DOUBLE_MEMBER]  # told once, with every name of the cluster
     return problems + list(filter(None, (too_old(each.version, f"member {name}") for name, each in told.items())))

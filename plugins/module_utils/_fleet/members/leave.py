@@ -83,10 +83,10 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
 
     Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
     where somebody is at it, ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (but for a
-    member that is forgotten as unreachable), ``brake-max-removals``, ``record-damaged``; ``lease-lost``, after which
-    some may be gone already. A member that cannot be reached stops all, and one whose answers or ApplySets are damaged
-    stays a member; with ``forget_unreachable`` both are forgotten. One on which something is not done stays a member,
-    and the others go.
+    member that is forgotten as unreachable), ``brake-max-removals``, ``record-damaged``, ``no-workers``;
+    ``lease-lost``, after which some may be gone already. A member that cannot be reached stops all, and one whose
+    answers or ApplySets are damaged stays a member (if all are so, that is raised); with ``forget_unreachable`` both
+    are forgotten. One on which something is not done stays a member, and the others go.
     """
     records = session.records
     members = identified_members(session, write)

@@ -230,7 +230,7 @@ def _refuse_unready(name: str, client: KubeClient) -> None:
 
 def connection_of(member: FleetMember, hub: KubeClient | None, environ: t.Mapping[str, str]) -> Connection:
     """The connection that a FleetMember's spec describes, named after the member, which is not asked. FleetError as of
-    ``kubeconfig_in_secret``, and of kubeconfigs."""
+    ``kubeconfig_in_secret`` and ``connection_in_cluster``, and of kubeconfigs."""
     wanted = member.spec.connection
     if wanted.in_cluster:
         connection = connection_in_cluster(environ)

@@ -39,9 +39,9 @@ def shared_out(clients: Clients, names: t.Iterable[str], workers: int, read: Rea
     """What ``read`` says of each member, by name in the order given; with more than one of ``workers``, of which there
     is one at least, up to that many processes read at once, each its share by a hash of the names.
 
-    What was learned of connections and clusters is known here afterwards, as if all were read here. For members of a
-    process that ended without an answer stands FleetError ``worker-lost``; ``no-workers`` is raised, as of
-    ``in_processes``.
+    Notes on connections, UIDs of clusters and secrets to hide are known in this process afterwards, as if it had read
+    all. For members of another process that raised or ended without an answer stands a FleetError, ``worker-lost`` for
+    the latter; ``no-workers`` is raised, as of ``in_processes``.
     """
     names = tuple(names)
     shares: dict[int, list[str]] = {}

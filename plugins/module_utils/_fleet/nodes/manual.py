@@ -125,11 +125,11 @@ def manual(session: Session, wish: ManualWish, write: bool) -> ManualReport:
     """Does what is wished, or tells what it would be. FleetError with all problems before anything is written:
     ``no-such-member``, ``empty-name``, ``unknown-node``, ``count-not-confirmed``, ``no-such-pool``, ``no-such-object``,
     ``drift-without-consent``, ``subnet-routes-unconfirmed``, ``invalid-label-selector``, ``budgets-unknown``, as of
-    ``members_to_write``, ``driver_problems`` and ``read_patches``, ``lease-held`` where somebody else deletes nodes of
-    it, ``member-held`` where other records have it (nodes to be deleted wait for that), and of a member that cannot be
-    read. ``partly-written`` is among those of a write that failed after others, and names these. What others write
-    while it is judged (Karpenter writes into its NodePools) is read and judged anew, ATTEMPTS times in all;
-    ``conflict`` then."""
+    ``members_to_write``, ``read_members``, ``driver_problems``, ``read_patches``, ``effect_of`` and ``withheld_patch``,
+    ``lease-held`` where somebody else deletes nodes of it, ``member-held`` where other records have it (nodes to be
+    deleted wait for that), and of a member that cannot be read. ``partly-written`` is among those of a write that
+    failed after others, and names these. What others write while it is judged (Karpenter writes into its NodePools) is
+    read and judged anew, ATTEMPTS times in all; ``conflict`` then."""
     members = members_to_write(session) if write else recorded_members(session.records)
     if wish.member not in members:
         hint = f"there are: {', '.join(members) or 'none'}"

@@ -73,7 +73,7 @@ class _MemberRead:
 
 
 def nodes_file(path: str, now: datetime) -> NodesSnapshot:
-    """The snapshot in a file. FleetError ``nodes-missing``, ``nodes-invalid``, ``nodes-too-new``."""
+    """The snapshot in a file. FleetError ``nodes-missing``, ``nodes-invalid``, and as of ``read_nodes``."""
     hint = f"ansible-playbook gitops.fleet.budgets -e dest={path} reads the nodes of all members and writes it"
     return read_nodes(json_file(path, "nodes-missing", "nodes-invalid", hint), path, now)
 

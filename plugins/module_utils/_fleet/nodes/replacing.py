@@ -118,7 +118,7 @@ class NodeReplacer:
         """Empties the node, replaces it as its driver does, and deletes it; nothing if it is gone. Of Karpenter's, only
         the NodeClaim is deleted: the node is emptied and goes later. FleetError for what does not pass by itself:
         ``node-disrupted``, ``node-blocked``, ``no-node-claim``, ``command-failed``, ``unsafe-argument``, and refusals
-        of the member; what ``hands`` raise."""
+        of the member; ValueError as of ``_delete_claim``; what ``hands`` raise."""
         found = retried_while_passing(hands, lambda: the_node(hands.client(), work))
         if found is None:
             return
@@ -186,7 +186,7 @@ def _wait(child: Started, work: NodeWork, hands: Hands, timeout: float) -> None:
 
 def _delete_claim(client: KubeClient, work: NodeWork) -> None:
     """Deletes the NodeClaim of the node, which is the point of no return; nothing if the node is gone. FleetError
-    ``no-node-claim`` if it has none, and of the requests."""
+    ``no-node-claim`` if it has none, and of the requests; ValueError for owners or a claim of another form."""
     node = the_node(client, work)
     if node is None:
         return
@@ -198,7 +198,7 @@ def _delete_claim(client: KubeClient, work: NodeWork) -> None:
 
 def _owner(client: KubeClient, node: Document) -> Document | None:
     """The NodeClaim that the Node names as its owner, as Karpenter writes it there, if that is of this node. ApiError
-    of the requests; ValueError for owners that are none."""
+    of the requests; ValueError for owners or a claim of another form."""
     owners = (each for each in rows(node["metadata"], "ownerReferences") if each.get("kind") == NODE_CLAIM)
     for each in owners:
         try:
@@ -213,11 +213,12 @@ def _owner(client: KubeClient, node: Document) -> Document | None:
 
 
 def _listed(client: KubeClient, node: str) -> Document | None:
-    """The first NodeClaim of the member that says it is of this node; None without. ApiError of the requests."""
+    """The first NodeClaim of the member that says it is of this node; None without. ApiError of the requests;
+    ValueError as of ``_is_of``."""
     found = (each for each in list_objects(client, CLAIMS, kind=NODE_CLAIM) if _is_of(each, node))
     return next(found, None)
 
 
 def _is_of(claim: Document, node: str) -> bool:
-    """Whether the NodeClaim says that it is of the node of that name."""
+    """Whether the NodeClaim says that it is of the node of that name. ValueError for a status that is no map."""
     return mapping(claim, "status").get("nodeName") == node

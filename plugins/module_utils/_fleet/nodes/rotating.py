@@ -98,7 +98,8 @@ def planned(session: Session, name: str, given: NodeManifests, wish: RotationWis
     """The rotation as it would begin or go on now. Nothing is written; members are only read.
 
     FleetError ``no-such-rotation``, ``rotation-begun`` (what is given differs from what goes on), ``no-members``,
-    ``members-unread``, ``record-damaged``, ``rotation-too-large``, those of ``nodes_file``, of ``begin``, of drivers.
+    ``members-unread``, ``record-damaged``, ``rotation-too-large``, ``no-workers``, those of ``nodes_file``, of
+    ``begin``, of drivers.
     """
     asked = _asked(session, name, given)
     if asked.is_left(wish):
@@ -231,8 +232,8 @@ class _AskedRotation:
         return not wish.again and self.state.asked_at is not None and all(each.due == DueNodes() for each in specs)
 
     def is_left(self, wish: RotationWish) -> bool:
-        """Whether it is not for the one who asks: somebody else has ended it since it was found waiting, or it is to
-        begin again and all its members have left the fleet."""
+        """Whether ``only_waiting`` leaves it as it is: it is not recorded, does not wait any more since it was found
+        waiting, or is to begin again and all its members have left the fleet. FleetError as of ``state``."""
         if not wish.only_waiting:
             return False
         return not (self.document and is_waiting(self.before)) or not (self.going or self._has_members)
@@ -244,7 +245,7 @@ class _AskedRotation:
 
     @property
     def as_it_stands(self) -> RotationReport:
-        """A report of what is recorded, without a change."""
+        """A report of what is recorded, or else given, without a change. FleetError as of ``state``."""
         return RotationReport(rotation=self.before, state=self.state, changed=False, notes=self.given.findings)
 
 
@@ -293,7 +294,8 @@ def _taking(members: t.Mapping[str, Member], asked: _AskedRotation) -> dict[str,
 
 
 def _snapshot(session: Session, asked: _AskedRotation, wish: RotationWish) -> NodesSnapshot:
-    """What members that take part hold, now or as the file has it. FleetError as of ``nodes_file``, or ``_taking``."""
+    """What members that take part hold, now or as the file has it. FleetError as of ``nodes_file``, or ``_taking`` and
+    ``read_members``."""
     if wish.snapshot:
         return nodes_file(wish.snapshot, session.clock())
     members = _taking(recorded_members(session.records), asked)

@@ -93,8 +93,8 @@ def has_begun(rotation: NodeRotation) -> bool:
 
 
 def is_waiting(rotation: NodeRotation) -> bool:
-    """Whether a schedule carries the rotation on: it has begun, and is not over or begins again as nodes grow old,
-    unless it was stopped, was halted or gave nodes up.
+    """Whether a schedule carries the rotation on: it has begun, and is not over; or it is over and begins again as
+    nodes grow old, unless it was stopped, was halted or left nodes behind.
 
     One that belongs to an update run is carried on by that. Only age makes a node due again that was replaced, and
     later: what is due for its version or image might be so after every replacement. FleetError ``record-damaged``.
@@ -158,8 +158,8 @@ def record_begun(
 
 def ask_to_stop(records: Records, name: str, now: datetime) -> bool:
     """Says in the record that no more nodes are to be begun, and ends the rotation where none is in flight; whether
-    that is news: not if it was said, or the rotation is over. A conductor meets it and goes on. FleetError
-    ``no-such-rotation``, ``record-damaged``, ``conflict``."""
+    that changes the record: not if the rotation is over, or it was said and nodes are in hand. A conductor meets it
+    and goes on. FleetError ``no-such-rotation``, ``record-damaged``, ``conflict``."""
     for _attempt in range(_ATTEMPTS):
         document = rotation_document(records, name)
         status = status_once_stopped(recorded(NodeRotation, document), now)

@@ -103,7 +103,8 @@ class RotationSteering:
 
     def see(self, state: RotationState, now: datetime) -> RotationInput:
         """Members as they were read last: all of them anew after ``interval``, else those where work has ended.
-        FleetErrors of the records; while those of other rotations are damaged, nothing begins instead."""
+        FleetErrors of the records and of ``look``; while records of other rotations are damaged, nothing begins
+        instead."""
         self._fresh = is_over(self._looked, self._interval, now)
         if self._fresh:
             self._read(now)
@@ -133,8 +134,9 @@ class RotationSteering:
         self, decision: Decision[RotationState, RotationAct], seen: RotationInput, now: datetime
     ) -> RotationInput | None:
         """None if what was decided may begin: members were read just now, and it is our turn, or no node begins that
-        others would have to count; nodes are let go without either. Else reads members, takes the turn if another
-        rotation does not have it, and gives what is seen by then. FleetErrors of the records, as of ``see``."""
+        others would have to count; nodes are let go without either, and the turn is given back then. Else reads
+        members, takes the turn if another rotation does not have it, and gives what is seen by then. FleetErrors as of
+        ``see``."""
         if all(each.kind == RELEASE for each in decision.acts):
             self._others.end_turn()
             return None

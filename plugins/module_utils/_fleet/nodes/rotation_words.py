@@ -77,7 +77,7 @@ class RotationTelling:
             self.stays = ""
 
     def end(self, state: RotationState, why: str, now: datetime) -> None:
-        """Tells what still waits then, as ``waiting``; nothing of a rotation that is done."""
+        """Tells what still waits then, if it is other than what was told last; nothing of a rotation that is done."""
         if not state.done:
             self._waits(None)
 

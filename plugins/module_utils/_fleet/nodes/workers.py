@@ -153,8 +153,8 @@ class NodeWorkers:
         self._closing = threading.Event()
 
     def begin(self, node: str, operation: str, work: t.Callable[[WorkerHands], None]) -> None:
-        """Tells work on the node that is under way to end, and starts a thread that does this work once that has ended.
-        One that the machine has no thread for is started by a later ``wait``. Returns at once."""
+        """Tells work on the node (``member/node``) that is under way to end, and starts a thread that does this work
+        once that has ended. One that the machine has no thread for is started by a later ``wait``. Returns at once."""
         self.halt(node)
         before = self._threads.get(node)
         stop = threading.Event()
@@ -166,13 +166,14 @@ class NodeWorkers:
         self._start_waiting()
 
     def halt(self, node: str) -> None:
-        """Tells the work on the node, under way or still to begin, to end; waits for nothing. It tells of no end."""
+        """Tells the work on the node, under way or still to begin, to end; waits for nothing. Once it notices, it tells
+        of no end."""
         for found in (self._threads.get(node), self._waiting.get(node)):
             if found is not None:
                 found[1].set()
 
     def ended(self) -> tuple[WorkEnd, ...]:
-        """How acts have ended since the last call, oldest first; those that were told to end are not among them."""
+        """How acts have ended since the last call, oldest first, without those that noticed that they are to end."""
         with self._news:
             found = tuple(self._ends)
             self._ends.clear()
@@ -210,8 +211,8 @@ class NodeWorkers:
         hands: WorkerHands,
         last: threading.Thread | None,
     ) -> None:
-        """Waits for ``last``, does the work, and tells its end, with what went wrong; no end is told of what was
-        halted."""
+        """Waits for ``last``, does the work, and tells its end, with what went wrong; no end is told of what ends by
+        Halted."""
         failure = ""
         try:
             if last is not None:

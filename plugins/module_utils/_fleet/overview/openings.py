@@ -53,8 +53,9 @@ class OpeningsQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class OpeningsReport:
-    """``before`` has the same members by what is recorded; empty where nothing else is supposed. ``unrecorded``: what
-    is supposed differs from what is recorded. ``appointments`` are the entries of a calendar, by the work."""
+    """``before`` has the same members by what is recorded; empty where nothing else is supposed. ``unrecorded``: a
+    FleetMaintenance that is supposed is not recorded like that. ``appointments`` are the entries of a calendar, by the
+    work."""
 
     now: datetime
     days: int

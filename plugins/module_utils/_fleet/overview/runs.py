@@ -73,7 +73,7 @@ def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...
 
 def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
     """The newest staged update run of placements first, as of ``with_made_good``, and what is wrong with those that are
-    left out, as all of a kind are that cannot be listed."""
+    left out, as all of a kind are that cannot be listed, or whose requests cannot."""
     told: list[Problem] = []
     found = []
     for kinds in RUN_KINDS:

@@ -49,10 +49,10 @@ Recorded = tuple[PlacementStatus, t.Optional[FleetError]]  # noqa: UP045  # pyli
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyResult:
-    """``changed`` speaks of placements and members; ``outcomes`` are by placement and cluster, ``statuses`` the
-    placements' status after the run. ``waits`` are rollouts that have not come to their end, and what they wait for.
-    ``stopped`` says which placements were left alone, because another run works on them or this one had to end, and
-    what had been written of those that were begun."""
+    """``changed`` speaks of placements, members and mirrored statuses; ``outcomes`` are by placement and cluster,
+    ``statuses`` the placements' status after the run. ``waits`` are rollouts that have not come to their end, and what
+    they wait for. ``stopped`` says which placements were left alone, or cut short and what had been written of them,
+    because another run works on them or this one had to end, and which statuses could not be written."""
 
     changed: bool
     outcomes: t.Mapping[str, Outcomes]
@@ -62,7 +62,7 @@ class ApplyResult:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What failed on members, then what stopped placements."""
+        """What failed on members, then ``stopped``."""
         return (*failures(self.outcomes), *self.stopped)
 
 
@@ -123,7 +123,7 @@ def carry_out(
     """Carries out the placements side by side; on a member one after another, in the plan's order, as a later one may
     need there what an earlier one brings. One that waits for its members holds back no other. Placements that another
     run holds or has changed are passed over and named. When this run is told to end, or its records fail, nothing
-    further is begun, and what was written is told. If nothing was done, the problems (``lease-held``,
+    further is begun, and what was written is told. If none has outcomes, the problems (``lease-held``,
     ``records-moved``, ``interrupted``, those of ``replan`` and the records) are raised. FleetError as of ``hired``, by
     whose rules this is to be called, ``no-workers`` at any time."""
     with Interrupts() as told, contextlib.ExitStack() as stack:
@@ -271,7 +271,7 @@ def _reached(
     clusters: t.Container[str],
     write: bool,
 ) -> Outcomes:
-    """Outcomes of going to the clusters, to write what is due if asked to. FleetError as of ``barred_clusters``."""
+    """Outcomes of going to the clusters, to write if asked to. FleetError as of ``barred_clusters``, ``on_members``."""
     if not write:
         return on_members(plan, uid, work.clients, work.ways, only=clusters, runners=work.runners)
     # Whoever lets a member go looks for bindings after it has said so; we look for such words after writing ours.
@@ -319,7 +319,7 @@ def _until_all_end(work: _Work, waiting: list[_Tally]) -> None:
 
 
 def _finished(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally: _Tally) -> None:
-    """Records the placement's status, keeps what it waits for, and says how far it came. FleetError of the records."""
+    """Records the status, and what was cut short or waits; says how far it came, if not cut. FleetError of records."""
     current, steering = rollout.writer.plan, rollout.steering
     outcomes = tally.outcomes[current.name] = _in_order(current, steering.outcomes)
     status, failed = rollout.conductor.through(partial(_recorded, rollout, ending.state, work))
@@ -356,7 +356,7 @@ def _mirror(work: _Work, plan: PlacementPlan, tally: _Tally) -> None:
 
 
 def _in_order(plan: PlacementPlan, outcomes: Outcomes) -> Outcomes:
-    """The outcomes in the plan's order."""
+    """The outcomes of the plan's clusters, in its order."""
     return {each.cluster: outcomes[each.cluster] for each in plan.clusters if each.cluster in outcomes}
 
 

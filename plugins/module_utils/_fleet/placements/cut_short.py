@@ -27,8 +27,8 @@ def not_begun(plans: t.Sequence[PlacementPlan]) -> list[Problem]:
 
 
 def unrecorded(name: str, error: FleetError, outcomes: Outcomes) -> Problem:
-    """The problem, with the code of ``error``, that members were written (it says which objects) and the records could
-    not follow: they are lost to another run, or out of reach."""
+    """The problem, with the code of ``error``, that the records could not follow; it says what was written on members,
+    or that nothing was."""
     hint = "run again: it looks at the members and takes up what stands there"
     message = f"the records were not brought up to date: {error.message}. On members this run has written"
     return Problem(error.code, f"{message} {_account(outcomes)}", name, hint)

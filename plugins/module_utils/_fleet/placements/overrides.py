@@ -116,7 +116,7 @@ def concerning(
     loaded: LoadedOverrides, placement: ClusterResourcePlacement, objects: t.Collection[ObjectId]
 ) -> tuple[Override, ...]:
     """The overrides of one placement in order of precedence, the strongest last; FleetError where one that may concern
-    it cannot be read, or two of one kind name one object."""
+    it cannot be read, two of one kind name one object, or there are too many of a kind (``check_overrides``)."""
     namespaces = {"", *(each.namespace for each in objects)}
     problems = [one for each in loaded.unreadable if each.namespace in namespaces for one in each.problems]
     found = attached(loaded.overrides, placement, objects)

@@ -84,7 +84,7 @@ APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 class PlacementRequest:
     """What a run is asked to do. ``facts`` is a loaded snapshot; without one recorded facts are used that are young
     enough, and all other members are read, with ``read`` all of them, as for a ResourcePlacement: namespaces come and
-    go. ``write`` carries the plan out, ``look`` compares with the members; neither needs a member for a plan alone.
+    go. ``write`` carries the plan out, ``look`` compares with the members; a plan on ``facts`` alone needs no member.
     ``render`` is a cluster of which all that it gets is told; ``evacuate`` and what follows is of ``evacuation``.
     ``absent``: the placements of these ``names`` are to end. ``timeout`` is seconds to connect."""
 
@@ -113,7 +113,7 @@ class PlacementRequest:
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """``changed`` is what the run changed, or would change; ``waits`` are rollouts that are not at their end;
-    ``problems`` name members and objects that failed. ``rendered`` is what one cluster gets, where that was asked.
+    ``problems`` name what failed or was left alone. ``rendered`` is what one cluster gets, where that was asked.
     ``unread`` are members that did not answer when their facts were read. ``evacuation`` says who was marked, or would
     be. That an evacuated cluster cannot be reached is no problem, but told in ``left_behind``. ``written`` is whether
     the run was to write."""
@@ -174,7 +174,7 @@ class Report:
 
     @property
     def availability(self) -> dict[str, dict[str, t.Any]]:
-        """How far each placement is on its clusters, as results have it, where members were looked at."""
+        """How far each placement is on its clusters, as results have it, where ``reached`` can tell."""
         found = {plan.name: reached(plan, self.of(plan.name)) for plan in self.plan.plans}
         return {name: far.as_dict() for name, far in found.items() if far is not None}
 
@@ -270,7 +270,7 @@ def _silent(facts: FactsSnapshot) -> frozenset[str]:
 def _members_not_read(
     members: t.Mapping[str, Member], asked: PlacementRequest, now: datetime, pods: bool
 ) -> frozenset[str]:
-    """Names of members that are not read now, since what is recorded of them is young enough."""
+    """Names of members that are not read now, as what is recorded of them is young enough; none with facts or read."""
     if asked.read or asked.facts is not None:
         return frozenset()
     return young_members(members, now, asked.max_facts_age or APPLY_AGE, pods)

@@ -260,8 +260,8 @@ def _wanted(
     hub: KubeClient | None,
     request: PlanRequest,
 ) -> WantedPlacement | None:
-    """What is wanted of one placement; None if it is to end and does not exist. FleetError with what is wrong with
-    it."""
+    """What is wanted of one placement, which ends too if its record is being deleted; None if it is to end and does
+    not exist. FleetError with what is wrong with it."""
     if record.placement and record.placement.metadata.deletion_timestamp:
         ending = DELETED
     if ending:
@@ -358,7 +358,7 @@ def _of_content(selected: Selected, request: PlanRequest) -> t.Iterator[Problem]
 
 
 def _of_source(record: RecordedPlacement, request: PlanRequest) -> t.Iterator[Problem]:
-    """A finding ``revision-unknown`` where the last apply had a revision and this one has none."""
+    """A finding ``revision-unknown`` where the last apply had a revision and the folder of this one tells none."""
     if _last_revision(record) and request.source.folder and not request.source.revision:
         message = f"it was applied last from revision {_last_revision(record)[:12]}, and which one this is is not known"
         hint = f"{request.source.folder} is no Git checkout, or Git cannot or may not read it"

@@ -67,7 +67,7 @@ class RecordedPlacement:
 
     @property
     def placement(self) -> ClusterResourcePlacement | None:
-        """The object of the record. FleetError ``record-damaged``."""
+        """The object of the record; None without one. FleetError ``record-damaged``."""
         return placement_of(self.document) if self.document else None
 
     @property

@@ -134,8 +134,8 @@ class RolloutSteering:
         return not (self._queue or self._retries or self._looks or self._news)
 
     def taken_up(self, state: RolloutState, now: datetime) -> RolloutState:
-        """The state with what was seen of the clusters. Those that are meant to hold it already are queued, so that the
-        next ``wait`` brings them up to date."""
+        """The state with what was seen of the clusters. Those that are meant to hold it already, and were not seen with
+        an error, are queued, so that the next ``wait`` brings them up to date."""
         rows = []
         for each in state.bindings:
             seen = self.outcomes.get(each.cluster)
@@ -159,7 +159,7 @@ class RolloutSteering:
         )
 
     def decide(self, state: RolloutState, seen: RolloutSeen, now: datetime) -> Decision[RolloutState, MemberAct]:
-        """The next wave; of a placement that ends, all clusters in reach at once."""
+        """The next wave; of a placement that ends all clusters in reach at once. Errors as of ``rolling.decide``."""
         self._now = now
         if self._plan.deleting:
             return _ended(state, seen.out_of_reach, now)
@@ -204,7 +204,7 @@ class RolloutSteering:
             self._look_at = self._now + LOOK_AGAIN
 
     def carry_out(self, act: MemberAct, state: RolloutState, resumed: bool) -> None:
-        """Queues it for the next ``wait``. What a former run has begun is looked at before it is written, as all is."""
+        """Queues what binds, updates or removes for the next ``wait``; all is looked at before it is written."""
         if isinstance(act, RolloutAct) and act.action in (BIND, UPDATE, REMOVE):
             self._queue[act.cluster] = act
 
@@ -263,8 +263,8 @@ class RolloutSteering:
 
     def wait(self, seconds: float) -> None:
         """Writes the clusters that are queued, else looks at those that are due; without either, and without news, it
-        waits for ``seconds``, or until this run is to end. FleetError where the records cannot be reached: then all of
-        it is left to do."""
+        waits for ``seconds``, or until this run is to end. FleetError of ``reach``, such as where the records cannot be
+        reached: then all of it is left to do."""
         if self._queue or self._retries:
             wave: dict[str, RolloutAct | None] = {**dict.fromkeys(sorted(self._retries)), **self._queue}
             self._tell(wave)
@@ -364,7 +364,7 @@ class RolloutSteering:
             self._out_of_reach[name] = outcome.error.message if outcome.error else "not everything has left it"
 
     def _after(self, each: RolloutBinding, news: _News, now: datetime) -> RolloutBinding | None:
-        """The binding after an answer of its cluster; None where it is gone."""
+        """The binding after an answer of its cluster, the same if this run's end cut that short; None if it is gone."""
         outcome, act = news.outcome, news.act
         if (outcome.error is not None and outcome.error.code in STOPS) or (
             act is not None and each.name != act.binding

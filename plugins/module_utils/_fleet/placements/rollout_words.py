@@ -59,7 +59,7 @@ def plan_counts(plan: PlacementPlan) -> str:
 
 def available_words(far: Reached | None) -> str:
     """What follows the number of clusters that are done: on how many all is available, and how many keep what they
-    had; empty where nobody has looked."""
+    had; empty for None."""
     if far is None:
         return ""
     if not far.replacing:

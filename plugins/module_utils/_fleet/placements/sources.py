@@ -62,7 +62,8 @@ class LoadedPlacement:
 
 def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[LoadedPlacement, ...]:
     """The placements among the manifests, sorted by name; ``strict`` as in ``read``. Evictions, disruption budgets,
-    staged runs and strategies beside them are checked too, and left out; overrides and other APIs are passed over.
+    staged runs and strategies beside them are checked too, and left out; overrides, envelopes, MemberClusters and
+    other APIs are passed over.
 
     FleetError with every problem of every one of them at once, among them ``duplicate-placement``, and
     ``not-a-placement`` for other kinds of their API.
@@ -95,8 +96,8 @@ def placements_in(manifests: t.Iterable[Manifest], strict: bool) -> tuple[Loaded
 
 def _may_be_placement(document: t.Mapping[str, t.Any]) -> bool:
     """Whether it is a placement, or of a kind of its API, or of any kind of the API that follows it, that would change
-    placements if it were passed over. Overrides, MemberClusters and kinds of our own are not: they are read
-    elsewhere."""
+    placements if it were passed over. Overrides, envelopes, MemberClusters and kinds of our own are not: they are
+    read elsewhere."""
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     successor = group == "kubefleet.dev" or group.endswith(".kubefleet.dev")
     beside = group == FLEET_GROUP or document.get("kind") == "MemberCluster" or is_override(document)

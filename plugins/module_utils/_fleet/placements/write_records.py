@@ -106,10 +106,10 @@ class Writer:
         return self._changed(old, {**document, **({"status": status} if status else {})})
 
     def snapshots(self, generation: int) -> None:
-        """Writes policy and resource snapshots that are new, and what was decided now; takes the latest mark off
-        others, and deletes those beyond the history limit, but for resource snapshots that bindings name.
-        ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record of another placement under
-        the name of a new one."""
+        """Writes resource snapshots, and unless the placement ends policies, that are new, and what was decided now;
+        takes the latest mark off others, and deletes those beyond the history limit, but for resource snapshots that
+        bindings name. ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record of another
+        placement under the name of a new one."""
         if not self.plan.deleting:
             self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:

@@ -45,8 +45,8 @@ def path_of(policy: Policy) -> str:
 
 
 def is_shipped(policy: Policy, live: t.Mapping[str, t.Any] | None) -> bool:
-    """Whether ``live``, the policy on the hub, has just this spec and is not being deleted: a condition or an exception
-    more would let others through."""
+    """Whether ``live``, the policy on the hub (None: there is none), has just this spec and is not being deleted: a
+    condition or an exception more would let others through."""
     return live is not None and live.get("spec") == policy["spec"] and not live["metadata"].get("deletionTimestamp")
 
 
@@ -55,7 +55,8 @@ def vouched_since(hub: KubeClient | None, names: t.Container[str] = OF_UPDATES) 
     None without a hub, if it lacks one of them or has another, or if that cannot be read. ``names`` are the policies
     and bindings that this hangs on; None if no shipped one is among them.
 
-    Objects that were made later bear true names for as long as they live. ApiError if the hub does not answer.
+    Objects that were made later bear true names for as long as they live. ApiErrors other than ``not-found``,
+    ``forbidden`` and ``unauthorized`` come through.
     """
     if hub is None:
         return None

@@ -45,7 +45,7 @@ def unclaim(records: Records, member: str, operation: str, lease: Lease | None) 
     """Undoes ``claim``: takes the mark of this operation off the member, if it still bears it, and gives the lease up,
     if there is one and it was not lost.
 
-    A mark that others' writing keeps there is stale once the operation is over. An empty ``operation``: only the lease.
+    A mark that others' writing keeps there is stale once the operation is over. An empty ``operation`` takes no mark.
     FleetErrors of the records.
     """
     for _attempt in range(_ATTEMPTS):
@@ -145,6 +145,7 @@ class _Anything:
 
 
 def run_name(operation: str, member: str) -> str:
-    """The run in ``<run>-<uid8>.<member>.<attempt>``; a name that no run has if it is no such name."""
+    """The run in ``<run>-<uid8>.<member>.<attempt>``; another text gives an empty name, or one of a run that has no
+    such operation."""
     before_attempt = operation.rpartition(".")[0]
     return before_attempt.removesuffix(f".{member}")[:-9]

@@ -119,7 +119,8 @@ class Rehearsed(Outcome):
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
     """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
     the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``, ``drivers_from``, ``refuse_target``,
-    ``refuse_type``, ``members_to_write``, ``events_file``, ``vouched_since`` and ``intent_reference``."""
+    ``refuse_type``, ``members_to_write``, ``events_file``, ``vouched_since``, ``intent_reference`` and
+    ``observed_versions``."""
     records, say = session.records, session.say
     members_to_write(session)
     with _drivers(session, run, wish, strict=True) as (drivers, clients):
@@ -185,8 +186,8 @@ def refuse_unfit(session: Session, run: UpdateRun, given: UpdateManifests, wish:
 
 def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: ConductOptions) -> Rehearsed:
     """The run as ``carry_on`` would begin with it: everything checked, nothing written, members only read, and given as
-    ``seen``. ``notes`` say which members may begin now, and what holds others, unless it is over
-    or stopped. FleetError as of ``refuse_unfit``, but for ``members_to_write`` and ``make_folder``, and of ``started``
+    ``seen``. ``notes`` say which members may begin now, and what holds others, unless it is over or stopped. FleetError
+    as of ``refuse_unfit``, but for ``members_to_write`` and ``make_folder``, of ``seen_members``, and of ``started``
     for a run that never was."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
@@ -208,7 +209,8 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
 
 def observed_versions(drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None = None) -> dict[str, str]:
     """Versions of members by name, as their drivers tell; who does not answer, or whose pools cannot be read, is left
-    out. With ``pools`` the lowest of the control plane's and theirs, if all of these are versions."""
+    out. With ``pools`` the lowest of the control plane's and theirs, if all of these are versions. FleetError
+    ``no-workers`` where this machine starts no thread."""
     work = {name: _observe(driver, name, pools) for name, driver in drivers.items()}
     answers = in_parallel(work, threads=threads)
     return {name: answer for name, answer in answers.items() if isinstance(answer, str)}
@@ -222,9 +224,10 @@ def _judge(run: UpdateRun, permits: StartConstraints, clients: Clients) -> Judge
 
 
 def _behind(ending: RunEnding, drivers: t.Mapping[str, Driver], threads: int, pools: Pooling | None) -> dict[str, str]:
-    """Versions, by name, of members that count as being at the target and answer with a lower one, of their nodes too
-    with ``pools``; none unless the run is settled. A record is no witness: whoever may write its status can write such
-    a word there. Those that this conductor saw there, or that do not answer now, are believed."""
+    """Versions, by name, of members that count as being at the target and answer with a lower one, or what is no
+    version, of their nodes too with ``pools``; none unless the run is settled and has a version. A record is no
+    witness: whoever may write its status can write such a word there. Those that this conductor saw there, or that do
+    not answer now, are believed. FleetError as of ``observed_versions``."""
     if ending.why != "settled" or not ending.run.target:
         return {}
     rows = ending.state.members

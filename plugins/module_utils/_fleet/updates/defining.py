@@ -55,7 +55,8 @@ def define_run(
     now: datetime | None = None,
 ) -> Outcome:
     """The run as it is defined, or as it is recorded where ``given`` does not have it, with its sequence and members
-    fixed; with ``write`` it is recorded, and the given strategies too. One that was started stands as it is.
+    fixed; with ``write`` it is recorded, if that makes it another, and the given strategies with it. One that was
+    started stands as it is.
 
     ``approved`` is the digest that it must have, if not empty. ``who`` is recorded as its maker if its spec is new or
     another. Images that are the same for all members are chosen ``now`` (None: the present), and stand in the digest.

@@ -34,8 +34,8 @@ MOST_DAYS = 366
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
     """``durations`` are what upgrades are taken to last, learned from ``runs_before`` other runs, and from members of
-    the run that are done (``own``); assumed without both. ``read`` are the instants at which members were read last,
-    the oldest of them; None if one never was."""
+    the run that are done (``own``); assumed without both. ``read`` is the oldest instant at which one of its members
+    was read last; None if one never was, or none is in the fleet."""
 
     forecast: Forecast
     appointments: tuple[Appointment, ...]
@@ -164,8 +164,8 @@ def _seen(view: MemberView, version: str, other: str, state: RunState, run: Upda
 
 
 def busy(view: MemberView, operation: str) -> MemberView:
-    """The view, with an obstacle if another ``operation`` is in flight on the member: nothing begins there
-    meanwhile."""
+    """The view, with an obstacle if another ``operation`` (empty: none) is in flight on the member: nothing begins
+    there meanwhile."""
     if not operation:
         return view
     blocker = MemberBlocker(reason=OPERATION_IN_PROGRESS, message=f"{operation} is in flight")

@@ -72,7 +72,7 @@ class Approver:
 @dataclass(frozen=True, kw_only=True)
 class Completed:
     """What became of the gate: ``state`` is Completed, Refused, or Skipped if it was before. ``verified`` is whether
-    this call did it and the hub vouches for the name; ``own`` whether the approver made or started the run.
+    this call did it and the hub vouches for the name, ``own`` whether it did and the approver made or started the run.
     ``uncounted`` is why the approval does not count by the terms that the run keeps; empty if it does, as far as these
     tell."""
 
@@ -115,7 +115,8 @@ def complete(
     """Completes the gate for this very run: an approval counts only while the run's digest is the approved one.
 
     One that was completed before, or skipped with what it guards, is left as it is. ``digest`` is the one that the run
-    must have; an empty one fits any run. Without ``write`` nothing is recorded.
+    must have; an empty one fits any run. Without ``self_approval`` who made or started the run is refused. Without
+    ``write`` nothing is recorded.
 
     FleetError: ``no-such-run``, ``no-such-gate``, ``ambiguous-gate``, ``gate-not-open``, ``digest-mismatch``,
     ``self-approval``, ``record-damaged``; ``record-altered`` and ``gate-unproven`` if somebody else wrote the run or

@@ -119,9 +119,9 @@ class GateKeeper:
     def seen(self, run: UpdateRun, state: RunState, now: datetime) -> tuple[tuple[Approval, ...], dict[str, GateRow]]:
         """The approvals that count, and open gates by id as their objects have them.
 
-        A Gate with one that does not count, or that cannot be read, is deleted, so that somebody else can approve it:
-        it opens again. People are told of that, and of refusals. FleetError ``conflict`` if others write a Gate at
-        every attempt, others of the records, and what ``since`` raises.
+        A Gate with one that does not count, that stands elsewhere, or that cannot be read, is deleted, so that somebody
+        else can approve it: it opens again. People are told of that, and of refusals. FleetError ``conflict`` if others
+        write a Gate at every attempt, others of the records, and what ``since`` raises.
         """
         rows: dict[str, GateRow] = {}
         found: list[Approval] = []
@@ -250,7 +250,7 @@ def refusals(records: Records, run: UpdateRun) -> t.Iterator[Problem]:
 def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetime | None], now: datetime) -> UpdateRun:
     """The run as people are to see it: open gates that were approved or refused since it was conducted say so. Judged
     by the terms that it keeps, for others only whoever conducts has; an approval that does not count by these, and a
-    Gate that cannot be read, are left to that one. ``since`` as of ``GateKeeper``."""
+    Gate of which records or ``since`` raise FleetError, are left to that one. ``since`` as of ``GateKeeper``."""
     answers: dict[str, Approval | str] = {}
     for placed in gates_of(run_of(run)):
         with contextlib.suppress(FleetError):

@@ -78,8 +78,8 @@ class UpgradeLeases:
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def claim(self, member: str, again: bool = False) -> MemberBlocker | None:
-        """Takes the lease. None once it is held or the member goes without; else what stands against it, in words that
-        stay the same from look to look. A member that goes without is asked only once, or ``again``."""
+        """Takes the lease. None once it is held or the member goes without, which is said; else what stands against it,
+        in words that stay the same from look to look. A member that goes without is asked only once, or ``again``."""
         with self._locks[member]:
             if member in self._kept or (member in self._without and not again):
                 return None
@@ -152,7 +152,7 @@ class UpgradeLeases:
 
     def _does_without(self, member: str, code: str) -> bool:
         """Whether the member is upgraded without a lease after an error with this code: see ``unseen`` and ``revived``;
-        never if it is another cluster."""
+        never for those in ``WRONG``."""
         return code not in WRONG and (member in self.unseen or (member in self.revived and code in AWAY))
 
     def _is_due(self, member: str) -> bool:
@@ -164,8 +164,8 @@ class UpgradeLeases:
         """What takes the member's lease, or renews it."""
 
         def work() -> None:
-            """Takes the lease, or renews it if that is due. Says who else has the member, and that a lease is lost,
-            which is kept no more; other FleetErrors are passed over."""
+            """Takes the lease, or renews it if that is due. Says who else has the member, or what else forbids it, and
+            that a lease is lost, which is kept no more; other FleetErrors are passed over."""
             found = self.claim(member, again=True)
             if found is not None and found.reason != UNREACHABLE:
                 self.say(f"{member}: in flight, but {found.message}")

@@ -166,8 +166,8 @@ class MemberMonitor:
         return not unclear
 
     def renew(self, now: datetime) -> None:
-        """Keeps the leases of claimed members, here and on them. A lost one does no harm: the mark on the member
-        stands. Other FleetErrors of the records are raised."""
+        """Keeps the leases of claimed members, in the records and on them. A lost one does no harm: the mark on the
+        member stands. Other FleetErrors of the records are raised."""
         for member, (operation, lease) in list(self._claims.items()):
             if is_over(lease.renewed, RENEW_AFTER, now):
                 try:

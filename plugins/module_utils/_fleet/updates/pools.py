@@ -146,7 +146,7 @@ def with_images(records: Records, run: UpdateRun, given: UpdateManifests, now: d
 
 
 def with_chosen(run: UpdateRun, images: NodeImageSelectionStatus | None) -> UpdateRun:
-    """The run with these images and the digest that goes with them."""
+    """The run with these images (None: none) and the digest that goes with them."""
     digest = run_digest(run.spec, run_of(run).stages, images)
     metadata = replace(run.metadata, annotations={**run.metadata.annotations, DIGEST: digest})
     return replace(run, metadata=metadata, status=replace(run.status, digest=digest, node_image_selection=images))
@@ -159,8 +159,8 @@ def cluster_as(member: FleetMember, version: str, pools: tuple[NodePoolStatus, .
 
 def skew_problems(records: Records, run: UpdateRun, known: Releases, now: datetime) -> list[Problem]:
     """A problem ``kubelet-skew`` for each unfinished member whose kubelets, as they were read last, would be too old
-    for the target. None in a run that a profile made, where these fail when their turn comes, alone; nor for members
-    that cannot be read. FleetErrors of the records."""
+    for the target. None in a run without a version, or that a profile made, where these fail when their turn comes,
+    alone; nor for members that cannot be read. FleetErrors of the records."""
     if run.spec.auto_upgrade_profile_id or not run.target:
         return []
     names = run_of(run).unfinished
@@ -182,8 +182,8 @@ def skew_problems(records: Records, run: UpdateRun, known: Releases, now: dateti
 
 def _skewed(member: FleetMember, run: UpdateRun, known: Releases, now: datetime) -> MemberBlocker | None:
     """Why kubelets of the member, as recorded, hold its control plane back; None if they do not. A whole upgrade brings
-    pools up before its control plane goes too far from them, if that is enough. ValueError for a kubelet that has no
-    version, or a target that is none."""
+    pools up before its control plane goes too far from them, if that is enough. ValueError for a target that is no
+    version."""
     kubelets = {each.name: each.version for each in member.status.node_pools}
     refused = skewed(kubelets, run.target)
     if refused is None or run.spec.managed_cluster_update.upgrade.type == CONTROL_PLANE_ONLY:

@@ -74,7 +74,8 @@ def preflight(session: Session, run: UpdateRun, given: UpdateManifests, wish: Co
     first those that have left, then member by member. Each driver is asked to look at its member, by the options in
     ``wish``; one that would need options and has none is a remark.
 
-    FleetError ``record-damaged``, ``duplicate-location``, and for the options of drivers as of ``drivers_from``.
+    FleetError ``record-damaged``, ``duplicate-location``, ``no-workers`` where this machine starts no thread, and for
+    the options of drivers as of ``drivers_from``.
     """
     state, now = run_of(run), session.clock()
     names = (start(state, now) if derive(state).state in STARTABLE else state).unfinished

@@ -236,7 +236,7 @@ class UpdateSteering:
 
     def record(self, state: RunState, now: datetime) -> t.Iterator[RunChange]:
         """A change for each operation that ``keep`` has begun again, and for each event of the executor since the last
-        call; what is only said is told, and its change does nothing."""
+        call; what is only said is told, and its change does nothing. To be gone through to the end."""
         for operation in self._taken_on:
             yield _held_up(operation, "")
         self._taken_on = []

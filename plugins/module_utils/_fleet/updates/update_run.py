@@ -60,7 +60,7 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     unless a profile made the run, which leaves it out, or the run goes minor by minor. FleetError ``minor-skipped``,
     ``kubelet-skew``, ``member-busy``, ``gate-refused``, ``conflict-state``, ``record-damaged``, ``duplicate-location``,
     as of ``read_run`` if others write the run meanwhile, and ``conflict`` if they do at every attempt; without
-    ``write`` nothing is recorded.
+    ``write`` nothing is recorded. ValueError for one of ``versions`` that is none.
     """
     state = run_of(run)
     if state.phase != NEW and not state.stop_requested and derive(state).state in ("Running", "Pending"):
@@ -90,7 +90,8 @@ def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> O
 def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
     """The run, which from now on keeps the ``given`` terms, too, for whoever carries it on; told in a line where those
     that it keeps are stricter. Terms by which a gate that was passed would not have been are not kept: conducting by
-    them is refused. FleetError as of ``read_run``, and ``conflict`` if others write it at every attempt."""
+    them is refused. A run that has ended is given back as it is. FleetError as of ``read_run`` and ``vouched_since``,
+    and ``conflict`` if others write it at every attempt."""
     keeper = GateKeeper(session.records, lambda: vouched_since(session.hub), given)
     words = kept_words(run.metadata.annotations, given)
     if words:
@@ -118,8 +119,9 @@ def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
 
 
 def stopped(session: Session, name: str, write: bool) -> Outcome:
-    """Asks for nothing new to begin; whoever conducts follows what is in flight to its end. Without ``write`` nothing
-    is recorded. FleetError as of ``read_run``, ``conflict-state`` for a run that cannot be stopped, ``conflict``."""
+    """Asks for nothing new to begin, with evidence; whoever conducts follows what is in flight to its end. Without
+    ``write`` nothing is recorded. FleetError as of ``read_run``, ``conflict-state`` for a run that cannot be stopped,
+    ``conflict``."""
     records, now = session.records, session.clock()
     done = _commanded(records, read_run(records, name), lambda at: commands.stop(at, now), write)
     return commanded(session, RUN_STOPPED, done, write)
@@ -128,8 +130,8 @@ def stopped(session: Session, name: str, write: bool) -> Outcome:
 def skipped(
     session: Session, name: str, targets: t.Sequence[commands.SkipTarget], write: bool, reason: str = ""
 ) -> Outcome:
-    """Has members, groups, stages or waits left out for a ``reason`` that is kept; all of the targets or none.
-    FleetError as of ``read_run`` and ``commands.skip``, ``conflict``. Without ``write`` nothing is recorded."""
+    """Has members, groups, stages or waits left out for a ``reason`` that is kept, with evidence; all of the targets or
+    none. FleetError as of ``read_run`` and ``commands.skip``, ``conflict``. Without ``write`` nothing is recorded."""
     records, now = session.records, session.clock()
     done = _commanded(records, read_run(records, name), lambda at: commands.skip(at, targets, now, reason), write)
     names = [each.name for each in targets if each.type == MEMBER]

@@ -88,7 +88,7 @@ def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: 
 @dataclass(frozen=True)
 class ExecPlugin:
     """A command that prints an ExecCredential (client.authentication.k8s.io/v1 and v1beta1). What it printed is kept in
-    memory, for all users with the same command, until a minute before it expires. FleetError ``credentials-plugin``."""
+    memory, for all users with the same command, until a minute before it expires."""
 
     config: str = field(repr=False)  # JSON of the kubeconfig's exec section: the key in the cache
     cluster: str = field(repr=False)
@@ -220,7 +220,7 @@ class AuthProvider:
 
     def get(self) -> Credential:
         """The token that is kept, while it is good; else the package is asked. FleetError ``credentials-plugin``,
-        ``credentials-expired``, ``missing-library``."""
+        ``credentials-expired``, ``missing-library``, for ``FAILED_SECONDS`` after one of these the same again."""
         return _from_slot(self.key, self.place, self._load)
 
     def renew(self, refused: Credential) -> Credential | None:

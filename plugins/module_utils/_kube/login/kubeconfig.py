@@ -131,9 +131,9 @@ def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -
 
 
 def parse_yaml(text: str | bytes, where: str) -> t.Any:
-    """The one document, None for an empty text; FleetError ``kubeconfig-invalid`` with the line, and nothing of the
-    text, also for several documents, or ``missing-library``. What aliases stand for is in it again and again, within
-    ``MAX_UNFOLDED`` characters."""
+    """The one document, None for an empty text; FleetError ``kubeconfig-invalid`` with the line, if PyYAML tells it,
+    and nothing of the text, also for several documents, or ``missing-library``. What aliases stand for is in it again
+    and again, within ``MAX_UNFOLDED`` characters."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
     try:

@@ -85,7 +85,8 @@ def _is_mirror(setting: str) -> bool:
 
 def fetch_text(place: str, of: Server) -> str:
     """Fetches a small text (of a longer one the first 2 MB) within ``CONNECT`` seconds; bytes that are no UTF-8 are
-    replaced. FleetError ``release-missing`` for status 404 and 410, ``release-unreachable`` for all else."""
+    replaced. FleetError ``release-missing`` for status 404 and 410, ``release-unreachable`` for whatever else comes of
+    the server or the way there. RuntimeError where no thread can start."""
 
     def read() -> str:
         """The first 2 MB of the text."""

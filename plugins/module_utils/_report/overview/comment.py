@@ -162,8 +162,8 @@ def _changes(report: Report, placement: Report) -> t.Iterator[tuple[str, ...]]:
 
 
 def _run(each: Report) -> tuple[str, ...]:
-    """The cells of a run; the expected end is empty once it has ended, and its message stands before what it waits
-    for."""
+    """The cells of a run; the expected end is empty once it has ended or if none is known, and its message stands in
+    place of what it waits for."""
     whole = each["bars"][0]
     expected = "" if whole["end"] else whole["expectedEnd"] or ""
     why = each["message"] or whole["waitsFor"]

@@ -48,8 +48,9 @@ def cloud_labels(nodes: t.Iterable[Manifest]) -> dict[str, str]:
 
 
 def _of_node(node: Manifest) -> dict[str, str]:
-    """What one node tells, by label key: region and zone by its labels, else by its provider ID, account and the rest
-    by that ID; empty where its form is not known. ValueError for parts of other types than an API server's."""
+    """What one node tells, by label key: region and zone by its labels, else by its provider ID, which tells the rest;
+    as of ``_of_azure`` for Azure; empty where the form of that ID is not known. ValueError for parts of other types
+    than an API server's."""
     given, labels = text(mapping(node, "spec"), "providerID"), texts(mapping(node, "metadata"), "labels")
     if match := _AWS.fullmatch(given):
         found = {PROVIDER: "aws"}
@@ -63,8 +64,9 @@ def _of_node(node: Manifest) -> dict[str, str]:
 
 
 def _of_azure(subscription: str, group: str, labels: t.Mapping[str, str]) -> dict[str, str]:
-    """Region, zone, location, resource group and subscription by label key; empty texts for what is not told. The group
-    is the one that the AKS cluster is in, not that of its machines."""
+    """Region, zone, location, resource group and subscription by label key; empty texts for what is not told, and for a
+    zone that is none of the region. The group is that of the AKS cluster, where a name of AKS for its machines tells
+    it."""
     region, zone = labels.get(REGION, ""), labels.get(ZONE, "")
     of_aks = _OF_AKS.fullmatch(group)
     if of_aks:

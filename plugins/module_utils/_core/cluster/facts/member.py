@@ -47,7 +47,8 @@ MOST_NAMESPACES = 200
 class MemberReading:
     """One read. ``requests`` are summed over scheduled pods; None means that pods were not read. ``missing`` says by
     part (NODES, PODS, NAMESPACES, MAINTENANCE) why it could not be read; ``nodes``, ``requests`` or ``namespaces`` is
-    None then for the first three. ``namespaces`` are names; None means that they were not read."""
+    None then for the first three. ``namespaces`` are names; None means that they were not read. ``prices`` of an hour
+    are by instance type."""
 
     at: datetime
     ready: bool
@@ -62,10 +63,11 @@ class MemberReading:
 
 
 def after_read(reading: MemberReading, previous: MemberClusterStatus) -> MemberClusterStatus:
-    """The member's status after a read. What could not be read stays as it was, with the time of its last read, and so
-    do costs where no prices are given; with prices they are left out unless every node has one. Available amounts are
-    left out unless pods were read; of more than 200 namespaces the first by name are kept. Health follows ``ready``.
-    ValueError for an amount of a node that is no quantity."""
+    """The member's status after a read. What could not be read stays as it was, with the time of its last read, all
+    usage if nodes or pods are ``missing``; so do costs where there are nodes and no prices are given; with prices they
+    are left out unless every node has one. Available amounts are left out where ``requests`` is None; of more than 200
+    namespaces the first by name are kept. Health follows ``ready``. ValueError for an amount of a node that is no
+    quantity."""
     values = {VERSION: reading.version, ENTRYPOINT: reading.server}
     if reading.nodes is not None:
         values |= {NODE_COUNT: str(len(reading.nodes)), **_costs(reading.nodes, reading.prices)}
@@ -150,8 +152,8 @@ def _oldest(versions: t.Iterable[str]) -> str:
 def _properties(
     previous: t.Mapping[str, PropertyValue], values: t.Mapping[str, str], reading: MemberReading
 ) -> dict[str, PropertyValue]:
-    """Ours replaced by ``values`` or left out, those of others kept; the number of nodes where nodes could not be read,
-    and costs also where no price is given for any node."""
+    """Ours replaced by ``values`` or left out, those of others kept; kept are also the number of nodes and costs where
+    nodes could not be read, and costs where there are nodes and ``prices`` is empty."""
     ours = {VERSION, ENTRYPOINT}
     if reading.nodes is not None:
         ours |= {NODE_COUNT} | ({CPU_COST, MEMORY_COST} if reading.prices or not reading.nodes else set())

@@ -92,14 +92,14 @@ def image_of(labels: t.Mapping[str, str], os_image: str) -> str:
 
 
 def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
-    """The amounts of a node, a map of quantities under ``key`` as texts, empty where it is absent; ValueError if one of
-    them is none, for more than 64, and for what is too long. It is shared: nobody changes it."""
+    """The amounts of a node, a map of quantities under ``key`` as texts, empty where it is absent; ValueError if it is
+    no map, one of them is none, there are more than 64, or one is too long. It is shared: nobody changes it."""
     return read_amounts(as_written(mapping(of, key)), key)
 
 
 def as_written(amounts: t.Mapping[str, t.Any]) -> AsWritten:
-    """Amounts of a node, names and quantities as they were told, numbers as texts, in the same order, by which the same
-    ones are known again."""
+    """Amounts of a node, names and quantities as they were told, what is no text made one, in the same order, by which
+    the same ones are known again."""
     try:
         "".join(amounts.values())
     except TypeError:
@@ -142,7 +142,8 @@ def _is_told(condition: t.Mapping[str, t.Any]) -> bool:
 
 def simulated_age(annotations: t.Mapping[str, str]) -> timedelta:
     """The age that a node of a local cluster pretends to have by its annotation, such as ``30d`` or ``12h30m``; zero if
-    it has none, or one that is not made of whole ``d``, ``h``, ``m`` and ``s``; at most ``timedelta.max``."""
+    it has none, or one that is not made of whole ``d``, ``h``, ``m`` and ``s`` of up to six digits; at most
+    ``timedelta.max``."""
     told = annotations.get(AGE, "")
     if not re.fullmatch(r"([0-9]{1,6}[dhms])+", told):
         return timedelta()

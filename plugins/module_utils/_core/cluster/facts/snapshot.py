@@ -68,8 +68,8 @@ class FactsSnapshot:
 
 def write_snapshot(snapshot: FactsSnapshot) -> dict[str, t.Any]:
     """The snapshot as JSON data, members in name order, nodes of each in the order given and without their ``mode``;
-    instants of capture and of nodes are cut to whole seconds. ``missing``, ``certificates``, ``held`` and ``prices``
-    are left out where there are none."""
+    instants of capture and of nodes are cut to whole seconds. ``missing`` and ``certificates`` are left out where there
+    are none, ``prices`` and what is held where they are None."""
     document: dict[str, t.Any] = {
         "schema": FACTS_ALONE if snapshot.held is None else SCHEMA,
         "capturedAt": write_time(snapshot.captured_at, SECONDS),

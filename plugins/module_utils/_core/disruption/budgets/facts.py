@@ -18,7 +18,7 @@ from .timeline import Active, activity
 
 @dataclass(frozen=True)
 class ReasonFacts:
-    """Spans in aware UTC, in order and apart: ``closed``, limit 0 in pools of any size; ``unlimited``, no limit.
+    """Spans in aware UTC, in order and apart: ``closed``, no node may go in pools of any size; ``unlimited``, no limit.
 
     ``deciding`` are the places of the budgets without which some pool would have another limit at some time.
     """

@@ -189,8 +189,8 @@ def _unlimited(
 def _needless(
     budgets: tuple[Budget, ...], found: tuple[ReasonFacts, ...], single: t.Sequence[Lint], path: str
 ) -> t.Iterator[Lint]:
-    """Budgets (``budget-never-binds``), and reasons of budgets (``reason-never-binds``), that decide nothing in a pool
-    of any size; those that ``single`` tells to do nothing are left out."""
+    """Budgets (``budget-never-binds``), and reasons that budgets list (``reason-never-binds``), that decide nothing in
+    a pool of any size; those that ``single`` tells to do nothing are left out."""
     idle = {each.path.partition("]")[0] + "]" for each in single if each.code in ("reasons-empty", "window-empty")}
     for place, budget in enumerate(budgets):
         here = f"{path}[{place}]"

@@ -6,7 +6,7 @@ costs (Karpenter, ``NewCandidate``).
 
 ``candidates(state, now)`` is for everybody who wants to know what Karpenter thinks of nodes: for each node, by name,
 whether it is a candidate for graceful and for eventual methods, every gate that is closed, the first of them in
-upstream's words, the events, and what it costs. What a method then does is told by ``commands`` in ``passes.py``.
+upstream's words, the events, and what it costs. What a method then does is told by ``commands_of`` in ``passes.py``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ METHODS = (
 @dataclass(frozen=True)
 class NodeCandidate:
     """A node that may be disrupted. ``price`` is per hour, None where nobody knows it; ``cost`` is 1 and the positive
-    costs of ``pods``, which have to move; ``whole_cost`` that of all pods, less as the node's end comes nearer."""
+    costs of ``pods``, which have to move; ``whole_cost`` the sum of the costs of all pods, negative ones too, times
+    what is left of the node's life."""
 
     node: StateNode
     pool: StatePool

@@ -40,13 +40,13 @@ MOST_AT_ONCE = 100
 
 
 class NoPools(Exception):
-    """No pool may make nodes; upstream gives up."""
+    """No pool may make nodes, and the setting ``upstream`` is on: Karpenter gives up then."""
 
 
 def multi_node(look: MethodInput) -> MethodCommands:
     """Two or more underused nodes with at most one replacement that is cheaper: the longest run of the best candidates
     that works, out of the first 100 that budgets leave room for (101 with the setting ``upstream``). At most one
-    command; ``error`` where upstream gives up, as no pool may make nodes.
+    command; ``error`` where that ends in ``NoPools``.
 
     The length is found by halves, so that, as upstream, a longer run may be missed behind one that does not work.
     Errors as of ``Simulator.simulate`` and ``underused``.
@@ -140,8 +140,8 @@ class Consolidation:
     def of(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
         """What consolidating these nodes together comes to, ``Balanced`` and budgets left aside; or why it is not done:
         ``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, what ``cheaper`` says, and of several nodes
-        ``same-type``. Adds to ``events``. NoPools where upstream gives up, other errors as of
-        ``Simulator.simulate``."""
+        ``same-type``. Adds to ``events``. NoPools with the setting ``upstream``, where no pool may make nodes; other
+        errors as of ``Simulator.simulate``."""
         names = tuple(each.name for each in nodes)
         done, told = simulated(self.look, nodes, consolidation=True)
         self.events += told

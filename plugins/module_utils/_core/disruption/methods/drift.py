@@ -39,7 +39,7 @@ YOUNG = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Drift:
-    """``reason`` as it stands in the NodeClaim's condition. ``reported``: only its controller can judge it."""
+    """``reason`` as it stands in the NodeClaim's condition. ``reported``: nothing but the condition tells it."""
 
     reason: str
     text: str
@@ -93,7 +93,7 @@ def requirements_drift(requirements: t.Iterable[NodeSelectorRequirement], labels
 
 def reported_drift(pool: StatePool, node: StateNode) -> Drift | None:
     """The drift whose cause only the controller can judge, whatever its name, as the condition ``Drifted`` has it; None
-    if it is not True, or its cause is one that is judged here."""
+    if it is not True, or its cause is one of ``_judged``."""
     condition = node.claim.condition("Drifted") if node.claim is not None else None
     if condition is None or condition.status != "True" or condition.reason in _judged(pool):
         return None
@@ -180,7 +180,7 @@ def _image_drift(node_class: NodeClass, node: StateNode) -> Drift | None:
 
 
 def _judged(pool: StatePool) -> frozenset[str]:
-    """The causes that can be judged here, since pool, catalogue and class tell enough; what a condition says of others
+    """The causes that can be judged by us, since pool, catalogue and class tell enough; what a condition says of others
     is not ours to doubt."""
     reasons = {NODE_POOL_DRIFTED, REQUIREMENTS_DRIFTED}
     if pool.instance_types is not None:

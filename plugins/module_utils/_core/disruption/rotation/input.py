@@ -31,8 +31,8 @@ from .state import WAITING, NodeProgress, RotationState
 class RotationNode:
     """A node as it is now. Over several clusters ``name`` and ``pool`` begin with the cluster, to be unique.
 
-    ``annotated``: it has do-not-disrupt; ``disruptor``: who of us empties it now, as ``origins.disruptor``; ``version``
-    is its kubelet's. Without NodeClaims every node counts as initialized.
+    ``annotated``: its do-not-disrupt is ``true``; ``disruptor``: who of us empties it now, as ``origins.disruptor``;
+    ``version`` is its kubelet's. Without NodeClaims every node counts as initialized.
     """
 
     name: str

@@ -27,7 +27,8 @@ class Move:
 
 @dataclass(frozen=True)
 class NewNode:
-    """A node to be made from a pool: any of the types, the cheapest first, within the requirements."""
+    """A node to be made from a pool: any of the types, the cheapest first, within the requirements; without types, as
+    the provider chooses."""
 
     name: str
     pool: str

@@ -99,8 +99,8 @@ def check_node_requirements(rows: t.Any, path: str, pool: bool = False) -> t.Ite
 
 def check_label(key: t.Any, path: str, pool: bool) -> t.Iterator[Found]:
     """The problem ``restricted-label`` of a label that Karpenter keeps for itself: ``kubernetes.io/hostname`` and those
-    whose prefix ends with ``karpenter.sh``, but capacity-type and nodepool, for a ``pool`` nodepool too. A key that is
-    no text is left to the schema."""
+    whose prefix, or all of a key without a slash, ends with ``karpenter.sh``, but capacity-type and nodepool, for a
+    ``pool`` nodepool too. A key that is no text is left to the schema."""
     if not isinstance(key, str):
         return
     own = key.partition("/")[0].endswith("karpenter.sh") and key not in _DOMAIN_OK

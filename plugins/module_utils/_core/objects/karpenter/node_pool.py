@@ -131,7 +131,7 @@ def decode_node_pool(document: Mapping[str, t.Any]) -> NodePool:
     """The pool of a stored object, with the schema's defaults. What people write is checked first, by reading.
 
     FleetError ``undecodable`` where a field that is read here holds what Karpenter's typed client could not read
-    either; what is not read here is not judged, and stays in ``manifest``.
+    either, values of labels and annotations aside; what is not read here is not judged, and stays in ``manifest``.
     """
     spec = _mapping(document.get("spec"), "spec")
     template = _mapping(spec.get("template"), "spec.template")

@@ -40,8 +40,8 @@ _RESOURCE = re.compile(rf"({DNS_SUBDOMAIN}/)?[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
 
 def check_property_name(name: str, path: str) -> t.Iterator[Found]:
     """What is wrong with the name of a property at ``path``: ``unknown-property`` for letters beyond ASCII,
-    ``invalid-property-name``, or of a resource ``unknown-capacity`` and ``resource-upper-case``, with the name that may
-    be meant as a hint. A well-formed name may be unknown."""
+    ``invalid-property-name``, or of a resource ``unknown-capacity`` and ``resource-upper-case``; one at most, with the
+    name that may be meant as a hint, if one is found. A well-formed name may be unknown."""
     if not name.isascii():
         yield Found(
             "unknown-property", path, f"{name!r} is not a property name: it has letters beyond ASCII", _like(name)
@@ -61,8 +61,8 @@ def alias_finding(name: str, path: str) -> Finding | None:
 
 def check_property_requirements(requirements: t.Sequence[PropertyRequirement], path: str) -> t.Iterator[Found]:
     """What is wrong with one term's requirements, which must all hold: each by itself (``unknown-operator``,
-    ``value-missing``, ``invalid-value``, and those of ``check_property_name``), then those without such a problem that
-    are on the same property together (``contradictory-requirements``)."""
+    ``value-missing``, ``invalid-value``, and those of ``check_property_name``), one without such a problem against the
+    ones before it that are on the same property (``contradictory-requirements``)."""
     held: dict[str, _Left] = {}
     for index, one in enumerate(requirements):
         place = f"{path}[{index}]"

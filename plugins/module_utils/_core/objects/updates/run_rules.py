@@ -52,8 +52,8 @@ def check_update_run(run: UpdateRun) -> t.Iterator[Found]:
 
 
 def warn_update_run(run: UpdateRun) -> t.Iterator[Finding]:
-    """What is given in an UpdateRun and has no effect: images beside ControlPlaneOnly (``images-not-touched``), and in
-    its sequence what ``warn_sequence`` finds."""
+    """What is given in an UpdateRun and has no effect: images other than Latest beside ControlPlaneOnly
+    (``images-not-touched``), and in its sequence what ``warn_sequence`` finds."""
     if run.spec.strategy:
         yield from warn_sequence(run.spec.strategy, STRATEGY)
     selection = run.spec.image_selection

@@ -38,7 +38,8 @@ def ways_on(
     waits: t.Mapping[str, t.Iterable[BindingWait]],
 ) -> WaysOn:
     """The ways on after ``plans`` were written: by what was seen of the members, ``outcomes`` by placement and cluster,
-    and by the bindings that wait, ``waits`` by placement; a placement that waits for nothing is not in ``waits``."""
+    and by the bindings that wait, ``waits`` by placement; a placement that nobody waits for is not in ``waits``. Which
+    ``runs`` these are is left out."""
     stuck = [each for each in plans if _is_stuck(each, outcomes.get(each.name, {}), waits.get(each.name, ()))]
     return WaysOn(
         back=tuple(each.name for each in stuck),

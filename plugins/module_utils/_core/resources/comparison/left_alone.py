@@ -52,8 +52,8 @@ _KEYS = re.compile(rf"\[({_ONE}(?:,{_ONE})*)\]")
 
 
 def ignored(manifest: Manifest) -> tuple[Path, ...]:
-    """The paths that the manifest's annotation ``gitops.fleet/ignore`` names; an empty path is the whole object.
-    ValueError if that cannot be read, or may not be ignored."""
+    """The paths that the manifest's annotation ``gitops.fleet/ignore`` names, none without it; an empty path is the
+    whole object. ValueError if that names nothing, cannot be read, or may not be ignored."""
     text = annotations_of(manifest).get(IGNORE)
     if text is None:
         return ()
@@ -80,8 +80,8 @@ def bad_ignores(chosen: t.Iterable[tuple[ObjectId, Manifest]]) -> t.Iterator[Pro
 
 def left_alone(manifest: Manifest, live: Manifest | None, manager: str) -> Manifest:
     """The manifest without what ``gitops.fleet/ignore`` leaves to others, as ``manager`` applies it over ``live``, and
-    as drift is judged; as it is, where nothing is live. ValueError as of ``ignored``. ``live`` has passed
-    ``check_managed_fields``."""
+    as drift is judged; as it is, where nothing is live or ignored. ValueError as of ``ignored``, but where nothing is
+    live. ``live`` has passed ``check_managed_fields``."""
     paths = ignored(manifest) if live is not None else ()
     if live is None or not paths:
         return manifest
@@ -107,8 +107,8 @@ def as_live(manifest: Manifest, live: Manifest, paths: t.Iterable[Path]) -> Mani
 
 def compared(manifest: Manifest, live: Manifest) -> Manifest:
     """The manifest as it is compared with an object that is not ours: what is ignored is taken from ``live`` as by
-    ``as_live``, and the annotation itself is left out. ValueError as of ``ignored``. ``live`` has passed
-    ``check_managed_fields``."""
+    ``as_live``, and the annotation itself is left out; as it is without one. ValueError as of ``ignored``. ``live`` has
+    passed ``check_managed_fields``."""
     paths = ignored(manifest)
     if not paths:
         return manifest

@@ -114,7 +114,7 @@ def drift(desired: Manifest, live: Manifest, manager: str) -> tuple[FieldDrift, 
     those of metadata last.
 
     Nulls in ``desired`` count as owned, and so do empty containers, unless somebody else owns the whole and has filled
-    it (an empty ``podSelector`` that was narrowed). An object that ``manager`` never applied drifts in every field.
+    it (an empty ``podSelector`` that was narrowed). An object that ``manager`` never applied drifts in all others.
     ``live`` must carry ``metadata.managedFields`` that have passed ``check_managed_fields``.
     """
     ours, others = owners(live, manager)

@@ -45,7 +45,7 @@ class Acting:
 
     @property
     def varies(self) -> bool:
-        """Whether what it does depends on the name or labels of the cluster, by variables in its values."""
+        """Whether what it does may depend on the name or labels of the cluster, by variables in its values."""
         patches = (patch for each in self.rules for patch in self.rule(each).json_patch_overrides)
         return any(VARIABLE_START in repr(patch.value) for patch in patches)
 

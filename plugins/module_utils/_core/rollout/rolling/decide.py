@@ -126,7 +126,7 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
     a placement that is being deleted or of strategy External; another apply strategy is pushed before anything else.
 
     FleetError ``not-a-count`` for maxUnavailable or maxSurge, but for upstream; ``number-of-clusters-missing`` for
-    PickN.
+    PickN without a number.
     """
     held = by_name(state.bindings)
     strategy = seen.placement.spec.strategy

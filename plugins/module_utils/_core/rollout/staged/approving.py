@@ -75,8 +75,9 @@ def given_approval(request: ClusterApprovalRequest) -> Condition | None:
 
 
 def refusal(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
-    """The first reason for which the approval of the request, which no run has taken yet, does not count: nothing
-    proves who gave it or who made the run, self-approval, expiry. Empty if it counts, or if there is none."""
+    """The first reason for which the approval of the request, which no run has taken yet, does not count by the court's
+    terms: nothing proves who gave it or who made the run, self-approval, expiry. Empty if it counts, or there is
+    none."""
     approval = given_approval(request)
     if approval is None:
         return ""

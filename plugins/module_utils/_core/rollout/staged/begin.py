@@ -57,8 +57,8 @@ def begin(scene: RunContext) -> RunContext:
 
 
 def laid_out_again(scene: RunContext) -> StagedUpdateRunStatus:
-    """The run's status with the stages as its copy of the strategy lays them out today for the picked clusters, none
-    begun. RunRefused as of ``laid_out``."""
+    """The run's status with the stages as its copy of the strategy lays them out today for the clusters of
+    ``selected``, none begun. RunRefused as of ``laid_out``."""
     selected = frozenset(each.cluster for each in scene.selected)
     return laid_out(scene.run.name, scene.status, selected, scene.world.clusters, upstream=scene.upstream)
 
@@ -67,7 +67,7 @@ def used_snapshot(scene: RunContext) -> ObjectMeta:
     """The metadata of the first part of the resources that the run rolls out, of the given index or the latest. Parts
     without the hash of the resources do not count.
 
-    RunRefused if there is none, or if the index is no number from 0 on.
+    RunRefused if there is none, if the index asked for is no number from 0 on, or that of the latest no number.
     """
     asked = scene.run.spec.resource_snapshot_index
     snapshots = scene.world.resource_snapshots

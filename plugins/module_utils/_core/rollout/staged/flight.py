@@ -139,9 +139,10 @@ def _look(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding |
 
 def _start(flight: Flight, cluster: ClusterUpdatingStatus, held: RolloutBinding) -> ClusterUpdatingStatus:
     """The cluster as started, with the act that binds it; one that holds the content already is judged straight away.
-    It starts later than what was begun on its binding before, by whatever clock.
+    It starts later than what was begun on its binding before, by whatever clock, as far as ``_begun_at`` knows.
 
-    Upstream keeps such a cluster's place until the next look, and never marks it started if it has failed.
+    Upstream starts it at ``now``, keeps such a cluster's place until the next look, and never marks it started if it
+    is in trouble.
     """
     scene = flight.scene
     last = None if scene.upstream else _begun_at(held, scene.now)

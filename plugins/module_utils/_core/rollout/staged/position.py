@@ -30,8 +30,9 @@ ALL_DONE = -1
 def resume(scene: RunContext) -> tuple[RunContext, int]:
     """The run with its bindings, and the index of the stage whose turn it is.
 
-    The index after the last stage is the delete stage, ALL_DONE means that that is over too. RunRefused if anything
-    differs from what the run recorded, or if the record contradicts itself; NotYet while the scheduler is at work.
+    The index after the last stage is the delete stage, ALL_DONE means that that is over too. RunRefused if placement,
+    policy, stages or clusters differ from what the run recorded, a stage has failed, or the record contradicts itself;
+    NotYet while the scheduler is at work.
     """
     recorded = scene.status
     today, policy = with_policy(with_placement(scene))

@@ -51,8 +51,9 @@ def message_of(run: ClusterStagedUpdateRun) -> str:
 
 
 def told_of(run: ClusterStagedUpdateRun) -> str:
-    """As ``message_of``, for people: of a run with clusters in flight which they are, and since when the first of them
-    is. Upstream's words are the same whether anything comes on or not."""
+    """As ``message_of``, for people. While clusters are in flight since a known instant, a running run tells which they
+    are and since when the first is, instead; one that is stuck or stopping tells since when behind its message, and one
+    that is stopping which they are."""
     message, state, deletion = message_of(run), state_of(run), run.status.deletion_stage_status
     stages = (*run.status.stages_status, *((deletion,) if deletion else ()))
     flying = [each for stage in stages for each in stage.clusters if cluster_state(each.conditions) == "begun"]
@@ -142,8 +143,8 @@ def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
 
 def with_newer(runs: t.Iterable[RunStanding]) -> tuple[RunStanding, ...]:
     """The same in their order; the message of one that has begun and not ended begins with the name of the last run of
-    its placement that has begun after it, and may have taken clusters from it; that of one that failed with the last
-    that has succeeded of those."""
+    its placement that has begun after it, and may have taken clusters from it; that of one that has begun and failed
+    with the last that has succeeded of those."""
     found = tuple(runs)
     good = {each.placement: each for each in sorted(found, key=_begun) if each.state == SUCCEEDED and each.begun_at}
     found = tuple(_made_good(each, good.get(each.placement)) for each in found)

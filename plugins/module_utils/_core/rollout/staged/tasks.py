@@ -68,8 +68,8 @@ def before(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
 def after(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
     """The stage after a look at the tasks behind it, once all its clusters are done: they run side by side, and all
     must pass; approvals, and RunRefused, as of ``before``. A timed wait begins with the first look, in upstream with
-    the stage's last change of Progressing. ValueError for a time that cannot be read, IndexError for a task that
-    ``config`` does not have."""
+    the stage's last change of Progressing. ValueError for a time that is no duration above zero, IndexError for a task
+    that ``config`` does not have."""
     done: list[StageTaskStatus] = []
     actions: list[Action] = []
     passed, wake_at = True, None

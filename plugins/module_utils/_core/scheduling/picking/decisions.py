@@ -25,7 +25,8 @@ MOST_DECISIONS, MOST_UNSELECTED = 1000, 20
 
 @dataclass(frozen=True)
 class PickDecision:
-    """``outcome`` is picked, scored (passed, but the score was too low), filtered, ineligible or not-found."""
+    """``outcome`` is picked, scored (passed, but the score was too low, or no more are needed), filtered, ineligible or
+    not-found; in explanations not-named and gone, too."""
 
     cluster: str
     outcome: str

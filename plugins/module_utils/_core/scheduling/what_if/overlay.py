@@ -101,7 +101,7 @@ def overlaid(clusters: t.Iterable[MemberCluster], overlay: Overlay, now: datetim
 
 
 def _changed(cluster: MemberCluster, change: ClusterChange | None) -> MemberCluster:
-    """The cluster with the change, if there is one."""
+    """The cluster with the change, if there is one. KeyError as of ``properties.path_of``."""
     if change is None:
         return cluster
     labels = _merged(cluster.metadata.labels, change.labels)
@@ -112,8 +112,8 @@ def _changed(cluster: MemberCluster, change: ClusterChange | None) -> MemberClus
 
 
 def _with_properties(cluster: MemberCluster, changes: Texts) -> MemberCluster:
-    """The cluster with these properties changed, taken away where the text is None. The older name of a changed
-    property goes too: both are one fact. KeyError as of ``properties.path_of``."""
+    """The cluster with these properties changed, taken away where the text is None. The other name of a changed
+    property, older or newer, goes too: both are one fact. KeyError as of ``properties.path_of``."""
     plain = {name: text for name, text in changes.items() if not name.startswith(RESOURCE_PREFIX)}
     values = {name: PropertyValue(value=text) for name, text in plain.items() if text is not None}
     reported = cluster.status.properties.items()
@@ -130,7 +130,8 @@ def _with_properties(cluster: MemberCluster, changes: Texts) -> MemberCluster:
 
 
 def _joined(new: NewCluster, known: t.Mapping[str, MemberCluster], now: datetime) -> MemberCluster:
-    """The new cluster, joined and healthy since ``now``, with what it takes over from the one that it is ``like``."""
+    """The new cluster, joined and healthy since ``now``, with what it takes over from the one that it is ``like``, if
+    that is there. KeyError as of ``properties.path_of``."""
     like = with_mark(known.get(new.like) or decode(MemberCluster, {}), evacuated=False)
     conditions = tuple(
         Condition(type=kind, status="True", reason="Supposed", last_transition_time=now)

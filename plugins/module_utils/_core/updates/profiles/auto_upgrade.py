@@ -91,7 +91,8 @@ class Evaluation:
     """What a profile comes to. ``run`` is to be created unless it is there, and started if ``start``; ``existing`` is
     there already, and left as it is.
 
-    ``behind`` are the members that the run is for, ``reasons`` tell of the others.
+    ``behind`` are the members that the run is for, or that are behind where there is none; ``reasons`` tell of the
+    others, and why there is no run.
     """
 
     profile: str
@@ -112,7 +113,7 @@ def evaluate(
 ) -> Evaluation:
     """The run to create and start now, or why there is none; a disabled profile makes none. One that was made and whose
     start did not come about is given again. ``members`` are those that its strategy takes, ``runs`` all that are
-    recorded; none of them is touched, nothing is written."""
+    recorded; none of them is touched, nothing is written. ValueError as of ``goal``."""
     if profile.spec.disabled:
         return Evaluation(profile=profile.name, reasons=(Reason(DISABLED, "the profile is disabled"),))
     return _evaluated(profile, known, members, runs, now, start=True)
@@ -126,8 +127,8 @@ def run_for_review(
     now: datetime,
 ) -> Evaluation:
     """The run to create for review, not started; the name of the latest that exists if there is one, finished or not;
-    or why there is none. Disabled profiles do it too. ``members`` and ``runs`` as of ``evaluate``; nothing is
-    written."""
+    or why there is none. Disabled profiles do it too. ``members`` and ``runs`` as of ``evaluate``; nothing is written.
+    ValueError as of ``goal``."""
     return _evaluated(profile, known, members, runs, now, start=False)
 
 
@@ -178,7 +179,7 @@ def _evaluated(
     start: bool,
 ) -> Evaluation:
     """What the profile comes to. ``start``: the run is to be started, and one that goes on, or has had all members that
-    are behind, stands in its way; else any run for the goal that was made does."""
+    are behind, stands in its way; else any run for the goal that was made does. ValueError as of ``goal``."""
     try:
         target = goal(profile.spec, members, known, now)
     except FleetError as error:
@@ -217,8 +218,8 @@ def _evaluated(
 def _behind(
     members: t.Sequence[Cluster], target: UpgradeTarget, known: Releases, now: datetime
 ) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
-    """Members that the run would move, and why it would not move others (version unknown, too far, out of support);
-    those at the target, or without an image for them, are not worth a word."""
+    """Members that the run would move, or fail at, and why it would not move others (version unknown, too far, out of
+    support); those at the target, or without an image for them, are not worth a word."""
     found, reasons = [], []
     for each in members:
         asked = _work(each, target, known, now)
@@ -307,7 +308,7 @@ def _out_of_reach(rows: t.Iterable[MemberUpdateStatus]) -> frozenset[str]:
 
 def _is_theirs(row: MemberUpdateStatus, seen: datetime | None, again: bool) -> bool:
     """Whether the run has the member still, or let it end for a reason that holds; ``seen`` is when the member was read
-    last, ``again`` whether one that was at the target is judged anew if it was read since."""
+    last (None: not since), ``again`` whether one that was at the target is judged anew if it was read since."""
     why = _left_out_for(row)
     if why in LEFT_OUT_FOR:
         return False

@@ -65,8 +65,8 @@ def goal(
 def _version(
     channel: Channel, spec: AutoUpgradeProfileSpec, members: t.Sequence[Cluster], known: Releases, now: datetime
 ) -> str:
-    """The newest patch of the channel's minor that is generally available on all platforms, without ``v``. FleetError
-    ``no-such-release`` if there is none, ValueError as of ``goal``."""
+    """The newest patch of the channel's minor that is generally available on all platforms that a catalogue describes,
+    without ``v``. FleetError ``no-such-release`` if there is none, ValueError as of ``goal``."""
     general = general_everywhere(known, {each.provider for each in members}, now)
     if not general:
         raise FleetError("no-such-release", "no version is generally available on all platforms of the fleet")

@@ -28,7 +28,8 @@ def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeIma
     from the spec.
 
     Covered of the sequence: stages and groups in order, their limits, gates and waits, and each group's members in
-    order. Not covered: states, times, ids, the names of strategy and run, and what is done about conflicts.
+    order. Not covered: states, times, ids, the names of strategy, profile and run, which run it repeats, what is done
+    about conflicts, and how long a member that does not answer is waited for.
     """
     update = spec.managed_cluster_update
     images = update.node_image_selection

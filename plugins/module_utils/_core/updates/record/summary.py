@@ -31,9 +31,9 @@ _TELLING = re.compile(r"\b(error|fatal|failed)\b(?!=)", re.IGNORECASE)
 
 
 def in_one_line(message: str, name: str = "") -> str:
-    """One line for people of a message that ends with the output of an upgrade: its first, and behind ``: `` the last
-    that tells of an error, or the very last if none does; empty for an empty message. A ``name`` that it begins with is
-    left out, for those who say before it of whom it is."""
+    """One line for people of a message that ends with the output of an upgrade: its first, and, if more follow, behind
+    ``: `` the last of these that tells of an error, or the very last if none does; empty for an empty message. A
+    ``name`` that it begins with is left out, for those who say before it of whom it is."""
     message = message.removeprefix(f"{name}: ") if name else message
     first, *tail = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     telling = [line for line in tail if _TELLING.search(line)] or tail

@@ -72,7 +72,7 @@ def _without_error(member: MemberUpdateStatus) -> MemberUpdateStatus:
 
 
 def _cut(member: MemberUpdateStatus) -> MemberUpdateStatus:
-    """With the first 80 characters of its message."""
+    """With its message cut behind 80 characters, if it has more than 83."""
     return replace(member, message=member.message[:_SHORT] + "...") if len(member.message) > _SHORT + 3 else member
 
 

@@ -34,10 +34,11 @@ _STANDARD = ("STANDARD_SUPPORT", "standard-support")
 
 def versions_in(feed: Feed, where: str, now: datetime) -> tuple[KubernetesRelease, ...]:
     """Every version of the feed, once, the oldest first, without ``v``; a minor alone is its patch 0 in plain lists, in
-    the release schedule and for EKS. What is out of support at ``now`` is deprecated, what is no release a preview.
+    the release schedule and for EKS. What is out of support at ``now`` is deprecated, what is no release a preview. An
+    empty text has none.
 
-    FleetError ``unknown-feed`` for another form, ``bad-feed`` for a version or another entry that cannot be read, and
-    elsewhere for a version without its patch; ``where`` names the feed.
+    FleetError ``unknown-feed`` for another form, and for an empty list, ``bad-feed`` for a version or another entry
+    that cannot be read, and elsewhere for a version without its patch; ``where`` names the feed.
     """
     read = next((reader for fits, reader in _READERS if fits(feed)), None)
     if read is None:
@@ -78,9 +79,9 @@ def with_versions(
 
 
 def not_believed(reported: t.Mapping[str, str], told: t.Iterable[KubernetesRelease]) -> tuple[str, ...]:
-    """Those of the members with a version ``reported`` that are not believed, the highest first: each is more than one
-    minor above the next one below it, and above what is ``told`` elsewhere. Where nothing is told, the lowest is
-    believed. ValueError for what is no version."""
+    """Those of the members with a version ``reported`` that are not believed, from the highest down to the first that
+    is: each is more than one minor above the next one below it, and above what is ``told`` elsewhere. Where nothing is
+    told, the lowest is believed. ValueError for what is no version."""
     elsewhere = max((_minor(each.version) for each in told), default=(0, 0))
     members = sorted(reported, key=lambda name: _minor(reported[name]), reverse=True)
     alone = []
@@ -126,8 +127,8 @@ def _schedule(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
 
 
 def _end_of_life(feed: Feed, now: datetime) -> t.Iterator[KubernetesRelease]:
-    """https://endoflife.date/api/kubernetes.json: the newest patch of each minor, with its day. ValueError, TypeError,
-    AttributeError or KeyError for an entry of another form."""
+    """https://endoflife.date/api/kubernetes.json: the newest patch of each minor, with its day. ValueError or KeyError
+    for an entry of another form."""
     for each in feed:
         yield KubernetesRelease(
             version=_patch(each["latest"]),
@@ -145,14 +146,14 @@ def _aks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
 
 
 def _gke(feed: Feed, _now: datetime) -> t.Iterable[KubernetesRelease]:
-    """What ``gcloud container get-server-config`` prints: versions of control planes. ValueError, TypeError,
-    AttributeError or KeyError for an entry of another form."""
+    """What ``gcloud container get-server-config`` prints: versions of control planes. ValueError for one that is no
+    full version."""
     return plain(map(_patch, feed["validMasterVersions"]))
 
 
 def _eks(feed: Feed, _now: datetime) -> t.Iterator[KubernetesRelease]:
     """What ``aws eks describe-cluster-versions`` prints; what is not in standard support is deprecated. ValueError,
-    TypeError, AttributeError or KeyError for an entry of another form."""
+    AttributeError or KeyError for an entry of another form."""
     for each in feed["clusterVersions"]:
         said = each.get("versionStatus") or each.get("status")
         version = as_text(each.get("kubernetesPatchVersion") or each["clusterVersion"])
@@ -165,8 +166,8 @@ def _full(version: str) -> str:
 
 
 def _patch(version: t.Any) -> str:
-    """A version of a list of patches. ValueError for one without its patch: a name for the newest of the minor, or a
-    platform version of EKS such as 1.34-eks-10."""
+    """A version of a list of patches. ValueError for what is no text, and for one without its patch: a name for the
+    newest of the minor, or a platform version of EKS such as 1.34-eks-10."""
     text = as_text(version)
     if not re.match(RELEASE, text):
         raise ValueError(f"{text!r:.60} is not a full version such as 1.34.2")

@@ -98,7 +98,7 @@ def common_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
     provider no catalogue describes do not count.
 
     To be taken once, when a run with selection Consistent starts. A family without such a version is left out, and
-    members with a pool of it will be skipped.
+    members that count and have a pool of it will be skipped.
     """
     offered: dict[str, set[str]] = {}
     for provider, location, family in sorted({(c.provider, c.location, p.family) for c in clusters for p in c.pools}):
@@ -159,7 +159,7 @@ class _Asked:
 
 def _latest(asked: _Asked) -> Choice:
     """The newest of its family that may be chosen there; an obstacle if that location alone has none. A pool held by a
-    snapshot stays with it; of one whose family no catalogue knows nothing is known."""
+    snapshot stays with it; of one whose family no catalogue of its provider knows nothing is known."""
     pool, place = asked.pool, asked.place
     if pool.snapshot:
         return Choice(stays=True, why=f"pool {pool.name} is held by its snapshot")
@@ -221,7 +221,8 @@ def _forward(asked: _Asked, wanted: str, why: str) -> Choice:
 
 
 def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
-    """The wanted image, chosen earlier; an obstacle if it cannot be had here by now, or is too old."""
+    """The wanted image, chosen earlier; an obstacle if the member's location does not have it by now, or it is too old.
+    Where no catalogue tells, that is not looked at."""
     choice, place = _forward(asked, wanted, why), asked.place
     if not choice.version or place is None:
         return choice

@@ -164,7 +164,7 @@ class Releases:
 
     def support(self, provider: str, now: datetime) -> tuple[Minor, Minor] | None:
         """The oldest and the newest minor that are supported, counted back from ``newest_minor`` by the most that one
-        of its catalogues says; None without one."""
+        of its catalogues says; None without that."""
         newest = self.newest_minor(provider, now)
         if newest is None:
             return None

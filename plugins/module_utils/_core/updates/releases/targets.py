@@ -211,8 +211,8 @@ def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
     """The skip of a member whose minor is out of support, else None. Automatic runs alone leave it; with long-term
     support older ones are in it.
 
-    A member without it is not left alone where the profile asks for it: it fails the run, see ``_judged``. ValueError
-    for a version that is none.
+    A member without it is not left alone where the profile asks for it: it fails where it is behind, see ``_judged``.
+    ValueError for a version that is none.
     """
     if not target.automatic or target.long_term_support or cluster.long_term_support:
         return None
@@ -228,9 +228,9 @@ def _unsupported(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
 
 
 def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget) -> UpgradeWork:
-    """The verdict with the distance of the control plane: automatic runs skip a member that is too far behind, others
-    fail there unless they chain. One without the long-term support that a profile asks for fails. ValueError for what
-    is no version."""
+    """The verdict with what ``step_refused`` says of the control plane: automatic runs skip a member that is refused,
+    others, which may chain, fail there. One without the long-term support that a profile asks for fails. ValueError for
+    what is no version."""
     if target.automatic and target.long_term_support and not cluster.long_term_support:
         words = f"the profile asks for long-term support, which {cluster.name} does not have"
         return replace(verdict, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=words))
@@ -264,9 +264,9 @@ def _planned(
 
 
 def _path(version: str, target: str, place: LocationReleases | None, now: datetime) -> tuple[str, ...]:
-    """The versions that the control plane goes through, the target last. On the way that is the newest patch which is
-    generally available in the place; the minor alone where none is known, or the target is a minor, too. FleetError as
-    of ``upgrade_path``."""
+    """The versions that the control plane goes through to a target that it has not reached, that one last. On the way
+    that is the newest patch which is generally available in the place; the minor alone where none is known, or the
+    target is a minor, too. FleetError as of ``upgrade_path``."""
     *between, last = upgrade_path(version, target)
     if not is_minor(target):
         between = [_newest_patch(minor, place, now) for minor in between]

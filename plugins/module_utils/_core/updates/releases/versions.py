@@ -107,9 +107,9 @@ def skewed(kubelets: t.Mapping[str, str], server: str) -> MemberBlocker | None:
 def view_at_version(
     view: MemberView, version: str, target: str, automatic: bool = False, chain: bool = False
 ) -> MemberView:
-    """The view of a member at ``version``: nothing to do for the target, too far from it, or neither, in place of what
-    it said of that. Runs that a profile made (``automatic``) skip who is too far, others fail there unless they
-    ``chain``, and all where one is no version."""
+    """The view of a member at ``version``, which said nothing of that before: nothing to do for the target, refused by
+    ``step_refused`` (with ``chain`` as there), or neither. Runs that a profile made (``automatic``) skip who is
+    refused, others fail there, and all where one is no version."""
     try:
         done, far = nothing_to_do(version, target), step_refused(version, target, chain)
     except ValueError as error:

@@ -240,7 +240,7 @@ class Calendar:
 
 def calendar(objects: t.Iterable[FleetMaintenance]) -> Calendar:
     """What the FleetMaintenance objects of a fleet say together; they were read without problems. ValueError for a
-    selector that cannot be read."""
+    selector or a zone that cannot be read."""
     given = tuple(objects)
     return Calendar(
         frozenset(each.name for each in given),

@@ -42,7 +42,7 @@ def order_key(view: MemberView, listed: int, now: datetime) -> Key:
 
 
 def closed_until(view: MemberView, now: datetime) -> datetime | None:
-    """When the next window opens, NEVER if none is known; None if the member may start now."""
+    """When the next window opens, NEVER if none is known; None if one is open, or the member has no windows."""
     if view.windows is None:
         return None
     window = _next(view.windows, now)

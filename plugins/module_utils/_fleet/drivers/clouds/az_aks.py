@@ -19,7 +19,7 @@ _ENDED = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Canceled": FAILED}
 
 def _observe(tool: Tool, settings: Settings) -> Document:
     """Version, what is under way, and pools, as AKS tells. FleetError ``cluster-stopped`` for one that is switched off,
-    and as of ``_shown``; KeyError, TypeError or AttributeError for pools of another form, which ``main`` tells."""
+    and as of ``_shown``; KeyError, TypeError or AttributeError for an answer of another form, which ``main`` tells."""
     shown = _shown(tool, settings)
     if (shown.get("powerState") or {}).get("code") == "Stopped":
         raise FleetError("cluster-stopped", f"the cluster {settings['name']} is stopped")

@@ -45,7 +45,7 @@ def _observe(tool: Tool, settings: Settings) -> Document:
 
 
 def _begin(tool: Tool, settings: Settings, target: str) -> str:
-    """Begins the upgrade of the control plane; the name of its operation. FleetError as of ``_upgrade``."""
+    """Begins the upgrade of the control plane; the name of its operation. Errors as of ``_upgrade``."""
     return _upgrade(tool, settings, _MASTER, "--master", f"--cluster-version={target}")
 
 
@@ -64,7 +64,7 @@ def _poll(tool: Tool, settings: Settings, reference: str) -> OperationProgress:
 
 def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
     """Upgrades the pool to the version, or without one to that of the image, and returns at the end. FleetError
-    ``upgrade-failed``, as of ``_upgrade`` and ``_poll``."""
+    ``upgrade-failed``; errors as of ``_upgrade`` and ``_poll``."""
     version = work.version or release_of(work.image)
     operation = _upgrade(tool, settings, _NODES, f"--node-pool={work.pool}", f"--cluster-version={version}")
 
@@ -80,7 +80,7 @@ def _begin_pool(tool: Tool, settings: Settings, work: PoolWork) -> None:
 
 def _upgrade(tool: Tool, settings: Settings, kind: str, *what: str) -> str:
     """Begins it, and gives the name of the operation, which is the one that was not there before: ``gcloud`` itself
-    prints none. FleetError ``no-operation`` if none comes, and as of ``Tool.do`` and ``Tool.told``."""
+    prints none. FleetError ``no-operation`` if none comes, and as of ``Tool.do``; errors as of ``_operations``."""
     before = _operations(tool, settings, kind)
     tool.do(
         "gcloud", "container", "clusters", "upgrade", settings["name"], *what, *_where(settings), "--async", "--quiet"

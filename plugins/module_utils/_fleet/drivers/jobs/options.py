@@ -43,7 +43,7 @@ def runs_as_job(given: Options) -> bool:
 
 def executor_problems(given: Options, where: str, hub: bool) -> t.Iterator[Problem]:
     """``bad-option`` for everything that is wrong with ``executor`` in options of the driver ``role``, and with what
-    does not fit it.
+    does not fit it; of another ``kind`` only that.
 
     ``hub`` says whether there is one, which is where Jobs run if no kubeconfig is named.
     """
@@ -71,7 +71,8 @@ def executor_problems(given: Options, where: str, hub: bool) -> t.Iterator[Probl
 
 
 def job_settings(given: Options) -> JobSettings:
-    """The settings in options of the driver ``role`` without problems, of which ``runs_as_job`` is true."""
+    """The settings in options of the driver ``role`` without problems, of which ``runs_as_job`` is true; without a
+    namespace, in JOBS_NAMESPACE."""
     said = {name: value for name, value in given["executor"].items() if value is not None}
     names = ("image", "service_account", "deadline", "keep", "resources")
     chosen = {name: said[name] for name in names if name in said}

@@ -76,7 +76,8 @@ class RoleJobDriver:
         """Makes the Job and then its Secret, or what is missing of both; a reference to the Job. FleetError
         ``operation-in-progress`` if a Job of another operation is at work on the member, ``begun-before`` if the Job
         was begun here and is gone, ``job-of-another``, ``unwritable-folder``; as of ``carried_kubeconfig``, and of the
-        cluster of the Jobs: ``job-refused`` where that refuses one of both with status 429 or higher."""
+        cluster of the Jobs: ``job-refused`` where that refuses the Job, or the Secret of one just made, with status 429
+        or higher."""
         job = self._found(work)
         if job is None:
             files = self._files(work)
@@ -295,6 +296,6 @@ def _told_of(work: Work, member: FleetMember | None, kubeconfig: Document | None
 
 
 def _refused(error: ApiError) -> FleetError:
-    """The error, as one of a Job that is not there: a server that answered has made none. Without an answer nobody
-    knows."""
+    """``job-refused`` in place of an error of status 429 or higher, to be raised: a server that answered so has made no
+    Job. Others as they are; without an answer nobody knows."""
     return FleetError("job-refused", error.message, error.where, error.hint) if error.status >= 429 else error

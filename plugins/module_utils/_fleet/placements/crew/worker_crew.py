@@ -95,8 +95,8 @@ def _forked(
 
 
 def _read_connections(clients: Clients, members: t.Iterable[str]) -> None:
-    """Reads each kubeconfig once, here, so that no worker has to read it again; one that cannot be read is told
-    later."""
+    """Reads each kubeconfig once, in this process, so that no worker has to read it again; one that cannot be read is
+    told later."""
     files: set[tuple[str, ...]] = set()
     for name in members:
         member = clients.members.get(name)

@@ -75,7 +75,7 @@ class EvictionRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionReport:
-    """``changed`` is what the run changed, or would change; ``problems`` name members that failed."""
+    """``changed`` is what the run changed, or would change; ``problems`` name what failed."""
 
     results: tuple[EvictionResult, ...]
     changed: bool
@@ -192,8 +192,8 @@ def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
 
 
 def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEviction]) -> t.Iterator[EvictionResult]:
-    """Judges one after another, on what the former has left; carries out what is permitted, and records what is refused
-    if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``."""
+    """Judges one after another, on what the former has left; carries out what is permitted, and, where it writes,
+    records what is refused if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``."""
     for each in due:
         judged = judged_eviction(
             each.eviction, placement.recorded.placement, placement.bindings, placement.budget, work.now
@@ -231,8 +231,8 @@ def _attested(
 def _carried_out(
     work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
 ) -> EvictionResult:
-    """The result of what is permitted: DONE if everything is gone from the member, or would be, else UNDERWAY. Where it
-    writes, it is recorded as meant before, as executed after. FleetError of the records, ``no-workers``."""
+    """The result of what is permitted: DONE if all is gone from the member, or would be, else UNDERWAY. Where it writes
+    it is recorded as meant, then once DONE as executed. FleetError of the records, ``no-workers``, of ``schedule``."""
     if placement.recorded.placement is None:
         raise AssertionError("only of a placement that is there")
     cluster = asked.eviction.spec.cluster_name

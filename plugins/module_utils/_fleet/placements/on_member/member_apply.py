@@ -132,10 +132,10 @@ class MemberTask:
 def run_on_member(client: KubeClient, task: MemberTask, holding: Holding) -> MemberOutcome:
     """What is to be done on the member, and, with ``write``, doing it. One object's failure does not stop others.
 
-    The member is looked at once, and held by the lease that ``holding`` takes only if something is to be written. What
-    is written was decided on what was seen under the lease, or on what provably is as it was before. FleetError
-    ``foreign-applyset``, ``applyset-invalid``, ``member-moved``; ApiError of reading, of writing the parent, and any of
-    ``WHOLE_MEMBER``; what ``permit`` and ``holding`` raise.
+    The member is held by the lease that ``holding`` takes only if something is to be written, with ``due`` before any
+    look. What is written was decided on what was seen under the lease, or on what provably is as it was before.
+    FleetError ``foreign-applyset``, ``applyset-invalid``, ``member-moved``; ApiError of reading, of writing the parent,
+    and any of ``WHOLE_MEMBER``; what ``permit`` and ``holding`` raise.
     """
     seen = task.seen
     if seen is None and not (task.write and task.due):
@@ -168,7 +168,8 @@ def _stands(client: KubeClient, task: MemberTask, seen: Seen) -> bool:
 
 
 def _nothing_written(task: MemberTask, seen: Seen) -> MemberOutcome:
-    """The outcome of what was seen, where nothing was due: it counts as done, with what is refused as failures."""
+    """The outcome of what was seen, where nothing was due: it counts as done, with what is refused as failures unless
+    differences are only reported."""
     return _outcome(task, seen, {}, () if task.reports_only else _refusals(seen.steps), done=True)
 
 

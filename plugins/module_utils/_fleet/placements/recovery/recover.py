@@ -51,7 +51,8 @@ EVERY_MEMBER = "records are rebuilt from all members or not at all: from some of
 
 @dataclass(frozen=True, kw_only=True)
 class Recovered:
-    """Clusters by placement: those whose records were rebuilt, and those of placements that no manifest describes."""
+    """Clusters by placement: those whose records were rebuilt, or would be without ``write``, and those of placements
+    that no manifest describes."""
 
     recovered: t.Mapping[str, tuple[str, ...]]
     unknown: t.Mapping[str, tuple[str, ...]]
@@ -78,8 +79,8 @@ def recover(
     ``write`` it only says which. Every member must answer: from some of its clusters the others would be forgotten.
     FleetError with the problems of all that do not, ``mixed-fleets``, ``lease-held``, ``lease-lost``, ``conflict``
     (another run has written the records since they were compared), ``member-held``, ``member-lost``, ``member-moved``,
-    ``foreign-applyset``, ``record-damaged``, ``interrupted``, ``no-workers``, ApiError of a member, others of the
-    records; placements before that one are rebuilt then.
+    ``foreign-applyset``, ``applyset-invalid``, ``record-damaged``, ``interrupted``, ``no-workers``, ApiError of a
+    member, others of the records; placements before that one are rebuilt then.
 
     ``former`` are uids that the placement had in records which are given up; ``key_bytes`` seals Secrets.
     """

@@ -31,7 +31,7 @@ STAGED = tuple(each.run for each in RUN_KINDS)
 @dataclass(frozen=True, kw_only=True)
 class WishedApproval:
     """Which approval of which run is given, and why; what is empty matches all. ``digest`` is that of the run as it was
-    looked at."""
+    looked at; without ``self_approval`` whoever made the run may not give it."""
 
     run: str
     stage: str = ""

@@ -62,9 +62,9 @@ class PlacedRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class UncountedRequest:
-    """A request that counts for nothing, and ``why``; ``name`` is that of its record, ``digest`` the run's.
-    ``approved``: somebody had approved it, and no run has taken that, or it cannot be read; ``by`` is who signed, empty
-    for nobody."""
+    """A request that counts for nothing, and ``why``; ``name`` is that of its record, ``digest`` the run's, ``stage``
+    empty where it cannot be read. ``approved``: somebody had approved it, and no run has taken that, or it cannot be
+    read; ``by`` is who signed, empty for nobody."""
 
     name: str
     stage: str
@@ -234,7 +234,8 @@ def _uncounted(
 
 
 def _strange(request: ClusterApprovalRequest, run: ClusterStagedUpdateRun, digest: str) -> str:
-    """Why the request is not of this run; empty if it is, or if it names another run, which is for the run to judge."""
+    """Why the request is not of this run; empty if it is, or if it names another run, which is for the run to judge.
+    Without a ``digest`` what the run does is not compared."""
     marks = request.metadata.annotations
     if request.spec.parent_stage_rollout != run.name:
         return ""

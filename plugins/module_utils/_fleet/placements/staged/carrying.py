@@ -32,9 +32,10 @@ def staged_run(
     session: Session, name: str, given: StagedManifests, state: str, wish: StagedOptions, *, write: bool
 ) -> StagedReport:
     """The run in this ``state``; strategies that were given are recorded with it, and terms of approvals that are
-    wished. A new one that could not begin is refused before anything is recorded; without ``write`` nothing is, and the
+    wished. A new one that could not begin is refused before it is recorded; without ``write`` nothing is, and the
     report is of the run as it would be. FleetError as of ``wanted_run``, ``refuse_stop``, ``refuse_unfit``,
-    ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``, ``carry_on``, ``members_to_write`` and ``keep``."""
+    ``record_run``, ``keep_terms``, ``rehearse``, ``lay_out``, ``carry_on``, ``members_to_write``, ``keep`` and
+    ``user``."""
     wanted = wanted_run(session.records, name, given)
     if state == STOPPED:
         refuse_stop(wanted.run)

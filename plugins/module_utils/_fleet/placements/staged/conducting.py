@@ -72,10 +72,9 @@ class _Laid:
 def rehearse(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, changed: bool
 ) -> StagedReport:
-    """The run as it would begin or go on, from the records alone. Nothing is written, no member is asked. ``changed``
-    says that recording it is a change already. Brakes that would stop it are its ``problems``. FleetError
-    ``digest-mismatch``, and as of ``recorded_members``, ``run_ground``, ``seen_requests``, ``planned``,
-    ``refuse_other_overrides``."""
+    """The run as it would begin or go on. Nothing is written, no member is asked. ``changed`` says that recording it is
+    a change already. Brakes that would stop it are its ``problems``. FleetError ``digest-mismatch``, and as of
+    ``recorded_members``, ``run_ground``, ``seen_requests``, ``planned``, ``refuse_other_overrides``."""
     laid = _laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
         _check_digest(laid, wish.approved)
@@ -121,10 +120,10 @@ _NOT_APPLIED = (
 def carry_on(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> StagedReport:
-    """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end. FleetError
-    ``lease-held`` where another run, or an apply, works on the placement; ``lease-lost``; ``run-deleted``; brakes;
-    ``digest-mismatch``; of the records; and as of ``run_ground``, ``seen_requests``, ``planned`` and
-    ``refuse_other_overrides``."""
+    """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end; one that
+    cannot begin is recorded as failed. FleetError ``lease-held`` where another run, or an apply, works on the
+    placement; ``lease-lost``; ``run-deleted``; brakes; ``digest-mismatch``; ``no-workers``; of the records; and as of
+    ``run_ground``, ``seen_requests``, ``planned`` and ``refuse_other_overrides``."""
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
         laid = _laid_out(session, journal.state.run, given, wish, members, sends=True)
@@ -174,8 +173,8 @@ def _laid_out(
     sends: bool,
 ) -> _Laid:
     """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
-    only with the content. FleetError as of ``run_ground``, ``seen_requests``, ``planned``,
-    ``refuse_other_overrides``."""
+    only with the content; once, and without a plan, where it cannot begin. FleetError as of ``run_ground``,
+    ``seen_requests``, ``planned``, ``refuse_other_overrides``."""
     ground, now = run_ground(session.records, run, given), session.clock()
     digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
     judge = judge_of(session, run, digest, wish.terms)
@@ -325,7 +324,7 @@ class _Conducted:
         self._looked = None
 
     def reach(self, clusters: t.Container[str], write: bool) -> Outcomes:
-        """Goes to the clusters, to write what is due if asked to; outcomes by cluster. FleetError of the records."""
+        """Outcomes of going to the clusters, to write if asked to. FleetError of the records, as of ``on_members``."""
         uid, ways, plan = self.laid.ground.recorded.uid, replace(self.wish.ways, diagnoses=True), self.plan
         if not write:
             return on_members(plan, uid, self.clients, ways, only=clusters, runners=in_threads(ways.threads, self.told))

@@ -37,9 +37,10 @@ class StagedOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class StagedReport:
-    """A run as it stands, or would. ``plan`` is None for one that could not be laid out. ``why`` and ``resume_at`` are
-    as of ``conductor.loop.Ending``, ``why`` empty where nothing was carried on. ``lines`` say who waits for what.
-    ``before`` is the index of the snapshot that its clusters held before, as of ``index_before``."""
+    """A run as it stands, or would. ``plan`` is None for one that could not be laid out, ``digest`` empty until it is.
+    ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was carried on. ``lines``
+    say who waits for what. ``before`` is the index of the snapshot that its clusters held before, as of
+    ``index_before``."""
 
     run: ClusterStagedUpdateRun
     digest: str

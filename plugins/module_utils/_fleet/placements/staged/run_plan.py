@@ -52,8 +52,9 @@ def planned(
     """The plan of a run that has been laid out. What Secrets hold is needed only where it ``sends`` something.
 
     FleetError where the content is not known any more (``snapshot-gone``, ``snapshot-not-whole``; if it ``sends``,
-    those of ``content_of``), where it holds what a member is reached with by now (``fleet-credentials``), where an
-    override cannot be carried out, of the records, and as of ``kept_snapshots``, ``overrides_on`` and ``concerning``.
+    those of ``content_of`` and ``read_manifests``), where it holds what a member is reached with by now
+    (``fleet-credentials``), where an override cannot be carried out, of the records, and as of ``kept_snapshots``,
+    ``overrides_on`` and ``concerning``.
     """
     placement, policy = ground.placement, ground.policy
     if placement is None or policy is None:

@@ -69,7 +69,7 @@ class HeldJournal(Journal[StagedState]):
 
 @dataclass(frozen=True, kw_only=True)
 class Commanded:
-    """A run as it is wanted: ``is_new`` says that it is not recorded yet."""
+    """A run as it is wanted: ``changed`` says that it is to be written, ``is_new`` that it is not recorded yet."""
 
     run: ClusterStagedUpdateRun
     changed: bool
@@ -132,7 +132,8 @@ def wanted_run(records: Records, name: str, given: StagedManifests, state: str =
 
 
 def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUpdateRun:
-    """Writes the run as it is wanted. It takes no lease: a conductor, if there is one, meets the change and goes on.
+    """Writes the run as it is wanted, if it is ``changed``. It takes no lease: a conductor, if there is one, meets the
+    change and goes on.
 
     ``who`` is recorded as its maker if it is new. FleetError ``conflict`` if others write it at every attempt,
     ``already-exists`` if they made one of its name meanwhile, ``no-such-run`` if they deleted it, ``record-damaged``,
@@ -156,8 +157,9 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
 
 
 def keep_terms(records: Records, run: ClusterStagedUpdateRun, given: Terms) -> ClusterStagedUpdateRun:
-    """The run, which from now on keeps the ``given`` terms of approvals, too, for whoever carries it on. FleetError
-    ``no-such-run``, ``record-damaged``, ``conflict`` if others write it at every attempt."""
+    """The run, which from now on keeps the ``given`` terms of approvals, too, for whoever carries it on; one that has
+    ended stays as it is. FleetError ``no-such-run``, ``record-damaged``, ``conflict`` if others write it at every
+    attempt."""
     for _attempt in range(_ATTEMPTS):
         added = terms_to_keep(run.metadata.annotations, given)
         if not added or is_over(run):

@@ -117,7 +117,8 @@ class StagedSteering:
 
     def take_up(self, state: StagedState, now: datetime) -> None:
         """Brings what was seen of clusters into their bindings. One of which it is not known that everything is there
-        is begun anew when its turn comes, or has come: what is there already is not written again."""
+        is begun anew when its turn comes, or has come: what is there already is not written again. Bindings that are
+        being removed are queued once the run deletes."""
         done = {
             each.cluster_name
             for stage in state.run.status.stages_status
@@ -246,7 +247,7 @@ class StagedSteering:
 
     def wait(self, seconds: float) -> None:
         """Works on what is queued, or looks; else, without news, it waits for ``seconds``, or until this run is to end.
-        FleetError where the records cannot be reached: then all of it is left to do."""
+        FleetError of ``reach``, such as where the records cannot be reached: then all of it is left to do."""
         if self._queue and not self._unstored:
             found = self._reach(self._queue, True)
             queue, self._queue = self._queue, {}
@@ -285,7 +286,7 @@ class StagedSteering:
 
     def _keep(self, news: _Answer, now: datetime) -> None:
         """Keeps an answer as the cluster's outcome, and notes what it makes of the bindings there. A look only renews
-        what is available; an answer that this run's end or its leases cut short changes no binding that is to stay."""
+        what is available; a write that this run's end or its leases cut short changes no binding that is to stay."""
         outcome, name = news.outcome, news.outcome.cluster
         stopped = outcome.error is not None and outcome.error.code in STOPS
         if news.what == LOOK:

@@ -58,7 +58,7 @@ class CatalogSources:
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogued:
-    """The catalogues as they are now, or would be."""
+    """The catalogues that were given or made, as they are now, or would be."""
 
     catalogues: tuple[ReleaseCatalog, ...]
     changed: bool
@@ -132,8 +132,8 @@ def _only(given: t.Mapping[str, ReleaseCatalog]) -> str:
 def _made(
     records: Records, name: str, given: ReleaseCatalog | None, asked: CatalogSources, now: datetime
 ) -> tuple[ReleaseCatalog, tuple[Problem, ...]]:
-    """The catalogue of ``asked``, made over the given one, else over the recorded one; with a word about each member
-    that is not believed. FleetError as of ``catalogued``."""
+    """The catalogue of ``asked``, made over the given one, else, unless ``exact``, over the recorded one; with a word
+    about each member that is not believed. FleetError as of ``catalogued``."""
     stored = records.get(KIND, name)
     before = given or (recorded(ReleaseCatalog, stored) if stored and not asked.exact else None)
     provider = asked.provider or (before.spec.provider if before else "")

@@ -135,9 +135,10 @@ def delete_profile(records: Records, name: str, write: bool) -> bool:
 def evaluated(
     session: Session, given: UpdateManifests, names: t.Sequence[str], write: bool, start: bool, who: str = ""
 ) -> ProfilesReport:
-    """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``; without
-    ``write`` only says so. What came of each is kept in its status. A profile whose run cannot be made or started has
-    that among its reasons, and stops no other. While somebody else evaluates nothing more is done, see ``held``.
+    """Makes the run that each profile of these names, or each, wants now, and starts it with ``start``, as ``who``;
+    without ``write`` only says so. What came of each is kept in its status, with ``write``. A profile whose run cannot
+    be made or started has that among its reasons, and stops no other. While somebody else evaluates nothing more is
+    done, see ``held``.
 
     FleetError ``no-such-profile``, ``record-damaged``, and those of ``known_releases``.
     """
@@ -190,8 +191,9 @@ def _each(
     who: str,
     turn: _Turn | None,
 ) -> t.Iterator[Evaluated]:
-    """What comes of each profile, one by one, in the order of their names; without a ``turn`` nothing is written.
-    FleetError as of ``evaluated``, and ``lease-lost``."""
+    """What comes of each profile, one by one, in the order of their names; without a ``turn`` nothing is written. The
+    status of one is written when the next is asked for: to be gone through to the end. FleetError as of ``evaluated``,
+    and ``lease-lost``."""
     records, now = session.records, session.clock()
     known = known_releases(records, given)
     members = [recorded(FleetMember, each) for each in records.list("FleetMember")]
@@ -299,7 +301,8 @@ def _under_way(runs: t.Sequence[UpdateRun], planned: t.Sequence[Evaluated]) -> d
 
 
 def _beside(found: Evaluation, others: t.Mapping[str, tuple[str, t.Collection[str]]]) -> t.Iterator[Problem]:
-    """A remark ``run-beside`` for each other run that has members of this one: they wait for one another there."""
+    """A remark ``run-beside`` for each other run that has members of this one: they wait for one another there. Nothing
+    where there is no run to make."""
     for name, (state, members) in others.items():
         both = sorted(set(found.behind).intersection(members))
         if both and found.run is not None and name != found.run.name:
@@ -308,8 +311,8 @@ def _beside(found: Evaluation, others: t.Mapping[str, tuple[str, t.Collection[st
 
 
 def _unwindowed(records: Records, given: UpdateManifests, found: Evaluation, now: datetime) -> t.Iterator[Problem]:
-    """A remark ``no-window`` if members will be upgraded as soon as their turn comes, at any time of day. FleetError as
-    of ``StartConstraints``."""
+    """A remark ``no-window`` if members will be upgraded as soon as their turn comes, at any time of day; nothing where
+    no run is to be started. FleetError as of ``StartConstraints``."""
     if found.run is None or not found.start:
         return
     documents = [each for each in records.list("FleetMember") if each["metadata"]["name"] in found.behind]
@@ -323,9 +326,9 @@ def _unwindowed(records: Records, given: UpdateManifests, found: Evaluation, now
 def _made(
     session: Session, given: UpdateManifests, one: Evaluated, run: UpdateRun, who: str, turn: _Turn | None
 ) -> Evaluated:
-    """With the run recorded, and started if that is wanted; a run that could not be carried out is not made, which is a
-    reason. One that cannot be started now is started by the next evaluation. Without a ``turn`` it is only tried.
-    FleetError ``lease-lost``."""
+    """With the run recorded, and started if that is wanted, and both told in audit and journal; a run that could not be
+    carried out is not made, which is a reason. One that cannot be started now is started by the next evaluation.
+    Without a ``turn`` it is only tried. FleetError ``lease-lost``."""
     wanted = replace(given, runs={run.name: run})
     if turn:
         turn.keep()

@@ -74,8 +74,8 @@ def _goes_on_or_unreadable(goes_on: t.Callable[[Record], bool], document: Record
 
 
 def _staged_goes_on(document: Record) -> bool:
-    """Whether a staged update run is carried on: it is to run, or to stop and has clusters in flight to be followed.
-    FleetError ``record-damaged``."""
+    """Whether a staged update run is carried on: it is not over, and is to run, or to stop and has clusters in flight
+    to be followed. FleetError ``record-damaged``."""
     run = recorded_run(RunKey.of(record_name(document)), document)
     if is_over(run):
         return False

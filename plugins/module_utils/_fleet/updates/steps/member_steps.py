@@ -87,12 +87,12 @@ class MemberSteps:
 
     def _left(self, task: PoolTask) -> PoolEnd:
         """Ends what rotations of this run have left on the member; there are none where its platform upgrades pools.
-        FleetError as of ``PoolRotations.finish`` and ``_rotations``."""
+        FleetError and Closed as of ``PoolRotations.finish`` and ``_rotations``."""
         return PoolEnd() if _by_platform(task.driver) else self._rotations.finish(task)
 
     def _pool(self, task: PoolTask) -> PoolEnd:
-        """Upgrades a pool: by the driver where its platform upgrades pools, or else by a rotation of the pool's
-        nodes. FleetError as of ``commanded``, or ``PoolRotations.upgrade`` and ``_rotations``."""
+        """Upgrades a pool: by the driver where its platform upgrades pools, or else by a rotation of the pool's nodes.
+        Errors as of ``commanded``, or ``PoolRotations.upgrade`` and ``_rotations``."""
         if _by_platform(task.driver):
             return commanded(PoolSubject(task.driver, self._cluster, task.step), task, self.pace, self.here)
         return self._rotations.upgrade(task)

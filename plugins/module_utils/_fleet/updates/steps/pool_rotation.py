@@ -118,7 +118,8 @@ class PoolRotations:
         """Carries to their ends what this attempt or an earlier one of the run has recorded of the member's nodes and
         left, the rotation of the name ``but`` excepted; ``paused`` where one has to wait. What is seen of nodes may say
         that a pool is done before its rotation has heard of it: a conductor was killed in between. The step of the
-        ``task`` does not count. FleetError as of ``carried``, ``record-damaged``, and others of the records."""
+        ``task`` does not count. FleetError as of ``carried``, ``record-damaged``, and others of the records; Closed
+        when nobody follows any more."""
         attempts = task.work.operation.rpartition(".")[0]
         for document in self.session.records.list(KIND):
             name = str(document["metadata"]["name"])
@@ -186,8 +187,8 @@ class PoolRotations:
     ) -> NodeRotation:
         """The rotation recorded over what is ``stored``, with the nodes that are behind now; as it is, not recorded, if
         none is. FleetError ``members-unread`` if the member's nodes cannot be read now, ``not-a-member`` if it joined
-        since the run was taken up, the problems of ``driver_problems``, and as of ``begin`` of the rotation's decider
-        and ``record_begun``."""
+        since the run was taken up, the problems of ``driver_problems``, and as of ``read_members``, ``begin`` of the
+        rotation's decider and ``record_begun``."""
         now = self.session.clock()
         snapshot = read_members(members, self.clients, self.wish.reading, now)
         unknown = unreadable(snapshot)
