@@ -32,9 +32,9 @@ def is_written(path: Path, context: str, server: str, pki: Path) -> bool:
 
 def merge_kubeconfigs(root: Path) -> None:
     """Write ``<root>/kubeconfig``, if that changes anything: the admin context of every cluster, named for it, in order
-    of the names; none is current. A cluster whose state or keys cannot be read, or that has not all keys yet, is left out.
-    FleetError ``busy``, ``unwritable-folder``, ``state-unreadable`` where the root cannot be looked at, or a key cannot
-    be read; OSError as of ``has_keys``."""
+    of the names; none is current. A cluster is left out whose state or keys cannot be read, or that has not all keys
+    yet. FleetError ``busy``, ``unwritable-folder``, ``state-unreadable`` where the root cannot be looked at, or a key
+    cannot be read."""
     with states.root_lock(root):
         entries = []
         for name in states.cluster_names(root):

@@ -133,7 +133,7 @@ def _there(member: MemberNodes, kind: str, name: str) -> Document | None:
     return None
 
 
-def _seen(spec: Mapping[str, t.Any]) -> Document:
+def _seen(spec: t.Any) -> Document:
     """A spec without the fields that are never read, for they may hold secrets; empty for what is no map."""
     if not isinstance(spec, Mapping):
         return {}
