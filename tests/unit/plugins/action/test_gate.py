@@ -38,7 +38,7 @@ def test_what_is_said_after_an_approval(
     run = Run(check_mode=check_mode, say=said.append, environ={}, given=given)
     monkeypatch.setattr(Run, "open", lambda *_asked: contextlib.nullcontext(SimpleNamespace(records=None)))
     monkeypatch.setattr(gate, "is_staged", lambda *_asked: False)
-    monkeypatch.setattr(gate, "_gate", lambda *_asked: (Answer(changed=True), why))
+    monkeypatch.setattr(gate, "_gate", lambda *_asked: (Answer(changed=True), gate._uncounted(why)))
     pending = SimpleNamespace(status=SimpleNamespace(status=SimpleNamespace(state="Pending")))
     monkeypatch.setattr(gate, "read_run", lambda *_asked: pending)
     verb: t.Any = None

@@ -91,7 +91,7 @@ class Kept:
 class Session:
     clock = staticmethod(lambda: datetime(2026, 3, 28, 12, tzinfo=UTC))
     hub = None
-    holder = "job-7"
+    holder, reason = "job-7", ""
 
     def __init__(self) -> None:
         self.records, self.once, self.environ = Kept(), dict[str, str](), {"USER": "anna"}
