@@ -106,10 +106,11 @@ class Writer:
         return self._changed(old, {**document, **({"status": status} if status else {})})
 
     def snapshots(self, generation: int) -> None:
-        """Writes resource snapshots, and unless the placement ends policies, that are new, and what was decided now;
-        takes the latest mark off others, and deletes those beyond the history limit, but for resource snapshots that
-        bindings name. ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record of another
-        placement under the name of a new one."""
+        """Writes a resource snapshot that is new, and unless the placement ends the policy snapshot: a new one, or what
+        was decided now into the one that is there. Beside a new one of its kind, of resources also where the spec is
+        other, it takes the latest mark off others and deletes those beyond the history limit, but for resource
+        snapshots that bindings name. ``generation`` is the placement's. FleetError ``record-damaged`` too, for a record
+        of another placement under the name of a new one."""
         if not self.plan.deleting:
             self._policy_snapshot(generation)
         if self.plan.resource_snapshot_new:
