@@ -137,7 +137,8 @@ def images_of_no_pool(records: Records, run: UpdateRun) -> tuple[Problem, ...]:
 
 def with_images(records: Records, run: UpdateRun, given: UpdateManifests, now: datetime) -> UpdateRun:
     """The run, which has its stages, with the images of selection Consistent, which follow from what catalogues offer
-    and pools have, and the digest that goes with them; with another selection as it is. FleetError ``record-damaged``, ``duplicate-location``."""
+    and pools have, and the digest that goes with them; with another selection as it is. FleetError ``record-damaged``,
+    ``duplicate-location``."""
     if run.spec.image_selection != CONSISTENT:
         return run
     kind = run.spec.managed_cluster_update.upgrade.type

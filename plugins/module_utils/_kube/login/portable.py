@@ -53,8 +53,9 @@ def _name(context: Entry, kind: str) -> str:
 
 
 def _inlined(entry: Entry | None) -> Document:
-    """The entry with what its files hold in their place, certificates and keys as base64, for which data that is
-    given stands above a file; the token of a file stands above one that is given. Empty for no entry. FleetError ``kubeconfig-missing`` for a file that cannot be read."""
+    """The entry with what its files hold in their place, certificates and keys as base64, for which data that is given
+    stands above a file; the token of a file stands above one that is given. Empty for no entry. FleetError
+    ``kubeconfig-missing`` for a file that cannot be read."""
     if entry is None:
         return {}
     value: Document = as_json(entry.value)
