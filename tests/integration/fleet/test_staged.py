@@ -324,7 +324,7 @@ def test_two_runs_on_one_placement(fleet: Fleet) -> None:
     assert fleet.image("m1") == "web:1"
     report = staged(fleet, name="second")
     assert report.verdict[:2] == ("failed", "run-failed") and report.verdict[2] == (
-        f"run {fleet.name}-third of the same placement has begun since, and gave m1 snapshot 0; make a new run"
+        f"run {fleet.name}-third of the same placement has begun since, and gave snapshot 0 to m1; make a new run"
     )
     lease = fleet.records.acquire(f"placement/{fleet.name}", "somebody", 600)
     with pytest.raises(FleetError) as refused:
@@ -345,7 +345,8 @@ def test_an_older_run_does_not_roll_back_what_a_newer_one_has_brought(file_fleet
     staged(fleet, name="second")
     fleet.available(*MEMBERS)
     assert staged(fleet, name="second").state == "Succeeded"
-    said = f"run {fleet.name}-second of the same placement has begun since, and gave m1 snapshot 1; make a new run"
+    said = f"run {fleet.name}-second of the same placement has begun since, and gave snapshot 1"
+    said += " to m1, m2, m3 and 1 more; make a new run"
     assert approve(fleet, "prod", "Before").useless == said
     report = staged(fleet, files=False)
     assert report.verdict == ("failed", "run-failed", said)

@@ -33,8 +33,8 @@ def superseded(scene: RunContext) -> RunRefused | None:
     newest = max(taken.values(), key=lambda each: (begun_at(each), str(each.key)))
     names = [name for name, by in taken.items() if by.key == newest.key]
     message = (
-        f"run {newest.key} of the same placement has begun since, and gave {listed(names, _NAMED)}"
-        f" snapshot {newest.status.resource_snapshot_index_used}; make a new run"
+        f"run {newest.key} of the same placement has begun since, and gave"
+        f" snapshot {newest.status.resource_snapshot_index_used} to {listed(names, _NAMED)}; make a new run"
     )
     marks, row = Marks(scene.generation, scene.now), (FALSE, "ClusterUpdatingFailed", message)
 

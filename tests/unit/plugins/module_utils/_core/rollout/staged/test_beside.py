@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.roll
 STAGES = (stage("us", {"at": "us"}), stage("eu", {"at": "eu"}, beforeStageTasks=[{"type": "Approval"}]))
 LABELS = {"a": {"at": "us"}, "b": {"at": "eu"}, "c": {"at": "eu"}}
 AT_ONCE = strategy(stage("all", ALL, maxConcurrency="100%"))
-SAID = "run newer of the same placement has begun since, and gave a, b, c snapshot 2; make a new run"
+SAID = "run newer of the same placement has begun since, and gave snapshot 2 to a, b, c; make a new run"
 
 
 def older(upstream: bool = False) -> Play:
