@@ -69,9 +69,9 @@ def test_a_placement_is_explained_looked_at_and_ended(play: Player, fleet: Fleet
     assert "no placement is recorded" in play("gitops.fleet.status", **records).clean().output
 
 
-def test_an_approval_in_a_file_of_records_proves_no_name(play: Player, fleet: Fleet):
-    """Nobody vouches for names there: where they have to be verified, an approval does not count, nor is there one
-    later that would, for the run keeps its terms."""
+def shop_in_rings(play: Player, fleet: Fleet) -> tuple[dict[str, t.Any], Path, Path]:
+    """Both clusters joined with their rings, the namespace and its placement, and the documented manifests of a staged
+    run in it: the records, and the folders of both."""
     records = {"records": given(play.folder, fleet, fleet.admin)["records"]}
     for cluster, ring in (("east", "canary"), ("west", "prod")):
         asked = {"kubeconfig": fleet.admin, "pattern": cluster, "labels": {"ring": ring}}
@@ -81,6 +81,13 @@ def test_an_approval_in_a_file_of_records_proves_no_name(play: Player, fleet: Fl
     page = (ROOT / "docs" / "rollout.md").read_text(encoding="utf-8")
     (block,) = [each for each in yaml_blocks(page) if "\nkind: ResourcePlacement\n" in each]
     written(shop, *yaml.safe_load_all(block), {**CONFIG_MAP, **metadata("settings", "shop"), "data": {"color": "blue"}})
+    return records, wide, shop
+
+
+def test_an_approval_in_a_file_of_records_proves_no_name(play: Player, fleet: Fleet):
+    """Nobody vouches for names there: where they have to be verified, an approval does not count, nor is there one
+    later that would, for the run keeps its terms."""
+    records, wide, shop = shop_in_rings(play, fleet)
     run = {"runs": str(shop), "run": "shop/web-1", "resources": str(shop), "max_idle": 0}
     try:
         play("gitops.fleet.apply", **records, placements=str(wide), resources=str(wide)).clean()
@@ -266,15 +273,7 @@ def folders(root: Path) -> list[str]:
 def test_a_staged_run_of_a_namespace_goes_by_its_name(play: Player, fleet: Fleet):
     """The documented manifests, by the documented commands: told in check mode, waiting, approved, done; a second time
     nothing is left to do, nor in check mode."""
-    records = {"records": given(play.folder, fleet, fleet.admin)["records"]}
-    for cluster, ring in (("east", "canary"), ("west", "prod")):
-        asked = {"kubeconfig": fleet.admin, "pattern": cluster, "labels": {"ring": ring}}
-        play("gitops.fleet.join", **records, **asked).clean()
-    wide, shop = play.folder / "wide", play.folder / "shop"
-    written(wide, {**NAMESPACE, **metadata("shop")}, namespace_alone("shop"))
-    page = (ROOT / "docs" / "rollout.md").read_text(encoding="utf-8")
-    (block,) = [each for each in yaml_blocks(page) if "\nkind: ResourcePlacement\n" in each]
-    written(shop, *yaml.safe_load_all(block), {**CONFIG_MAP, **metadata("settings", "shop"), "data": {"color": "blue"}})
+    records, wide, shop = shop_in_rings(play, fleet)
     files = {"placements": str(shop), "resources": str(shop)}
     run = {"runs": str(shop), "run": "shop/web-1", "resources": str(shop)}
     try:

@@ -77,13 +77,16 @@ class RunGround:
     def hash_of(self, index: str) -> str:
         """The recorded hash of the content of the resource snapshot at that index, empty if there is none, or none with
         a hash; so for an empty index."""
-        masters = (each for each in self.snapshots if each.labels.get(RESOURCE_INDEX) == index)
-        return next((each.annotations[RESOURCE_HASH] for each in masters if RESOURCE_HASH in each.annotations), "")
+        return self._annotation(index, RESOURCE_HASH)
 
     def revision_of(self, index: str) -> str:
         """The Git revision that the resource snapshot at that index came from, empty where none is recorded."""
-        masters = (each for each in self.snapshots if each.labels.get(RESOURCE_INDEX) == index)
-        return next((each.annotations[REVISION] for each in masters if REVISION in each.annotations), "")
+        return self._annotation(index, REVISION)
+
+    def _annotation(self, index: str, name: str) -> str:
+        """That annotation of the first part of the resource snapshot at that index which has it; empty without."""
+        parts = (each for each in self.snapshots if each.labels.get(RESOURCE_INDEX) == index)
+        return next((each.annotations[name] for each in parts if name in each.annotations), "")
 
     @property
     def policy(self) -> ClusterSchedulingPolicySnapshot | None:
