@@ -123,7 +123,8 @@ class Calendar:
     def open(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member between two
         instants, in order of time, as ``MemberView.windows`` has it; a window that reaches beyond them is not cut, the
-        time around freezes of a member without windows is. None: at any time; empty: never.
+        time around freezes of a member without windows is. What a freeze leaves of a window and lies wholly beyond
+        them is left out. None: at any time; empty: never.
 
         KeyError for another type. FleetError ``no-such-maintenance`` if it names a FleetMaintenance that is not there:
         whether it may start is not known then.
@@ -132,7 +133,7 @@ class Calendar:
         frozen = joined(each.span for each in self._frozen(site) if each.span[0] < end and each.span[1] > start)
         if permitted is None:
             return without(((start, end),), frozen) if frozen else None
-        return without(permitted, frozen)
+        return tuple(meeting(without(permitted, frozen), start, end))
 
     def permitted(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type may start by the windows alone, whatever freezes say; the rest, FleetError

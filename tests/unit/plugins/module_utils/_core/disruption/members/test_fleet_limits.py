@@ -8,14 +8,18 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.budget_answers import (
     PoolAnswer,
     budget_answers,
     fleet_week,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.fleet_limits import window_answer
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import MemberNodes
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.tests.data.maintenance_parts import freeze, maintenance, rotation
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.maintenance import calendar
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import configuration, freeze, maintenance, rotation
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -55,3 +59,12 @@ def test_freezes_that_overlap_are_each_told() -> None:
 def test_without_freezes_and_windows_the_openings_are_those_of_the_budget() -> None:
     found = answer()
     assert found.closures == () and found.openings == found.week.openings
+
+
+@pytest.mark.parametrize("hour", [1, 5], ids=["in the window that it began in", "after it"])
+def test_a_freeze_that_began_in_a_window_holds_the_nodes(hour: int) -> None:
+    nightly = configuration("nodeImage", {"daily": {"intervalDays": 1}}, startTime="22:00")
+    times = calendar([read(maintenance(nightly, freezes=[freeze(start="2026-06-02", end="2026-06-03")])).object])
+    found = window_answer(times, MemberNodes(name="m1", maintenance="standard"), datetime(2026, 6, 2, hour, tzinfo=UTC))
+    assert found is not None and not found.open and found.why.startswith("freeze ")
+    assert found.until == datetime(2026, 6, 4, tzinfo=UTC)

@@ -130,6 +130,13 @@ def waited_for(found: Calendar, hour: int) -> str:
     return why.message if why else ""
 
 
+def test_what_a_freeze_leaves_of_a_window_is_not_told_once_it_is_past() -> None:
+    found = fleet(maintenance(daily(start="22:00"), freezes=[freeze(start="2026-08-18", end="2026-08-18")]))
+    site = MaintainedMember(name="m", maintenance="standard")
+    assert hours(found.open(site, "Full", START, END)) == [(-2, 2), (22, 24)]
+    assert hours(found.open(site, "Full", START + timedelta(hours=25), END)) == []
+
+
 def test_who_waits_for_a_window_is_told_which_freeze_closes_one_before_it() -> None:
     """Windows are from one to five, and the 19th and the 20th frozen."""
     days = {"start": "2026-08-19", "end": "2026-08-20"}
