@@ -9,7 +9,6 @@ import typing as t
 from datetime import UTC, datetime, timedelta
 
 import pytest
-
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.budget_answers import (
     PoolAnswer,
     budget_answers,
