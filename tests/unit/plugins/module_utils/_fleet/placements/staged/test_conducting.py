@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import typing as t
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sta
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
     delete_run,
+    read_run,
     record_run,
     wanted_run,
 )
@@ -23,22 +23,39 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sta
     staged_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease, Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.placements.applied import (
+    API,
+    NOW,
+    staged,
+)
 
-NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
-API = "placement.kubernetes-fleet.io/v1beta1"
+RUN = "ClusterStagedUpdateRun"
+
+
+class WrittenBetween(SqliteRecords):
+    """``somebody`` writes each time before a status of a staged run is; nobody for None."""
+
+    somebody: t.Callable[[], None] | None = None
+
+    def replace(self, record: Record, lease: Lease | None = None) -> Record:
+        somebody, self.somebody = self.somebody, None
+        if somebody is not None and "status" in record:
+            somebody()
+        return super().replace(record, lease)
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> t.Iterator[Session]:
-    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    records = WrittenBetween(tmp_path / "records.db", lambda: NOW)
     yield Session(records=records, holder="me", clock=lambda: NOW, environ={})
     records.close()
 
 
 def given(placement: str) -> StagedManifests:
     spec = {"placementName": placement, "stagedRolloutStrategyName": "rings"}
-    run = {"apiVersion": API, "kind": "ClusterStagedUpdateRun", "metadata": {"name": "web-1"}, "spec": spec}
+    run = {"apiVersion": API, "kind": RUN, "metadata": {"name": "web-1"}, "spec": spec}
     return staged_manifests((), (run,), [])
 
 
@@ -55,4 +72,52 @@ def test_a_run_that_was_made_again_before_the_lease_was_taken_is_left_alone(sess
         else:
             lay_out(session, read, given("web"), StagedOptions())
     assert refused.value.code == "run-deleted"
-    assert "status" not in (records.get("ClusterStagedUpdateRun", "web-1") or {})
+    assert "status" not in (records.get(RUN, "web-1") or {})
+
+
+def annotate(records: SqliteRecords) -> None:
+    found = records.get(RUN, "web-1")
+    assert found
+    records.replace({**found, "metadata": {**found["metadata"], "annotations": {"example.org/mark": "theirs"}}})
+
+
+def test_stages_that_are_told_are_stored_though_somebody_else_writes_the_run_meanwhile(
+    session: Session, tmp_path: Path
+) -> None:
+    """F18. The run is read again, and decided on again: what is told is what stands in the records."""
+    records = t.cast(WrittenBetween, session.records)
+    given = staged(records, tmp_path)
+    run = record_run(records, wanted_run(records, "web-1", given), "")
+    records.somebody = lambda: annotate(records)
+    report = lay_out(session, run, given, StagedOptions())
+    assert report.changed and [each.stage_name for each in report.run.status.stages_status] == ["all"]
+    stored = read_run(records, "web-1")
+    assert stored.status == report.run.status and stored.metadata.annotations == {"example.org/mark": "theirs"}
+
+
+def test_a_run_that_was_laid_out_by_somebody_else_meanwhile_is_told_as_they_left_it(
+    session: Session, tmp_path: Path
+) -> None:
+    records = t.cast(WrittenBetween, session.records)
+    given = staged(records, tmp_path)
+    run = record_run(records, wanted_run(records, "web-1", given), "")
+    theirs = [{"type": "Initialized", "status": "False", "reason": "R", "message": "no", "observedGeneration": 1}]
+
+    def refuse() -> None:
+        found = records.get(RUN, "web-1")
+        assert found
+        records.replace({**found, "status": {"conditions": theirs}})
+
+    records.somebody = refuse
+    report = lay_out(session, run, given, StagedOptions())
+    assert (report.state, report.changed) == ("Failed", False)
+    assert report.run.status == read_run(records, "web-1").status
+
+
+def test_a_failure_that_is_told_is_stored_though_somebody_else_writes_the_run_meanwhile(session: Session) -> None:
+    records = t.cast(WrittenBetween, session.records)
+    run = record_run(records, wanted_run(records, "web-1", given("web"), "Run"), "")
+    records.somebody = lambda: annotate(records)
+    report = carry_on(session, run, given("web"), StagedOptions(), {})
+    assert report.verdict[1] == "run-failed" and report.changed
+    assert read_run(records, "web-1").status == report.run.status
