@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.api_groups import PLACEMENT_API
@@ -16,10 +17,12 @@ from ...._core.objects.staged.update_run import INITIALIZE, ClusterStagedUpdateR
 from ...._core.rollout.staged.decide import StagedState, acts_in_flight, is_over
 from ...._core.schema.codec import encode
 from ...._core.updates.approvals import MADE_BY
-from ...._core.updates.terms import Terms, terms_to_keep
+from ...._core.updates.terms import Terms
 from ...._store.kinds import record_name
 from ...._store.records import Lease, Record, Records, replaced
+from ...conductor import kept_terms
 from ...conductor.journal import Book, Journal
+from ...session import Session
 from .sources import StagedManifests
 from .typed_records import recorded_run
 
@@ -156,23 +159,19 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
     raise FleetError("conflict", "the run is being written all the time", str(key), "try again")
 
 
-def keep_terms(records: Records, run: ClusterStagedUpdateRun, given: Terms) -> ClusterStagedUpdateRun:
-    """The run, which from now on keeps the ``given`` terms of approvals, too, for whoever carries it on; one that has
-    ended stays as it is. FleetError ``no-such-run``, ``record-damaged``, ``conflict`` if others write it at every
-    attempt."""
-    for _attempt in range(_ATTEMPTS):
-        added = terms_to_keep(run.metadata.annotations, given)
-        if not added or is_over(run):
-            return run
-        document = run_document(records, str(run.key))
-        metadata = {
-            **document["metadata"],
-            "annotations": {**run.metadata.annotations, **added},
-            "resourceVersion": run.metadata.resource_version,
-        }
-        kept = replaced(records, {**document, "metadata": metadata})
-        run = recorded_run(run.key, kept) if kept is not None else read_run(records, str(run.key))
-    raise FleetError("conflict", "the run is being written all the time", str(run.key), "try again")
+def keep_terms(session: Session, run: ClusterStagedUpdateRun, given: Terms) -> ClusterStagedUpdateRun:
+    """As ``kept_terms.keep_terms``, of a staged run; one that has ended keeps no more. FleetError ``no-such-run``,
+    ``record-damaged``, ``conflict``."""
+    key = run.key
+    return kept_terms.keep_terms(
+        session,
+        str(key),
+        run,
+        given,
+        partial(run_document, session.records, str(key)),
+        partial(recorded_run, key),
+        lambda run: not is_over(run),
+    )
 
 
 def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:

@@ -21,8 +21,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sta
     wanted_run,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import StagedManifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
+NOW = datetime(2026, 8, 17, 12, tzinfo=UTC)
 RUN = {
     "metadata": {"name": "r", "generation": 1},
     "spec": {"placementName": "web", "stagedRolloutStrategyName": "rings"},
@@ -48,17 +50,23 @@ class Appearing:
 
 
 def test_terms_stay_with_a_run_for_whoever_carries_it_on(tmp_path: Path) -> None:
-    """F18. They are kept once, are never loosened, and go on to a run that is made after it."""
-    records = SqliteRecords(tmp_path / "records.db", lambda: datetime(2026, 8, 17, 12, tzinfo=UTC))
+    """F18. They are kept once, are never loosened, are told where they were not given, and go on to a run that is made
+    after it."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    said: list[str] = []
+    session = Session(records=records, holder="me", clock=lambda: NOW, say=said.append)
     with contextlib.closing(records):
         records.create({"apiVersion": PLACEMENT_API, "kind": "ClusterStagedUpdateRun", **RUN})
         run = read_run(records, "r")
-        assert keep_terms(records, run, Terms()) is run and "annotations" not in run_after(run, "again", "")["metadata"]
-        keep_terms(records, run, Terms(self_approval=False))
-        keep_terms(records, read_run(records, "r"), Terms(verified=True))
+        assert keep_terms(session, run, Terms()) is run and "annotations" not in run_after(run, "again", "")["metadata"]
+        keep_terms(session, run, Terms(self_approval=False))
+        assert said == []
+        keep_terms(session, read_run(records, "r"), Terms(verified=True))
         terms = Terms(self_approval=False, verified=True)
         kept = read_run(records, "r")
-        assert kept_terms(kept.metadata.annotations) == terms and keep_terms(records, kept, Terms()) == kept
+        assert kept_terms(kept.metadata.annotations) == terms and keep_terms(session, kept, Terms()) == kept
+        words = "r: approvals are judged by the terms that the run keeps: allow_self_approval=false"
+        assert said == [words, f"{words}, verified_approvals=true"]
         assert kept_terms(run_after(kept, "again", "")["metadata"]["annotations"]) == terms
 
 
