@@ -49,7 +49,7 @@ def staged_run(
     if wanted.is_new:
         refuse_unfit(session, wanted.run, given, wish, members)
     keep(session.records, given.strategies.values(), write=True)
-    run = record_run(session.records, wanted, user(session) if wanted.is_new else "")
+    run = record_run(session.records, wanted, user(session) if wanted.changed else "")
     told, run = run, keep_terms(session, run, wish.terms)
     changed = changed or run is not told
     if wanted.changed:
