@@ -19,6 +19,7 @@ from ..._core.objects.updates.run_status import (
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.overview.run_needs import FOR_CONDUCTOR, RunNeed
 from ..._core.overview.runs import ROTATION, STAGED_RUN
+from ..._core.rollout.staged.standing import RunStanding
 from ..._core.rollout.staged.way_back import AGAIN, BACK, MENDED, run_after
 from ..._core.updates.retry import is_left_behind
 from ..._core.values.approved_digest import ALGORITHM
@@ -165,15 +166,19 @@ def after_staged(
     beside: Variables = NOTHING,
     before: str = "",
     late: bool = False,
+    newer: RunStanding | None = None,
 ) -> list[NextStep]:
     """How a staged update run goes on; ``state`` is its word in results. ``approvals`` are stages and timings that it
     waits for, the first ``MOST`` of which are told, ``again`` the variables that its playbook was given and needs once
     more, ``beside`` those that only a new run needs. One that has ended goes nowhere, but after one that failed a new
-    one does the same. Where it waits ``late`` for clusters that may never come right, a new one brings what was mended
-    and applied. After either the last step goes back to the snapshot at the index ``before``, if there was one."""
+    one does the same; not where a ``newer`` one has begun after it, which is all that is named then. Where it waits
+    ``late`` for clusters that may never come right, a new one brings what was mended and applied. After either the last
+    step goes back to the snapshot at the index ``before``, if there was one."""
     again = {name: one_or_all(value) for name, value in again.items()}
     anew, name = {**again, **{each: one_or_all(value) for each, value in beside.items()}}, str(run.key)
     back = _new_run(run, f"go back to snapshot {before}", BACK, before, anew)
+    if state == FAILED and newer is not None:
+        return [_newer(newer, again)]
     if state == FAILED:
         same = _new_run(run, "try it once more", AGAIN, run.spec.resource_snapshot_index, anew)
         return [same, *([back] if before else [])]
@@ -194,6 +199,13 @@ def after_staged(
     found.append(NextStep(to=to, playbook="staged_update", variables={"run": name, **again}))
     mended = _new_run(run, "bring what you have mended and applied", MENDED, "", anew)
     return [*found, *([mended] if late else []), *([back] if late and before else [])]
+
+
+def _newer(newer: RunStanding, again: Variables) -> NextStep:
+    """The step that looks at, or goes on with, the run that has come after one that failed."""
+    since = f" at {write_time(newer.begun_at, SECONDS)}" if newer.begun_at else ""
+    to = f"{'see' if newer.state in ENDED else 'go on with'} run {newer.name}, which has begun after it{since}"
+    return NextStep(to=to, playbook="staged_update", variables={"run": newer.name, **again})
 
 
 def _new_run(run: ClusterStagedUpdateRun, to: str, suffix: str, index: str, variables: Variables) -> NextStep:

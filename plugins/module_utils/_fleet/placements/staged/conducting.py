@@ -39,7 +39,7 @@ from ..plan import Source
 from ..write_records import Writer
 from .approvals import UncountedRequest, accept_approval, judge_of, request_approval, seen_requests, told_approval
 from .hand_over import not_begun
-from .laying_out import Laid, Members, check_digest, check_plan, ended, is_laid_out, laid_out, notes_of
+from .laying_out import Laid, Members, check_digest, check_plan, ended, is_laid_out, laid_out, newer_of, notes_of
 from .report import StagedOptions, StagedReport
 from .run_record import HeldJournal, StagedBook
 from .sources import StagedManifests
@@ -64,6 +64,7 @@ def rehearse(
         lines=tuple(run_lines(laid.run, laid.decision.waits, {}, laid.decision.wake_at)),
         problems=tuple(braked([laid.plan])) if laid.plan is not None and not is_over(laid.run) else (),
         notes=notes_of(laid, given),
+        newer=newer_of(laid.run, laid.ground),
     )
 
 
@@ -304,4 +305,5 @@ class _Conducted:
             problems=failures({self.plan.name: outcomes}),
             notes=notes_of(self.laid, given),
             before=index_before(run, steering.bindings.state.bindings),
+            newer=newer_of(run, self.laid.ground),
         )

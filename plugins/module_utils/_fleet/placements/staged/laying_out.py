@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.plan.document import PlacementPlan
-from ...._core.rollout.staged.beside import open_beside
+from ...._core.rollout.staged.beside import newer_run, open_beside
 from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
 from ...._core.rollout.staged.digest import staged_digest
+from ...._core.rollout.staged.standing import RunStanding, standing_of
 from ...._core.rollout.staged.way_back import index_before
 from ...._core.schema.meta import find_condition
 from ...._core.values.approved_digest import refuse_another
@@ -118,4 +119,11 @@ def ended(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
         lines=tuple(run_lines(laid.run, laid.decision.waits, {})),
         notes=notes_of(laid, given),
         before=index_before(laid.run, laid.ground.bindings),
+        newer=newer_of(laid.run, laid.ground),
     )
+
+
+def newer_of(run: ClusterStagedUpdateRun, ground: RunGround) -> RunStanding | None:
+    """How the run after this one stands, as of ``newer_run``."""
+    newer = newer_run(run, ground.runs)
+    return standing_of(newer) if newer else None

@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.run_needs import RunNeed
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import RunStanding
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
@@ -275,6 +276,18 @@ def test_a_staged_run_that_failed_is_tried_once_more_or_left_for_what_was_there(
     assert same[2]["run"] == "r-again" and same[2]["definition"]["spec"]["resourceSnapshotIndex"] == "4"
     ((_to, _playbook, latest),) = told(after_staged(staged(), FAILED, [], {}))
     assert "resourceSnapshotIndex" not in latest["definition"]["spec"]
+
+
+@pytest.mark.parametrize(("state", "word"), [("Stuck", "go on with"), ("Failed", "see"), ("Succeeded", "see")])
+def test_a_staged_run_that_failed_and_that_a_newer_one_came_after_names_that_alone(state: str, word: str) -> None:
+    """To try it once more, or to go back from it, would take the clusters from the newer one."""
+    begun = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    newer = RunStanding(name="r-back", placement="web", state=state, begun_at=begun)
+    steps = after_staged(staged(index="4"), FAILED, [], {"resources": ["a"]}, {}, before="3", newer=newer)
+    to = f"to {word} run r-back, which has begun after it at 2026-03-01T09:00:00Z"
+    assert told(steps) == [(to, "staged_update", {"run": "r-back", "resources": "a"})]
+    waits = after_staged(staged(), "Running", [], {}, newer=newer)
+    assert waits == after_staged(staged(), "Running", [], {}), "one that goes on ends by itself"
 
 
 def test_a_rebuilt_cluster_is_accepted_by_joining_it_again() -> None:

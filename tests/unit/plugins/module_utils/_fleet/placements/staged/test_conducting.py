@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.conducting import carry_on, lay_out
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
@@ -112,6 +113,21 @@ def test_a_run_that_was_laid_out_by_somebody_else_meanwhile_is_told_as_they_left
     report = lay_out(session, run, given, StagedOptions())
     assert (report.state, report.changed) == ("Failed", False)
     assert report.run.status == read_run(records, "web-1").status
+
+
+def test_a_run_that_failed_names_the_newer_one_of_its_placement_whenever_it_is_told(session: Session) -> None:
+    records = session.records
+    run = record_run(records, wanted_run(records, "web-1", given("web"), "Run"), "")
+    assert carry_on(session, run, given("web"), StagedOptions(), {}).newer is None
+    later = "2026-01-15T13:00:00Z"
+    begun = {"type": "Initialized", "status": "True", "reason": "R", "message": "", "lastTransitionTime": later}
+    records.create({"apiVersion": API, "kind": RUN, "metadata": {"name": "web-2"}, "spec": dict(encode(run.spec)),
+                    "status": {"conditions": [begun]}})  # fmt: skip
+    failed = read_run(records, "web-1")
+    reports = (carry_on(session, failed, given("web"), StagedOptions(), {}),
+               lay_out(session, failed, given("web"), StagedOptions()))  # fmt: skip
+    for report in reports:
+        assert report.state == "Failed" and report.newer and report.newer.name == "web-2"
 
 
 def test_a_failure_that_is_told_is_stored_though_somebody_else_writes_the_run_meanwhile(session: Session) -> None:
