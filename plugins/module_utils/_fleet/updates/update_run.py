@@ -21,12 +21,13 @@ from ..._core.updates import commands
 from ..._core.updates.dispatch import operations_of
 from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.releases.versions import step_refused
-from ..._core.updates.retry import is_left_behind, made_good_by
+from ..._core.updates.retry import is_left_behind, made_good_by, superseded_by
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
 from ..._core.updates.terms import Terms
 from ..._core.values.listed import listed
 from ..._core.values.update_states import (
+    FAILED,
     MEMBER,
     NEW,
     RUNNING,
@@ -190,6 +191,14 @@ def made_good(records: Records, runs: t.Iterable[UpdateRun]) -> dict[str, str]:
     behind = [each for each in runs if any(map(is_left_behind, each.status.members))]
     known = recorded_runs(records, ())[0] if behind else ()
     return {each.name: by for each in behind if (by := made_good_by(each, known))}
+
+
+def superseded(records: Records, runs: t.Iterable[UpdateRun]) -> dict[str, UpdateRun]:
+    """Of the runs those that have failed and that a newer one stands for, by name, each with that one, as of
+    ``superseded_by``; others are left out. FleetError where runs cannot be listed."""
+    failed = [each for each in runs if each.status.status.state == FAILED]
+    known = recorded_runs(records, ())[0] if failed else ()
+    return {each.name: by for each in failed if (by := superseded_by(each, known))}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,10 +82,13 @@ def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variable
     return lines
 
 
-def after_run(run: UpdateRun, now: datetime, resumes: datetime | None = None) -> list[NextStep]:
+def after_run(
+    run: UpdateRun, now: datetime, resumes: datetime | None = None, newer: UpdateRun | None = None
+) -> list[NextStep]:
     """How an update run goes on from the state that it is in: open gates that people have to approve first, at most
     ``MOST`` of them; of one that has ended a run that repeats what failed or was skipped, nothing if there is none.
-    ``resumes``, where it is a minute away or more and nothing but time is waited for, is told as when to go on."""
+    ``resumes``, where it is a minute away or more and nothing but time is waited for, is told as when to go on. Of one
+    that has failed the ``newer`` one that stands for it alone, if there is one."""
     status, name = run.status, {"run": run.name}
     state = status.status.state
     members = [member for stage in status.stages for group in stage.groups for member in group.members]
@@ -100,6 +103,8 @@ def after_run(run: UpdateRun, now: datetime, resumes: datetime | None = None) ->
     if state == STOPPING:
         to = "follow what is in flight to its end, unless it is being conducted"
         return [NextStep(to=to, playbook="update", variables=name)]
+    if state == FAILED and newer is not None:
+        return [_newer_run(newer)]
     if state in (STOPPED, FAILED):
         again = NextStep(to=_AGAIN[state], playbook="update", variables={**name, "restart": True})
         return [*_approvals(run), again, *_skip(run.name, members, state)]
@@ -110,6 +115,15 @@ def after_run(run: UpdateRun, now: datetime, resumes: datetime | None = None) ->
 
 
 _AGAIN = {FAILED: "try again what failed, and go on", STOPPED: "take it up again"}
+
+
+def _newer_run(newer: UpdateRun) -> NextStep:
+    """The step that looks at, or goes on with, the run that stands for one that has failed."""
+    made = newer.metadata.creation_timestamp
+    since = f" at {write_time(made, SECONDS)}" if made else ""
+    over = newer.status.status.state in (COMPLETED, SKIPPED, FAILED)
+    to = f"{'see' if over else 'go on with'} run {newer.name}, made after it{since} for the same members"
+    return NextStep(to=to, playbook="status" if over else "update", variables={"run": newer.name})
 
 
 def _by_the_clock(member: MemberUpdateStatus) -> bool:

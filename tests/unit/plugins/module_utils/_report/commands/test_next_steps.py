@@ -128,6 +128,19 @@ def test_a_run_that_failed_is_started_again_or_without_what_failed() -> None:
     assert skip[2]["targets"] == ["Member:a", "Member:b"]
 
 
+def test_a_run_that_failed_and_for_which_a_newer_one_stands_names_that_alone() -> None:
+    failed = run(played("s{g:a,b}").start().fails("a"))
+    going, ended = (
+        replace(each, metadata=replace(each.metadata, name="release-8", creation_timestamp=at(60)))
+        for each in (run(played("s{g:a}").start()), run(played("s{g:a}").start().ends("a")))
+    )
+    since = "run release-8, made after it at 2026-08-17T00:01:00Z for the same members"
+    (on,), (over,) = (told(after_run(failed, T0, newer=each)) for each in (going, ended))
+    assert on == (f"to go on with {since}", "update", {"run": "release-8"})
+    assert over == (f"to see {since}", "status", {"run": "release-8"})
+    assert after_run(ended, T0, newer=going) == [], "it has not failed"
+
+
 def test_a_finished_run_that_left_somebody_behind_is_repeated_for_those() -> None:
     tolerant = changed(changed(laid("s{g:a,b}"), "g", max_allowed_failures=1), "s", max_allowed_failures=1)
     ended = run(Play(tolerant).start().fails("a").ends("b"))
