@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.conducting import carry_on, lay_out
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
@@ -82,13 +83,18 @@ def annotate(records: SqliteRecords) -> None:
     records.replace({**found, "metadata": {**found["metadata"], "annotations": {"example.org/mark": "theirs"}}})
 
 
+def new_run(session: Session, folder: Path) -> tuple[WrittenBetween, StagedManifests, ClusterStagedUpdateRun]:
+    """A run that is recorded, without stages, and can begin."""
+    records = t.cast(WrittenBetween, session.records)
+    given = staged(records, folder)
+    return records, given, record_run(records, wanted_run(records, "web-1", given), "")
+
+
 def test_stages_that_are_told_are_stored_though_somebody_else_writes_the_run_meanwhile(
     session: Session, tmp_path: Path
 ) -> None:
     """F18. The run is read again, and decided on again: what is told is what stands in the records."""
-    records = t.cast(WrittenBetween, session.records)
-    given = staged(records, tmp_path)
-    run = record_run(records, wanted_run(records, "web-1", given), "")
+    records, given, run = new_run(session, tmp_path)
     records.somebody = lambda: annotate(records)
     report = lay_out(session, run, given, StagedOptions())
     assert report.changed and [each.stage_name for each in report.run.status.stages_status] == ["all"]
@@ -99,9 +105,7 @@ def test_stages_that_are_told_are_stored_though_somebody_else_writes_the_run_mea
 def test_a_run_that_was_laid_out_by_somebody_else_meanwhile_is_told_as_they_left_it(
     session: Session, tmp_path: Path
 ) -> None:
-    records = t.cast(WrittenBetween, session.records)
-    given = staged(records, tmp_path)
-    run = record_run(records, wanted_run(records, "web-1", given), "")
+    records, given, run = new_run(session, tmp_path)
     theirs = [{"type": "Initialized", "status": "False", "reason": "R", "message": "no", "observedGeneration": 1}]
 
     def refuse() -> None:
