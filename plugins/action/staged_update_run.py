@@ -54,7 +54,8 @@ class ActionModule(Verb):
         open_ones = [(each.stage, each.timing) for each in open_requests(report.run)]
         again = {name: run.given[name] for name in ("resources", "prune_kinds") if run.given.get(name)}
         beside = {"runs": run.given["src"]} if run.given.get("src") else {}
-        steps = after_staged(report.run, report.state, open_ones, again, beside, report.before, report.is_late)
+        late, newer = report.is_late, report.newer
+        steps = after_staged(report.run, report.state, open_ones, again, beside, report.before, late, newer)
         return run.with_next(answer, steps, answer.outcome in ("partial", "failed"))
 
 

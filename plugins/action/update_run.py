@@ -39,6 +39,7 @@ from ..module_utils._fleet.updates.update_run import (
     skipped,
     started,
     stopped,
+    superseded,
     targets_of,
 )
 from ..module_utils._report.commands.next_steps import after_run
@@ -61,8 +62,10 @@ class Telling:
 
     def next(self, outcome: Outcome) -> list[str]:
         """What to type next after the run came to ``outcome``, as lines; before ``resumes`` (None: not known) nothing
-        more would begin."""
-        return self.run.next_lines(after_run(outcome.run, self.session.clock(), self.resumes))
+        more would begin. FleetError as of ``superseded``."""
+        run = outcome.run
+        newer = superseded(self.session.records, [run]).get(run.name)
+        return self.run.next_lines(after_run(run, self.session.clock(), self.resumes, newer))
 
 
 class ActionModule(Verb):

@@ -15,7 +15,7 @@ from ..module_utils._fleet.updates.defining import Outcome
 from ..module_utils._fleet.updates.forecasting import Outlook, outlooks
 from ..module_utils._fleet.updates.gate_objects import with_answers
 from ..module_utils._fleet.updates.sources import update_manifests
-from ..module_utils._fleet.updates.update_run import as_data, asked_runs, made_good
+from ..module_utils._fleet.updates.update_run import as_data, asked_runs, made_good, superseded
 from ..module_utils._report.commands.next_steps import NextStep, after_run
 from ..module_utils._report.forecast_text import calendar_text, forecast_text, has_gates_to_open
 from ..module_utils._report.icalendar import icalendar
@@ -43,7 +43,7 @@ class ActionModule(Verb):
             wanted = options["forecast"] or options["calendar"] or options["write_calendar"]
             runs = [with_answers(records, each, partial(vouched_since, session.hub), now) for each in asked.runs]
             ahead = outlooks(records, runs, now, options["days"], given) if wanted else {}
-            good = made_good(records, runs)
+            good, newer = made_good(records, runs), superseded(records, runs)
             others = waiting(records) if options["waiting"] else WaitingWork()
         found: list[Data] = []
         further: dict[str, list[str]] = {}
@@ -52,8 +52,9 @@ class ActionModule(Verb):
             lease = conductors.get(f"run/{one.name}")
             held = lease.holder if lease and is_alive(lease, now) else ""
             data = as_data(Outcome(run=one, changed=False)) | {"waits_for": waits_for(one), "conducted_by": held}
-            data["made_good_by"] = good.get(one.name, "")
-            steps = [each for each in after_run(one, now) if not held or each.playbook == "approve"]
+            data["made_good_by"], after = good.get(one.name, ""), newer.get(one.name)
+            data["superseded_by"] = after.name if after else ""
+            steps = [each for each in after_run(one, now, newer=after) if not held or each.playbook == "approve"]
             steps = [each for each in steps if one.name not in good or each.playbook != "retry"]
             left = left_text(one, lease.renewed if lease and not held else None, good.get(one.name, ""))
             if one.name in asked.to_be_made:

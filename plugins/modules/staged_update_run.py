@@ -69,8 +69,8 @@ options:
     default: ""
   allow_self_approval:
     description:
-      - V(false) wants four eyes, an approval by whoever made the run does not count; it stays with the run.
-      - This needs names that the hub vouches for, as O(verified_approvals) does, that of the maker among them.
+      - V(false) wants four eyes, an approval by whoever made or started the run does not count; it stays with the run.
+      - This needs names that the hub vouches for, as O(verified_approvals) does, those of these two among them.
     type: bool
     default: true
   verified_approvals:

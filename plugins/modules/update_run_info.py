@@ -84,8 +84,9 @@ RETURN = r"""
 runs:
   description:
     - Each run with C(name), C(state), C(run_outcome), C(digest), C(tree), C(status), C(waits_for) and C(uncovered), as
-      M(gitops.fleet.update_run) returns them, C(conducted_by), the holder of its lease, and C(made_good_by), the name
-      of the retry after which nobody is left behind; both are empty where there is none.
+      M(gitops.fleet.update_run) returns them, C(conducted_by), the holder of its lease, C(made_good_by), the name of
+      the retry after which nobody is left behind, and C(superseded_by), that of the last run that was started after one
+      that failed, and takes all whom that would try again as far; they are empty where there is none.
     - With O(forecast), C(forecast) has C(run), C(stages), C(members), each with C(state) at the end, C(start) and
       C(end) as C(p50) and C(p90) (half and nine of ten courses are there by then; null for never), C(expected) with
       the C(start) and C(end) of the course in the middle, of which C(table), C(waits) and the calendar are, C(reason)

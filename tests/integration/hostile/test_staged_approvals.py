@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.key import RunKey
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.history import DOES_NOT_COUNT
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.approving import STARTED_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.audit.history import HistoryRequest, fleet_history
@@ -278,9 +279,9 @@ def test_whoever_made_the_run_does_not_approve_it_under_four_eyes(asked: Asked, 
     assert refused.value.code == "self-approval"
     assert answer(session, WishedApproval(run=str(asked.key)), made, write=True).own
     asked.waits(FOUR_EYES)
-    assert any(f"{made} made the run, and self-approval is not allowed" in line for line in asked.fleet.said)
+    assert any(f"{made} made or started the run, and self-approval is not allowed" in line for line in asked.fleet.said)
     (told,) = fleet_history(session, HistoryRequest(about=str(asked.key), action="Approved")).rows
-    assert told.outcome == DOES_NOT_COUNT and "made the run, and self-approval is not allowed" in told.message
+    assert told.outcome == DOES_NOT_COUNT and "started the run, and self-approval is not allowed" in told.message
     anna.approves(asked.fleet, str(asked.key))
     asked.passes(FOUR_EYES)
 
@@ -300,6 +301,35 @@ def test_nobody_makes_a_run_in_another_name(asked: Asked) -> None:
         with pytest.raises(ApiError) as refused:
             dora.writes(f"{kind}/{asked.key.name}", {"metadata": {"annotations": {MADE_BY: name}}})
         assert "gitops.fleet/made-by of a run stays as it is" in refused.value.message
+
+
+def test_whoever_started_a_run_is_held_by_the_hub_and_does_not_approve_it_under_four_eyes(
+    asked: Asked, anna: HubUser
+) -> None:
+    """One that another account made: nobody starts it in another name, nor takes the name of who did for an own one."""
+    runs = ("clusterstagedupdateruns", "stagedupdateruns")
+    dora, mia = (HubUser(asked.fleet, name, rule("create update patch", *runs)) for name in ("dora", "mia"))
+    kind = KINDS[asked.key.kinds.run].path(asked.key.namespace)
+    spec = {"placementName": asked.fleet.name, "stagedRolloutStrategyName": "rings"}
+    metadata = {**asked.key.metadata(asked.key.name), "annotations": {MADE_BY: "mia"}}
+    mia.client.post(kind, {"apiVersion": API, "kind": asked.key.kinds.run, "metadata": metadata, "spec": spec})
+    for name, state in (("anna", "Run"), ("dora", "Initialize")):
+        with pytest.raises(ApiError) as refused:
+            body = {"metadata": {"annotations": {STARTED_BY: name}}, "spec": {"state": state}}
+            dora.writes(f"{kind}/{asked.key.name}", body)
+        assert "gitops.fleet/started-by is whoever told the run to run first" in refused.value.message
+    asked.waits(FOUR_EYES)
+    for other in ("dora", None):
+        with pytest.raises(ApiError) as refused:
+            dora.writes(f"{kind}/{asked.key.name}", {"metadata": {"annotations": {STARTED_BY: other}}})
+        assert "gitops.fleet/started-by is whoever told the run to run first" in refused.value.message
+    started = "kubernetes-admin"
+    session = asked.fleet.session(environ=dict(os.environ))
+    assert answer(session, WishedApproval(run=str(asked.key)), started, write=True).own
+    asked.waits(FOUR_EYES)
+    assert any(f"{started} made or started the run, and self-approval" in line for line in asked.fleet.said)
+    anna.approves(asked.fleet, str(asked.key))
+    asked.passes(FOUR_EYES)
 
 
 def test_without_the_policies_names_do_not_count_where_they_have_to_be_verified(asked: Asked, anna: HubUser) -> None:

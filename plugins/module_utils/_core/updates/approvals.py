@@ -53,9 +53,7 @@ class Court:
     def makers(self) -> frozenset[str]:
         """Who made the run and who started it; empty if one of them is not named, or the hub does not vouch for the
         run."""
-        names = named_makers(self.run)
-        proven = all(names) and self.vouches(self.run.metadata.creation_timestamp)
-        return frozenset(names if proven else ())
+        return proven_makers(named_makers(self.run), self.vouches(self.run.metadata.creation_timestamp))
 
 
 def is_vouched_for(created: datetime | None, since: datetime | None) -> bool:
@@ -78,6 +76,20 @@ def expiry_words(at: datetime | None, expires: timedelta | None, now: datetime) 
 def named_makers(run: UpdateRun) -> tuple[str, str]:
     """Who made the run and who started it, in this order; empty where it does not say."""
     return run.metadata.annotations.get(MADE_BY, ""), run.status.started_by
+
+
+def proven_makers(names: tuple[str, str], vouched: bool) -> frozenset[str]:
+    """Those who made and started a run of either kind, by its ``named_makers``; empty if one of them is not named, or
+    nothing vouches for the run."""
+    return frozenset(names if vouched and all(names) else ())
+
+
+def own_words(by: str, makers: t.Collection[str]) -> str:
+    """Why an approval of ``by`` does not count where self-approval is not allowed, for runs of either kind; ``makers``
+    as of ``proven_makers``. Empty if it counts."""
+    if not makers:
+        return "nothing proves who made and who started the run, and self-approval is not allowed"
+    return f"{by} made or started the run, and self-approval is not allowed" if by in makers else ""
 
 
 @dataclass(frozen=True)
@@ -103,10 +115,9 @@ def judged_approval(
     verified = bool(by) and court.vouches(gate.metadata.creation_timestamp)
     if court.terms.proof and not verified:
         return RefusedApproval(f"nothing proves that it is of {by or 'anybody'}")
-    if not court.terms.self_approval and not court.makers:
-        return RefusedApproval("nothing proves who made and who started the run, and self-approval is not allowed")
-    if not court.terms.self_approval and by in court.makers:
-        return RefusedApproval(f"{by} made or started the run, and self-approval is not allowed")
+    own = "" if court.terms.self_approval else own_words(by, court.makers)
+    if own:
+        return RefusedApproval(own)
     at = approval.at if approval else None
     expired = "" if used else expiry_words(at, court.terms.expires, now)
     if expired:

@@ -40,6 +40,8 @@ from .status import stage_look
 from .strategy import gate_id
 
 DIGEST = "gitops.fleet/digest"
+DIGEST_FORM = "gitops.fleet/digest-form"
+"""Which form the digest has; a run without it was laid out when there was only the first."""
 STRATEGY = "gitops.fleet/strategy-digest"
 CODE = "record-altered"
 _UNTOUCHED = (NOT_STARTED, SKIPPED)
@@ -80,7 +82,8 @@ def _digest(run: UpdateRun, state: RunState) -> t.Iterator[str]:
     """Whether run and strategy are other ones than their recorded digests say, each as a sentence. A strategy without a
     recorded digest is not looked at."""
     recorded = recorded_digest(run)
-    computed = run_digest(run.spec, state.stages, run.status.node_image_selection)
+    form = run.metadata.annotations.get(DIGEST_FORM, "")
+    computed = run_digest(run.spec, state.stages, run.status.node_image_selection, form)
     if recorded != computed:
         yield f"it was recorded with digest {recorded or 'none'}, and what stands in it now has {computed}"
     if STRATEGY in run.metadata.annotations and not is_recorded_strategy(run):

@@ -2,7 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A finished run once more (a retry), for the members that it left behind: what it is called, versions and images as
-they were, whatever is newer by now, and whom a run for some members may take.
+they were, whatever is newer by now, and whom a run for some members may take; which newer run stands for one that
+failed.
 
 ``Completed`` and ``Skipped`` are final, so this is a new run that names the first one.
 """
@@ -21,16 +22,18 @@ from ..objects.updates.update_run import (
     CONSISTENT,
     CONTROL_PLANE_ONLY,
     CUSTOM,
+    FULL,
     NODE_IMAGE_ONLY,
     NodeImageSelection,
     NodeImageVersion,
     UpdateRun,
 )
 from ..schema.meta import ObjectMeta
-from ..values.update_states import ALREADY_AT_TARGET, FAILED, SKIPPED, SYSTEM
+from ..values.update_states import ACTIVE, ALREADY_AT_TARGET, FAILED, SKIPPED, SYSTEM
 from .facts import DONE
 from .integrity import is_recorded_strategy
 from .record.run_state import run_of
+from .releases.versions import reached
 from .status import derive
 from .strategy import Candidate
 from .terms import as_annotations, kept_terms
@@ -115,6 +118,35 @@ def made_good_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> str:
         known.add(before.name)
         left -= {each.name for each in before.status.members if not is_left_behind(each)}
     return "" if before is run else before.name
+
+
+def superseded_by(run: UpdateRun, runs: t.Iterable[UpdateRun]) -> UpdateRun | None:
+    """The last run that was made after this one, which has failed, and that was started and takes all whom this one
+    would try again at least as far: to the same version or a newer one, by the same type of upgrade or a full one. None
+    without one, and for a run in another state. ``runs`` are all that are recorded."""
+    made = run.metadata.creation_timestamp
+    if made is None or run.status.status.state != FAILED:
+        return None
+    left = {each.name for each in run.status.members if each.status.state not in DONE}
+    later = [
+        (at, each.name, each)
+        for each in runs
+        if (at := each.metadata.creation_timestamp) and at > made and each.status.phase == ACTIVE
+        if left <= {one.name for one in each.status.members} and _goes_as_far(each, run)
+    ]
+    return max(later, key=lambda each: each[:2])[2] if later else None
+
+
+def _goes_as_far(run: UpdateRun, other: UpdateRun) -> bool:
+    """Whether the run upgrades all that the other does, to the same version or a newer one; not where a version is
+    none."""
+    kinds = [each.spec.managed_cluster_update.upgrade.type for each in (run, other)]
+    if kinds[0] not in (kinds[1], FULL):
+        return False
+    try:
+        return not other.target or reached(run.target, other.target)
+    except ValueError:
+        return False
 
 
 def _is_after(run: UpdateRun, before: UpdateRun) -> bool:

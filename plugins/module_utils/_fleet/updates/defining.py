@@ -18,8 +18,8 @@ from ..._core.objects.updates.strategy import UpdateRunStrategy, UpdateStrategy
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.schema.codec import encode
 from ..._core.updates.approvals import MADE_BY
-from ..._core.updates.integrity import DIGEST, STRATEGY, problems_of
-from ..._core.updates.record.digest import run_digest, strategy_digest
+from ..._core.updates.integrity import DIGEST, DIGEST_FORM, STRATEGY, problems_of
+from ..._core.updates.record.digest import FORM, run_digest, strategy_digest
 from ..._core.updates.record.run_state import status_of
 from ..._core.updates.retry import follow_up, limited_to, retry_name
 from ..._core.updates.run import RunState
@@ -183,7 +183,7 @@ def _prepared(
         observed_generation=run.metadata.generation,
     )
     given = {**wanted.metadata.annotations, **run.metadata.annotations}
-    held = {DIGEST: digest, **({STRATEGY: strategy_digest(strategy)} if strategy else {})}
+    held = {DIGEST: digest, DIGEST_FORM: FORM, **({STRATEGY: strategy_digest(strategy)} if strategy else {})}
     annotations = {**{key: each for key, each in given.items() if key != STRATEGY}, **held}
     metadata = replace(run.metadata, annotations=annotations)
     return replace(run, metadata=metadata, status=status_of(state, derive(state), base))
@@ -192,7 +192,8 @@ def _prepared(
 def _same(before: UpdateRun, run: UpdateRun) -> bool:
     """Whether the recorded run says the same, and its tree was made already, by us, and not altered."""
     made = before.status.observed_generation == before.metadata.generation and before.status.stages
-    digests = [[each.metadata.annotations.get(key) for key in (DIGEST, STRATEGY)] for each in (before, run)]
+    held = (DIGEST, DIGEST_FORM, STRATEGY)
+    digests = [[each.metadata.annotations.get(key) for key in held] for each in (before, run)]
     same = encode(before.spec) == encode(run.spec) and digests[0] == digests[1]
     return bool(made) and same and not problems_of(before)
 

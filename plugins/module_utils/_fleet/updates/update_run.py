@@ -10,6 +10,7 @@ import contextlib
 import typing as t
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.audit.audit_entry import RUN_SKIPPED, RUN_STARTED, RUN_STOPPED
@@ -20,12 +21,13 @@ from ..._core.updates import commands
 from ..._core.updates.dispatch import operations_of
 from ..._core.updates.record.run_state import run_of, status_of
 from ..._core.updates.releases.versions import step_refused
-from ..._core.updates.retry import is_left_behind, made_good_by
+from ..._core.updates.retry import is_left_behind, made_good_by, superseded_by
 from ..._core.updates.run import RunState
 from ..._core.updates.status import derive
-from ..._core.updates.terms import Terms, kept_words, terms_to_keep
+from ..._core.updates.terms import Terms
 from ..._core.values.listed import listed
 from ..._core.values.update_states import (
+    FAILED,
     MEMBER,
     NEW,
     RUNNING,
@@ -34,6 +36,7 @@ from ..._core.values.update_states import (
 )
 from ..._store.records import Lease, Record, Records, replaced
 from ..audit.update_runs import commanded
+from ..conductor import kept_terms
 from ..keeping import Keeper
 from ..nodes.sources import KIND as ROTATION
 from ..recorded import recorded
@@ -88,34 +91,26 @@ def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> O
 
 
 def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
-    """The run, which from now on keeps the ``given`` terms, too, for whoever carries it on; told in a line where those
-    that it keeps are stricter. Terms by which a gate that was passed would not have been are not kept: conducting by
-    them is refused. A run that has ended is given back as it is. FleetError as of ``read_run`` and ``vouched_since``,
-    and ``conflict`` if others write it at every attempt."""
+    """As ``kept_terms.keep_terms``, of an update run. Terms by which a gate that was passed would not have been are not
+    kept: conducting by them is refused; nor does a run that has ended keep any more. FleetError as of ``read_run`` and
+    ``vouched_since``, and ``conflict``."""
     keeper = GateKeeper(session.records, lambda: vouched_since(session.hub), given)
-    words = kept_words(run.metadata.annotations, given)
-    if words:
-        session.say(f"{run.name}: {words}")
-    for _attempt in range(_ATTEMPTS):
-        added = terms_to_keep(run.metadata.annotations, given)
-        if not added or derive(run_of(run)).state in TERMINAL:
-            return run
+
+    def may_keep(run: UpdateRun) -> bool:
+        """Whether it goes on, and its passed gates would have been passed by the terms."""
+        state = run_of(run)
+        if derive(state).state in TERMINAL:
+            return False
         try:
-            keeper.prove(run, run_of(run), session.clock())
+            keeper.prove(run, state, session.clock())
         except FleetError as error:
             if error.code != "gate-unproven":
                 raise
-            return run
-        document = run_document(session.records, run.name)
-        annotations = {**run.metadata.annotations, **added}
-        version = {"resourceVersion": run.metadata.resource_version}
-        kept = replaced(
-            session.records, {**document, "metadata": {**document["metadata"], "annotations": annotations, **version}}
-        )
-        if kept is not None:
-            return proven(kept)
-        run = read_run(session.records, run.name)
-    raise FleetError("conflict", "the run is being written all the time", run.name, "try again")
+            return False
+        return True
+
+    document = partial(run_document, session.records, run.name)
+    return kept_terms.keep_terms(session, run.name, run, given, document, proven, may_keep)
 
 
 def stopped(session: Session, name: str, write: bool) -> Outcome:
@@ -196,6 +191,14 @@ def made_good(records: Records, runs: t.Iterable[UpdateRun]) -> dict[str, str]:
     behind = [each for each in runs if any(map(is_left_behind, each.status.members))]
     known = recorded_runs(records, ())[0] if behind else ()
     return {each.name: by for each in behind if (by := made_good_by(each, known))}
+
+
+def superseded(records: Records, runs: t.Iterable[UpdateRun]) -> dict[str, UpdateRun]:
+    """Of the runs those that have failed and that a newer one stands for, by name, each with that one, as of
+    ``superseded_by``; others are left out. FleetError where runs cannot be listed."""
+    failed = [each for each in runs if each.status.status.state == FAILED]
+    known = recorded_runs(records, ())[0] if failed else ()
+    return {each.name: by for each in failed if (by := superseded_by(each, known))}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from ..._core.objects.updates.run_status import (
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.overview.run_needs import FOR_CONDUCTOR, RunNeed
 from ..._core.overview.runs import ROTATION, STAGED_RUN
+from ..._core.rollout.staged.standing import RunStanding
 from ..._core.rollout.staged.way_back import AGAIN, BACK, MENDED, run_after
 from ..._core.updates.retry import is_left_behind
 from ..._core.values.approved_digest import ALGORITHM
@@ -81,10 +82,13 @@ def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variable
     return lines
 
 
-def after_run(run: UpdateRun, now: datetime, resumes: datetime | None = None) -> list[NextStep]:
+def after_run(
+    run: UpdateRun, now: datetime, resumes: datetime | None = None, newer: UpdateRun | None = None
+) -> list[NextStep]:
     """How an update run goes on from the state that it is in: open gates that people have to approve first, at most
     ``MOST`` of them; of one that has ended a run that repeats what failed or was skipped, nothing if there is none.
-    ``resumes``, where it is a minute away or more and nothing but time is waited for, is told as when to go on."""
+    ``resumes``, where it is a minute away or more and nothing but time is waited for, is told as when to go on. Of one
+    that has failed the ``newer`` one that stands for it alone, if there is one."""
     status, name = run.status, {"run": run.name}
     state = status.status.state
     members = [member for stage in status.stages for group in stage.groups for member in group.members]
@@ -99,6 +103,8 @@ def after_run(run: UpdateRun, now: datetime, resumes: datetime | None = None) ->
     if state == STOPPING:
         to = "follow what is in flight to its end, unless it is being conducted"
         return [NextStep(to=to, playbook="update", variables=name)]
+    if state == FAILED and newer is not None:
+        return [_newer_run(newer)]
     if state in (STOPPED, FAILED):
         again = NextStep(to=_AGAIN[state], playbook="update", variables={**name, "restart": True})
         return [*_approvals(run), again, *_skip(run.name, members, state)]
@@ -109,6 +115,15 @@ def after_run(run: UpdateRun, now: datetime, resumes: datetime | None = None) ->
 
 
 _AGAIN = {FAILED: "try again what failed, and go on", STOPPED: "take it up again"}
+
+
+def _newer_run(newer: UpdateRun) -> NextStep:
+    """The step that looks at, or goes on with, the run that stands for one that has failed."""
+    made = newer.metadata.creation_timestamp
+    since = f" at {write_time(made, SECONDS)}" if made else ""
+    over = newer.status.status.state in (COMPLETED, SKIPPED, FAILED)
+    to = f"{'see' if over else 'go on with'} run {newer.name}, made after it{since} for the same members"
+    return NextStep(to=to, playbook="status" if over else "update", variables={"run": newer.name})
 
 
 def _by_the_clock(member: MemberUpdateStatus) -> bool:
@@ -165,15 +180,19 @@ def after_staged(
     beside: Variables = NOTHING,
     before: str = "",
     late: bool = False,
+    newer: RunStanding | None = None,
 ) -> list[NextStep]:
     """How a staged update run goes on; ``state`` is its word in results. ``approvals`` are stages and timings that it
     waits for, the first ``MOST`` of which are told, ``again`` the variables that its playbook was given and needs once
     more, ``beside`` those that only a new run needs. One that has ended goes nowhere, but after one that failed a new
-    one does the same. Where it waits ``late`` for clusters that may never come right, a new one brings what was mended
-    and applied. After either the last step goes back to the snapshot at the index ``before``, if there was one."""
+    one does the same; not where a ``newer`` one has begun after it, which is all that is named then. Where it waits
+    ``late`` for clusters that may never come right, a new one brings what was mended and applied. After either the last
+    step goes back to the snapshot at the index ``before``, if there was one."""
     again = {name: one_or_all(value) for name, value in again.items()}
     anew, name = {**again, **{each: one_or_all(value) for each, value in beside.items()}}, str(run.key)
     back = _new_run(run, f"go back to snapshot {before}", BACK, before, anew)
+    if state == FAILED and newer is not None:
+        return [_newer(newer, again)]
     if state == FAILED:
         same = _new_run(run, "try it once more", AGAIN, run.spec.resource_snapshot_index, anew)
         return [same, *([back] if before else [])]
@@ -194,6 +213,13 @@ def after_staged(
     found.append(NextStep(to=to, playbook="staged_update", variables={"run": name, **again}))
     mended = _new_run(run, "bring what you have mended and applied", MENDED, "", anew)
     return [*found, *([mended] if late else []), *([back] if late and before else [])]
+
+
+def _newer(newer: RunStanding, again: Variables) -> NextStep:
+    """The step that looks at, or goes on with, the run that has come after one that failed."""
+    since = f" at {write_time(newer.begun_at, SECONDS)}" if newer.begun_at else ""
+    to = f"{'see' if newer.state in ENDED else 'go on with'} run {newer.name}, which has begun after it{since}"
+    return NextStep(to=to, playbook="staged_update", variables={"run": newer.name, **again})
 
 
 def _new_run(run: ClusterStagedUpdateRun, to: str, suffix: str, index: str, variables: Variables) -> NextStep:

@@ -16,7 +16,8 @@ from datetime import datetime
 from ...objects.staged.approval import APPROVAL_ACCEPTED, APPROVED, ClusterApprovalRequest
 from ...objects.staged.update_run import ClusterStagedUpdateRun
 from ...schema.meta import Condition, find_condition
-from ...updates.approvals import MADE_BY, expiry_words, is_vouched_for
+from ...updates.approvals import MADE_BY, expiry_words, is_vouched_for, own_words, proven_makers
+from ...updates.record.summary import completed_by
 from ...updates.terms import Terms, kept_terms, stricter
 from ..conditions import TRUE, status_is
 
@@ -24,6 +25,8 @@ from ..conditions import TRUE, status_is
 # called so that a name would end elsewhere.
 _BY, _FOR = "by ", " for sha256:"
 NOBODY = "nobody who is named"
+STARTED_BY = "gitops.fleet/started-by"
+"""The annotation that names who told a run to run for the first time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +49,16 @@ class StagedCourt:
         return is_vouched_for(created, self.since)
 
     @property
-    def maker(self) -> str:
-        """Who made the run, by its annotation; empty if it has none, or nothing proves it."""
-        proven = self.vouches(self.run.metadata.creation_timestamp)
-        return self.run.metadata.annotations.get(MADE_BY, "") if proven else ""
+    def makers(self) -> frozenset[str]:
+        """Who made the run and who started it; empty if one of them is not named, or the hub does not vouch for the
+        run."""
+        return proven_makers(staged_makers(self.run), self.vouches(self.run.metadata.creation_timestamp))
+
+
+def staged_makers(run: ClusterStagedUpdateRun) -> tuple[str, str]:
+    """Who made the run and who first told it to run, by its annotations, in this order; empty where it does not say."""
+    annotations = run.metadata.annotations
+    return annotations.get(MADE_BY, ""), annotations.get(STARTED_BY, "")
 
 
 def signature(by: str, digest: str, reason: str) -> str:
@@ -76,28 +85,24 @@ def given_approval(request: ClusterApprovalRequest) -> Condition | None:
 
 def refusal(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
     """The first reason for which the approval of the request, which no run has taken yet, does not count by the court's
-    terms: nothing proves who gave it or who made the run, self-approval, expiry. Empty if it counts, or there is
-    none."""
+    terms: nothing proves who gave it, or who made and started the run, self-approval, expiry. Empty if it counts, or
+    there is none."""
     approval = given_approval(request)
     if approval is None:
         return ""
     by, terms, at = signed_by(approval.message, court.digest), court.terms, approval.last_transition_time
     if terms.proof and not (by and court.vouches(request.metadata.creation_timestamp)):
         return f"nothing proves that it is of {by or 'anybody'}"
-    if not terms.self_approval and not court.maker:
-        return "nothing proves who made the run, and self-approval is not allowed"
-    if not terms.self_approval and by == court.maker:
-        return f"{by} made the run, and self-approval is not allowed"
-    return expiry_words(at, terms.expires, now)
+    own = "" if terms.self_approval else own_words(by, court.makers)
+    return own or expiry_words(at, terms.expires, now)
 
 
 def approver_of(request: ClusterApprovalRequest, court: StagedCourt) -> str:
-    """Who gave the approval that no run has taken yet, in words, with ``unverified`` and ``who made the run`` where
-    that is so; ``nobody who is named`` where it is not signed, or there is none."""
+    """Who gave the approval that no run has taken yet, in words, with ``unverified`` and ``who made or started the
+    run`` where that is so; ``nobody who is named`` where it is not signed, or there is none."""
     approval = given_approval(request)
     by = signed_by(approval.message, court.digest) if approval else ""
     if not by:
         return NOBODY
     proven = court.vouches(request.metadata.creation_timestamp)
-    own = by == court.run.metadata.annotations.get(MADE_BY)
-    return f"{by}{'' if proven else ', unverified'}{', who made the run' if own else ''}"
+    return completed_by(by, proven, staged_makers(court.run))

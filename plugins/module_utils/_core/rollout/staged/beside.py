@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Other staged update runs of the same placement: which has taken clusters from this one, and which are open beside a
-new one. KubeFleet asks neither."""
+"""Other staged update runs of the same placement: which has taken clusters from this one, which is the newest after it,
+and which are open beside a new one. KubeFleet asks none of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...objects.staged.update_run import ClusterStagedUpdateRun, ClusterUpdating
 from ...schema.meta import find_condition
 from ...values.listed import listed
 from ..conditions import FALSE
-from .marks import STARTED, Marks
+from .marks import INITIALIZED, STARTED, Marks
 from .standing import FAILED, SUCCEEDED, begun_at, cluster_state, state_of
 from .world import RunContext, RunFailure, RunRefused
 
@@ -60,6 +60,15 @@ def taker_of(scene: RunContext, cluster: ClusterUpdatingStatus) -> ClusterStaged
         if mine is not None and at is not None and at > mine:
             found.append((at, str(each.key), each))
     return max(found, key=lambda each: each[:2])[2] if found else None
+
+
+def newer_run(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpdateRun]) -> ClusterStagedUpdateRun | None:
+    """The last of the other runs of the placement that has begun after this one began, or was found unable to; None
+    without one, and where that is not known. It is what goes on, or is tried again, where this one has failed."""
+    found = find_condition(run.status.conditions, INITIALIZED)
+    since = found.last_transition_time if found else None
+    later = [(at, str(each.key), each) for each in others if since and (at := begun_at(each)) and at > since]
+    return max(later, key=lambda each: each[:2])[2] if later else None
 
 
 def open_beside(run: ClusterStagedUpdateRun, others: t.Iterable[ClusterStagedUpdateRun]) -> tuple[Problem, ...]:

@@ -142,15 +142,16 @@ def standing_of(run: ClusterStagedUpdateRun) -> RunStanding:
 
 
 def with_newer(runs: t.Iterable[RunStanding]) -> tuple[RunStanding, ...]:
-    """The same in their order; the message of one that has begun and not ended begins with the name of the last run of
-    its placement that has begun after it, and may have taken clusters from it; that of one that has begun and failed
-    with the last that has succeeded of those."""
+    """The same in their order; the message of one that has begun and not succeeded begins with the name of the last run
+    of its placement that has begun after it, and may have taken clusters from it; that of one that has failed with the
+    last that has succeeded of those, if one has."""
     found = tuple(runs)
     good = {each.placement: each for each in sorted(found, key=_begun) if each.state == SUCCEEDED and each.begun_at}
-    found = tuple(_made_good(each, good.get(each.placement)) for each in found)
     begun = sorted((each.begun_at, each.name, each.placement) for each in found if each.begun_at)
     last = {placement: (at, name) for at, name, placement in begun}
-    return tuple(_beside(each, *last[each.placement]) if each.begun_at else each for each in found)
+    return tuple(
+        _after(each, good.get(each.placement), *last[each.placement]) if each.begun_at else each for each in found
+    )
 
 
 def _begun(run: RunStanding) -> datetime:
@@ -158,16 +159,13 @@ def _begun(run: RunStanding) -> datetime:
     return run.begun_at or datetime.min.replace(tzinfo=UTC)
 
 
-def _made_good(run: RunStanding, later: RunStanding | None) -> RunStanding:
-    """The run, its message beginning with the name of the ``later`` one if it failed, and that began after it."""
-    if run.state != FAILED or not run.begun_at or later is None or _begun(later) <= run.begun_at:
+def _after(run: RunStanding, good: RunStanding | None, at: datetime, newest: str) -> RunStanding:
+    """The run, which has begun, its message beginning with the name of the ``good`` one of its placement, the last that
+    has succeeded, if it failed and that began after it; else with that of the ``newest``, begun ``at`` a later instant;
+    itself if it began then too, or has succeeded."""
+    if run.begun_at == at or run.state == SUCCEEDED:
         return run
-    return replace(run, message="; ".join(filter(None, (f"run {later.name} has succeeded since", run.message))))
-
-
-def _beside(run: RunStanding, at: datetime, newest: str) -> RunStanding:
-    """The run, its message beginning with the name of the ``newest`` of its placement, begun ``at`` a later instant;
-    itself if it began then too, or has ended."""
-    if run.begun_at == at or run.state in (SUCCEEDED, FAILED):
-        return run
-    return replace(run, message="; ".join(filter(None, (f"run {newest} has begun since", run.message))))
+    words = f"run {newest} has begun since"
+    if run.state == FAILED and good is not None and _begun(good) > _begun(run):
+        words = f"run {good.name} has succeeded since"
+    return replace(run, message="; ".join(filter(None, (words, run.message))))

@@ -20,16 +20,22 @@ from ..run import (
     WaitRow,
 )
 
+FORM = "2"
+"""The present form of a run's digest. The first, which has no name, did not cover the profile."""
 
-def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeImageSelectionStatus | None = None) -> str:
+
+def run_digest(
+    spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeImageSelectionStatus | None = None, form: str = FORM
+) -> str:
     """``sha256:`` and the hash over target, kind of upgrade, node images, how pools are upgraded, whether long-term
-    support is asked for, whether several minors are gone one by one, and the sequence with its members. ``fixed`` are
-    images that were chosen for the run: those of selection Consistent count, for they follow from catalogues and not
-    from the spec.
+    support is asked for, whether several minors are gone one by one, the profile that made the run, which has members
+    left out that would fail without one, and the sequence with its members. ``fixed`` are images that were chosen for
+    the run: those of selection Consistent count, for they follow from catalogues and not from the spec. An empty
+    ``form`` is the first one; runs without a profile have the same digest in both.
 
     Covered of the sequence: stages and groups in order, their limits, gates and waits, and each group's members in
-    order. Not covered: states, times, ids, the names of strategy, profile and run, which run it repeats, what is done
-    about conflicts, and how long a member that does not answer is waited for.
+    order. Not covered: states, times, ids, the names of strategy and run, which run it repeats, what is done about
+    conflicts, and how long a member that does not answer is waited for.
     """
     update = spec.managed_cluster_update
     images = update.node_image_selection
@@ -45,6 +51,7 @@ def run_digest(spec: UpdateRunSpec, stages: t.Sequence[StageRow], fixed: NodeIma
             **({"nodePools": encode(spec.node_pools)} if spec.node_pools else {}),
             **({"longTermSupport": True} if spec.long_term_support else {}),
             **({"chain": True} if update.upgrade.chain else {}),
+            **({"profile": spec.auto_upgrade_profile_id} if form and spec.auto_upgrade_profile_id else {}),
         }
     )
 

@@ -31,7 +31,7 @@ STAGED = tuple(each.run for each in RUN_KINDS)
 @dataclass(frozen=True, kw_only=True)
 class WishedApproval:
     """Which approval of which run is given, and why; what is empty matches all. ``digest`` is that of the run as it was
-    looked at; without ``self_approval`` whoever made the run may not give it."""
+    looked at; without ``self_approval`` whoever made or started the run may not give it."""
 
     run: str
     stage: str = ""
@@ -100,7 +100,7 @@ def _attested(session: Session, key: RunKey, done: GivenApproval, reason: str, w
     if write and done.changed:
         request = done.request
         doubt = "" if done.verified else "; nobody vouches for the name"
-        own = "; who did it made the run" if done.own else ""
+        own = "; who did it made or started the run" if done.own else ""
         deed = Deed(
             action=STAGE_APPROVED,
             kind=key.kinds.run,

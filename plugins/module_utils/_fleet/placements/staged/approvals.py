@@ -23,11 +23,11 @@ from ...._core.rollout.staged.approving import (
     refusal,
     signature,
     signed_by,
+    staged_makers,
 )
 from ...._core.rollout.staged.world import RequestApproval, accepted, approval_request
 from ...._core.schema.codec import encode
 from ...._core.schema.meta import find_condition
-from ...._core.updates.approvals import MADE_BY
 from ...._core.updates.terms import Terms
 from ...._core.values.approved_digest import refuse_another
 from ...._store.kinds import record_name
@@ -82,9 +82,9 @@ class UncountedRequest:
 @dataclass(frozen=True, kw_only=True)
 class GivenApproval:
     """What became of an approval. ``verified`` is whether this call gave it and the hub vouches for the name; ``own``
-    whether the approver made the run. ``uncounted`` is why it does not count by the terms that the run keeps, empty if
-    it does, as far as these tell; ``useless`` that a newer run has superseded this one, so that it fails all the same,
-    empty if not."""
+    whether the approver made or started the run. ``uncounted`` is why it does not count by the terms that the run
+    keeps, empty if it does, as far as these tell; ``useless`` that a newer run has superseded this one, so that it
+    fails all the same, empty if not."""
 
     request: PlacedRequest
     state: str
@@ -269,12 +269,13 @@ def approve(
     hint = "look at the run again: what it does is not what was approved"
     refuse_another(given, digest, "the run has", str(key), hint)
     placed = _chosen(run, stage, timing)
-    own = bool(who.name) and who.name == run.metadata.annotations.get(MADE_BY)
+    own = bool(who.name) and who.name in staged_makers(run)
     done = GivenApproval(request=placed, state="Completed", by="", digest=digest, changed=False)
     if placed.accepted:
         return done
     if own and not self_approval:
-        raise FleetError("self-approval", f"{who.name} made the run", key.title, "let somebody else approve it")
+        hint = "let somebody else approve it"
+        raise FleetError("self-approval", f"{who.name} made or started the run", key.title, hint)
     for _attempt in range(_ATTEMPTS):
         document = records.get(key.kinds.approval, placed.name)
         if document is None:

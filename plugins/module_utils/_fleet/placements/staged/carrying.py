@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...._core.objects.staged.update_run import INITIALIZE, RUN, STOP, ClusterStagedUpdateRun
-from ...._core.updates.terms import kept_words
 from ...audit.actor import user
 from ...audit.evidence import testify
 from ...audit.staged_runs import deed_of_command
@@ -50,15 +49,12 @@ def staged_run(
     if wanted.is_new:
         refuse_unfit(session, wanted.run, given, wish, members)
     keep(session.records, given.strategies.values(), write=True)
-    run = record_run(session.records, wanted, user(session) if wanted.is_new else "")
-    told, run = run, keep_terms(session.records, run, wish.terms)
+    run = record_run(session.records, wanted, user(session) if wanted.changed else "")
+    told, run = run, keep_terms(session, run, wish.terms)
     changed = changed or run is not told
     if wanted.changed:
         testify(session, deed_of_command(run, wanted.is_new, wish.approved))
     if state == CONDUCTED:
-        words = kept_words(run.metadata.annotations, wish.terms)
-        if words:
-            session.say(f"{run.key}: {words}")
         report = carry_on(session, run, given, wish, members)
     else:
         report = _recorded(session, run, given, state, wish)

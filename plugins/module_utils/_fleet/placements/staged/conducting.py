@@ -10,20 +10,17 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from ...._core.errors import FleetError, Problem
+from ...._core.errors import FleetError
 from ...._core.objects.staged.approval import ClusterApprovalRequest
 from ...._core.objects.staged.update_run import INITIALIZE, ClusterStagedUpdateRun
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.status import placement_status
 from ...._core.rollout.content import RolloutBinding
-from ...._core.rollout.staged.beside import open_beside
-from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
+from ...._core.rollout.staged.decide import StagedState, is_over
 from ...._core.rollout.staged.digest import staged_digest
 from ...._core.rollout.staged.way_back import index_before
 from ...._core.rollout.staged.world import ObservedState, RequestApproval
-from ...._core.schema.meta import find_condition
 from ...._core.values import clock_skew
-from ...._core.values.approved_digest import refuse_another
 from ...._kube.client import Timeouts
 from ...._store.records import Lease
 from ...audit.evidence import failing
@@ -31,7 +28,7 @@ from ...audit.staged_runs import conducting, uncounted
 from ...conductor.interrupts import Interrupts
 from ...conductor.loop import RELOAD, Conductor, Ending, RunLimits
 from ...keeping import Keeper
-from ...members.members import Clients, Member, open_clients, recorded_members
+from ...members.members import Clients, open_clients, recorded_members
 from ...session import Session
 from ..barred import barred_clusters
 from ..binding_journal import BindingJournal
@@ -39,34 +36,15 @@ from ..binding_news import holds_wanted
 from ..checks import braked, failures
 from ..look import Outcomes, Writing, in_threads, on_members
 from ..plan import Source
-from ..sources import credentials_of
 from ..write_records import Writer
 from .approvals import UncountedRequest, accept_approval, judge_of, request_approval, seen_requests, told_approval
 from .hand_over import not_begun
+from .laying_out import Laid, Members, check_digest, check_plan, ended, is_laid_out, laid_out, newer_of, notes_of
 from .report import StagedOptions, StagedReport
-from .run_plan import planned, refuse_other_overrides
 from .run_record import HeldJournal, StagedBook
 from .sources import StagedManifests
 from .steering import StagedSteering
 from .words import StagedTelling, run_lines
-from .world import RunGround, run_ground
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Laid:
-    """A run decided on once: what it is decided on, and what it gives to clusters; None where it could not begin.
-    ``beside`` warns of others that are open when it begins."""
-
-    ground: RunGround
-    decision: StagedDecision
-    plan: PlacementPlan | None
-    digest: str
-    beside: tuple[Problem, ...] = ()
-
-    @property
-    def run(self) -> ClusterStagedUpdateRun:
-        """The run as it was decided on."""
-        return self.decision.state.run
 
 
 def rehearse(
@@ -75,9 +53,9 @@ def rehearse(
     """The run as it would begin or go on. Nothing is written, no member is asked. ``changed`` says that recording it is
     a change already. Brakes that would stop it are its ``problems``. FleetError ``digest-mismatch``, and as of
     ``recorded_members``, ``run_ground``, ``seen_requests``, ``planned``, ``refuse_other_overrides``."""
-    laid = _laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
+    laid = laid_out(session, run, given, wish, recorded_members(session.records), sends=False)
     if laid.plan is not None and not is_over(laid.run):
-        _check_digest(laid, wish.approved)
+        check_digest(laid, wish.approved)
     return StagedReport(
         run=laid.run,
         digest=laid.digest,
@@ -85,14 +63,13 @@ def rehearse(
         changed=changed or (not is_over(run) and bool(laid.decision.acts)),
         lines=tuple(run_lines(laid.run, laid.decision.waits, {}, laid.decision.wake_at)),
         problems=tuple(braked([laid.plan])) if laid.plan is not None and not is_over(laid.run) else (),
-        notes=_notes(laid, given),
+        notes=notes_of(laid, given),
+        newer=newer_of(laid.run, laid.ground),
     )
 
 
 # All members are read for the labels of some: answers of people are looked for more often.
 MEMBERS_AGAIN = timedelta(seconds=15)
-Members = t.Mapping[str, Member]
-"""All of the fleet, by name."""
 
 
 def refuse_unfit(
@@ -101,12 +78,12 @@ def refuse_unfit(
     """Refuses a new run that could not begin before it is recorded: FleetError with the reason it would end with,
     brakes, ``digest-mismatch``, and as of ``run_ground``, ``seen_requests`` and ``planned``. Nothing is written, no
     member is asked."""
-    laid = _laid_out(session, run, given, wish, members, sends=True)
+    laid = laid_out(session, run, given, wish, members, sends=True)
     failure = laid.decision.state.failure
     if failure is not None:
         hint = "apply the placement first" if failure.code in _NOT_APPLIED else ""
         raise FleetError(failure.code, failure.message, run.key.title, hint)
-    _check(laid, wish)
+    check_plan(laid, wish)
 
 
 _NOT_APPLIED = (
@@ -121,17 +98,20 @@ def carry_on(
     session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions, members: Members
 ) -> StagedReport:
     """Carries a recorded run on until it ends, waits for longer than allowed, is out of time or told to end; one that
-    cannot begin is recorded as failed. FleetError ``lease-held`` where another run, or an apply, works on the
-    placement; ``lease-lost``; ``run-deleted``; brakes; ``digest-mismatch``; ``no-workers``; of the records; and as of
-    ``run_ground``, ``seen_requests``, ``planned`` and ``refuse_other_overrides``."""
+    cannot begin is recorded as failed, and decided on anew where somebody else writes it meanwhile. FleetError
+    ``lease-held`` where another run, or an apply, works on the placement; ``lease-lost``; ``run-deleted``; brakes;
+    ``digest-mismatch``; ``no-workers``; of the records; and as of ``run_ground``, ``seen_requests``, ``planned`` and
+    ``refuse_other_overrides``."""
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
-        laid = _laid_out(session, journal.state.run, given, wish, members, sends=True)
-        before = journal.state.run
-        if laid.plan is None or is_over(before):
-            journal.store(laid.decision.state, in_flight=False)
-            return _ended(laid, given, changed=journal.state.run != before)
-        _check(laid, wish)
+        while True:
+            before = journal.state.run
+            laid = laid_out(session, before, given, wish, members, sends=True)
+            if laid.plan is not None and not is_over(before):
+                break
+            if journal.store(laid.decision.state, in_flight=False):
+                return ended(laid, given, changed=journal.state.run != before)
+        check_plan(laid, wish)
         fleet = {each.cluster: members[each.cluster].fleet for each in laid.plan.clusters if each.cluster in members}
         timeouts = Timeouts.connecting(wish.timeout)
         with open_clients(session, fleet, timeout=timeouts, strict=True) as clients:
@@ -140,93 +120,29 @@ def carry_on(
 
 
 def lay_out(session: Session, run: ClusterStagedUpdateRun, given: StagedManifests, wish: StagedOptions) -> StagedReport:
-    """Records the stages of a run that has none yet, and who is in each; one that has is only rehearsed. No member is
-    asked. FleetError ``lease-held``, ``lease-lost``, ``run-deleted``, and as of ``rehearse``."""
-    if find_condition(run.status.conditions, "Initialized") is not None:
+    """Records the stages of a run that has none yet, and who is in each, anew where somebody else writes it meanwhile;
+    one that has some is only rehearsed. No member is asked. FleetError ``lease-held``, ``lease-lost``, ``run-deleted``,
+    and as of ``rehearse``."""
+    if is_laid_out(run):
         return rehearse(session, run, given, wish, changed=False)
     with Interrupts() as told, Keeper(session.records, session.holder, told) as keeper:
         journal = _held(session, run, keeper)
-        before = journal.state.run
-        idle = replace(before, spec=replace(before.spec, state=INITIALIZE))
-        laid = _laid_out(session, idle, given, wish, recorded_members(session.records), sends=False)
-        _check_digest(laid, wish.approved)
-        told_to = replace(laid.run, spec=before.spec)
-        journal.store(StagedState(run=told_to), in_flight=False)
-        return replace(_ended(laid, given, changed=told_to != before), run=told_to)
+        while not is_laid_out(before := journal.state.run):
+            idle = replace(before, spec=replace(before.spec, state=INITIALIZE))
+            laid = laid_out(session, idle, given, wish, recorded_members(session.records), sends=False)
+            check_digest(laid, wish.approved)
+            told_to = replace(laid.run, spec=before.spec)
+            if journal.store(StagedState(run=told_to), in_flight=False):
+                return replace(ended(laid, given, changed=told_to != before), run=told_to)
+        return rehearse(session, before, given, wish, changed=False)
 
 
 def _held(session: Session, run: ClusterStagedUpdateRun, keeper: Keeper) -> HeldJournal:
-    """The journal of this very run, under the lease of its placement. FleetError ``lease-held``; ``record-damaged``;
+    """The journal of this very run, under its placement's lease. FleetError ``lease-held``; ``record-damaged``;
     ``run-deleted``, also where another has its name by now."""
     lease = keeper.take(f"placement/{run.placement_key}")
     book = StagedBook(str(run.key), lease.epoch, run.metadata.uid)
     return HeldJournal(session.records, book, lease, keeper.check_leases)
-
-
-def _laid_out(
-    session: Session,
-    run: ClusterStagedUpdateRun,
-    given: StagedManifests,
-    wish: StagedOptions,
-    members: Members,
-    *,
-    sends: bool,
-) -> _Laid:
-    """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
-    only with the content; once, and without a plan, where it cannot begin. FleetError as of ``run_ground``,
-    ``seen_requests``, ``planned``, ``refuse_other_overrides``."""
-    ground, now = run_ground(session.records, run, given), session.clock()
-    digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
-    judge = judge_of(session, run, digest, wish.terms)
-    requests = seen_requests(session.records, run, digest, judge)
-    bindings = ground.bindings
-    first = decide(StagedState(run=run), ground.seen(bindings, requests), now)
-    index = first.state.run.status.resource_snapshot_index_used
-    if first.state.failure is not None or not index:
-        return _Laid(ground=ground, decision=first, plan=None, digest=digest)
-    credentials = credentials_of(each.fleet for each in members.values())
-    ways = wish.ways
-    plan = planned(session, first.state.run, ground, given, credentials, wish.limits, ways.prune_kinds, sends=sends)
-    if not is_over(run) and find_condition(run.status.conditions, "Initialized") is not None:
-        refuse_other_overrides(run, plan)
-    second = decide(StagedState(run=run), ground.seen(bindings, requests, plan.overrides), now)
-    digest = staged_digest(second.state.run, ground.hash_of(index))
-    return _Laid(ground=ground, decision=second, plan=plan, digest=digest, beside=open_beside(run, ground.runs))
-
-
-def _check(laid: _Laid, wish: StagedOptions) -> None:
-    """FleetError ``digest-mismatch``, or all brakes that stop the plan; nothing of a run that is over or has no
-    plan."""
-    if laid.plan is None or is_over(laid.run):
-        return
-    _check_digest(laid, wish.approved)
-    stopped = braked([laid.plan])
-    if stopped:
-        raise FleetError.of(stopped)
-
-
-def _check_digest(laid: _Laid, approved: str) -> None:
-    """FleetError ``digest-mismatch`` if another digest was approved; an empty one passes."""
-    hint = "its clusters, strategy or content have changed; look at it again and have the new digest approved"
-    refuse_another(approved, laid.digest, "the run now is", str(laid.run.key), hint)
-
-
-def _notes(laid: _Laid, given: StagedManifests) -> tuple[Problem, ...]:
-    """Findings of what was given, of the plan and of runs beside this one, each once."""
-    return tuple(dict.fromkeys((*given.findings, *(laid.plan.findings if laid.plan else ()), *laid.beside)))
-
-
-def _ended(laid: _Laid, given: StagedManifests, changed: bool) -> StagedReport:
-    """The report of a run that is not carried on."""
-    return StagedReport(
-        run=laid.run,
-        digest=laid.digest,
-        plan=laid.plan,
-        changed=changed,
-        lines=tuple(run_lines(laid.run, laid.decision.waits, {})),
-        notes=_notes(laid, given),
-        before=index_before(laid.run, laid.ground.bindings),
-    )
 
 
 @dataclass
@@ -237,7 +153,7 @@ class _Conducted:
     clients: Clients
     keeper: Keeper
     lease: Lease
-    laid: _Laid
+    laid: Laid
     plan: PlacementPlan
     wish: StagedOptions
     told: t.Callable[[], str]
@@ -387,6 +303,7 @@ class _Conducted:
             resume_at=ending.resume_at if ending.why != "settled" else None,
             lines=tuple(steering.lines()),
             problems=failures({self.plan.name: outcomes}),
-            notes=_notes(self.laid, given),
+            notes=notes_of(self.laid, given),
             before=index_before(run, steering.bindings.state.bindings),
+            newer=newer_of(run, self.laid.ground),
         )

@@ -14,7 +14,16 @@ from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ...._core.plan.brakes import BrakeLimits
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.outcome import MemberOutcome
-from ...._core.rollout.staged.standing import FAILED, STOPPED, STUCK, SUCCEEDED, message_of, state_of, told_of
+from ...._core.rollout.staged.standing import (
+    FAILED,
+    STOPPED,
+    STUCK,
+    SUCCEEDED,
+    RunStanding,
+    message_of,
+    state_of,
+    told_of,
+)
 from ...._core.schema.codec import encode
 from ...._core.updates.terms import Terms
 from ...._core.values.instants import write_time
@@ -40,7 +49,7 @@ class StagedReport:
     """A run as it stands, or would. ``plan`` is None for one that could not be laid out, ``digest`` empty until it is.
     ``why`` and ``resume_at`` are as of ``conductor.loop.Ending``, ``why`` empty where nothing was carried on. ``lines``
     say who waits for what. ``before`` is the index of the snapshot that its clusters held before, as of
-    ``index_before``."""
+    ``index_before``; ``newer`` is the run after this one, as of ``newer_run``."""
 
     run: ClusterStagedUpdateRun
     digest: str
@@ -53,6 +62,7 @@ class StagedReport:
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     before: str = ""
+    newer: RunStanding | None = None
 
     @property
     def state(self) -> str:

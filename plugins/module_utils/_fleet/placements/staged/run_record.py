@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.api_groups import PLACEMENT_API
 from ...._core.objects.reading import check_update
 from ...._core.objects.staged.key import RUN_KINDS, RunKey
-from ...._core.objects.staged.update_run import INITIALIZE, ClusterStagedUpdateRun
+from ...._core.objects.staged.update_run import INITIALIZE, RUN, ClusterStagedUpdateRun
+from ...._core.rollout.staged.approving import STARTED_BY
 from ...._core.rollout.staged.decide import StagedState, acts_in_flight, is_over
 from ...._core.schema.codec import encode
 from ...._core.updates.approvals import MADE_BY
-from ...._core.updates.terms import Terms, terms_to_keep
+from ...._core.updates.terms import Terms
 from ...._store.kinds import record_name
 from ...._store.records import Lease, Record, Records, replaced
+from ...conductor import kept_terms
 from ...conductor.journal import Book, Journal
+from ...session import Session
 from .sources import StagedManifests
 from .typed_records import recorded_run
 
@@ -135,7 +139,8 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
     """Writes the run as it is wanted, if it is ``changed``. It takes no lease: a conductor, if there is one, meets the
     change and goes on.
 
-    ``who`` is recorded as its maker if it is new. FleetError ``conflict`` if others write it at every attempt,
+    ``who`` is recorded as its maker if it is new, and as who started it if it is told to run for the first time; empty
+    for nobody. FleetError ``conflict`` if others write it at every attempt,
     ``already-exists`` if they made one of its name meanwhile, ``no-such-run`` if they deleted it, ``record-damaged``,
     and others of the records.
     """
@@ -144,35 +149,42 @@ def record_run(records: Records, wanted: Commanded, who: str) -> ClusterStagedUp
         return run
     spec = {**encode(run.spec), "state": run.spec.state}
     if wanted.is_new:
-        annotations = {**run.metadata.annotations, **({MADE_BY: who} if who else {})}
+        annotations = {name: each for name, each in run.metadata.annotations.items() if name != STARTED_BY}
+        annotations |= {**({MADE_BY: who} if who else {}), **_start(INITIALIZE, run, who)}
         parts = {"labels": dict(run.metadata.labels), "annotations": annotations}
         metadata = {**key.metadata(run.name), **{name: each for name, each in parts.items() if each}}
         made = records.create({"apiVersion": PLACEMENT_API, "kind": key.kinds.run, "metadata": metadata, "spec": spec})
         return recorded_run(key, made)
     for _attempt in range(_ATTEMPTS):
-        kept = replaced(records, {**run_document(records, str(key)), "spec": spec})
+        document = run_document(records, str(key))
+        metadata, before = document["metadata"], document["spec"].get("state", INITIALIZE)
+        annotations = {**(metadata.get("annotations") or {}), **_start(before, run, who)}
+        metadata = {**metadata, **({"annotations": annotations} if annotations else {})}
+        kept = replaced(records, {**document, "metadata": metadata, "spec": spec})
         if kept is not None:
             return recorded_run(key, kept)
     raise FleetError("conflict", "the run is being written all the time", str(key), "try again")
 
 
-def keep_terms(records: Records, run: ClusterStagedUpdateRun, given: Terms) -> ClusterStagedUpdateRun:
-    """The run, which from now on keeps the ``given`` terms of approvals, too, for whoever carries it on; one that has
-    ended stays as it is. FleetError ``no-such-run``, ``record-damaged``, ``conflict`` if others write it at every
-    attempt."""
-    for _attempt in range(_ATTEMPTS):
-        added = terms_to_keep(run.metadata.annotations, given)
-        if not added or is_over(run):
-            return run
-        document = run_document(records, str(run.key))
-        metadata = {
-            **document["metadata"],
-            "annotations": {**run.metadata.annotations, **added},
-            "resourceVersion": run.metadata.resource_version,
-        }
-        kept = replaced(records, {**document, "metadata": metadata})
-        run = recorded_run(run.key, kept) if kept is not None else read_run(records, str(run.key))
-    raise FleetError("conflict", "the run is being written all the time", str(run.key), "try again")
+def _start(before: str, run: ClusterStagedUpdateRun, who: str) -> dict[str, str]:
+    """The annotation by which ``who`` starts the run, which was in the state ``before``; none where it was started
+    already, or is not told to run, and for nobody."""
+    return {STARTED_BY: who} if who and before == INITIALIZE and run.spec.state == RUN else {}
+
+
+def keep_terms(session: Session, run: ClusterStagedUpdateRun, given: Terms) -> ClusterStagedUpdateRun:
+    """As ``kept_terms.keep_terms``, of a staged run; one that has ended keeps no more. FleetError ``no-such-run``,
+    ``record-damaged``, ``conflict``."""
+    key = run.key
+    return kept_terms.keep_terms(
+        session,
+        str(key),
+        run,
+        given,
+        partial(run_document, session.records, str(key)),
+        partial(recorded_run, key),
+        lambda run: not is_over(run),
+    )
 
 
 def delete_run(records: Records, name: str, force: bool, write: bool) -> bool:

@@ -24,8 +24,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
     UpdateRunSpec,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
-from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import DIGEST, STRATEGY, problems_of
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.integrity import (
+    DIGEST,
+    DIGEST_FORM,
+    STRATEGY,
+    problems_of,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.digest import (
+    FORM,
     run_digest,
     strategy_digest,
 )
@@ -118,6 +124,23 @@ def test_the_goal_is_held_by_the_digest_too():
     state = half_way()
     assert [each.code for each in problems_of(object_of(state, of(state), "1.36.4"))] == ["record-altered"]
     assert "digest none" in told(state, "")
+
+
+def test_the_profile_is_held_by_the_digest_too():
+    """F18. Whoever makes a run one of a profile has members left out that are too far from its version."""
+    state = half_way()
+
+    def problems(recorded: str, profile: str, form: str) -> list[str]:
+        made = replace(spec(), auto_upgrade_profile_id=recorded)
+        run = object_of(state, run_digest(made, state.stages, form=form))
+        marks = {**run.metadata.annotations, **({DIGEST_FORM: form} if form else {})}
+        run = replace(run, metadata=replace(run.metadata, annotations=marks))
+        return [each.code for each in problems_of(replace(run, spec=replace(made, auto_upgrade_profile_id=profile)))]
+
+    for recorded, profile in (("", "stable"), ("stable", ""), ("stable", "slow")):
+        assert problems(recorded, profile, FORM) == ["record-altered"]
+    for profile in ("", "stable"):
+        assert problems(profile, profile, FORM) == problems(profile, profile, "") == [], "one from before, too"
 
 
 def test_the_strategy_is_held_by_a_digest_of_its_own():

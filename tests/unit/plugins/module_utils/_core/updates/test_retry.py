@@ -29,6 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.retry i
     limited_to,
     made_good_by,
     retry_name,
+    superseded_by,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.strategy import Candidate, resolve
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import SELF_APPROVAL
@@ -36,6 +37,7 @@ from ansible_collections.gitops.fleet.tests.data.update_parts import group, stag
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.updates.made import (
     UID,
     Play,
+    at,
     changed,
     played,
 )
@@ -199,3 +201,34 @@ def test_d3_81_a_run_is_made_good_by_the_retry_that_leaves_nobody_behind() -> No
     assert made_good_by(last, [before, again, last]) == ""
     circle = [retry("x", "y", "a"), retry("y", "x", "a")]
     assert made_good_by(circle[0], circle) == ""
+
+
+def made(name: str, minute: int, play: Play, version: str = "1.34.2", kind: str = "Full") -> UpdateRun:
+    run = recorded(play, managedClusterUpdate={"upgrade": {"type": kind, "kubernetesVersion": version}})
+    return replace(run, metadata=replace(run.metadata, name=name, creation_timestamp=at(60 * minute)))
+
+
+def test_a_failed_run_is_superseded_by_the_last_started_one_that_takes_whom_it_left_as_far() -> None:
+    """Whom the failed run has brought there already does not count."""
+    failed = made("old", 1, played("s{g:x,a,b}").start().ends("x").fails("a"))
+    assert failed.status.status.state == "Failed"
+    going = made("going", 2, played("s{g:a,b}").start(), "1.34.3")
+    ended = made("ended", 3, played("s{g:b,a}").start().ends("b").ends("a"))
+    assert superseded_by(failed, [failed, ended, going]) == ended and superseded_by(failed, [going, failed]) == going
+    assert superseded_by(going, [failed, ended, going]) is None, "it has not failed"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("new", 0, played("s{g:a,b}").start()),
+        ("new", 2, played("s{g:a,b}")),
+        ("new", 2, played("s{g:a}").start()),
+        ("new", 2, played("s{g:a,b}").start(), "1.34.1"),
+        ("new", 2, played("s{g:a,b}").start(), "1.34.2", "ControlPlaneOnly"),
+    ],
+    ids=["made before", "not started", "of some alone", "to an older version", "less is upgraded"],
+)
+def test_no_other_run_stands_for_one_that_failed(other: t.Any) -> None:
+    failed = made("old", 1, played("s{g:a,b}").start().fails("a"))
+    assert superseded_by(failed, [failed, made(*other)]) is None

@@ -116,7 +116,7 @@ def history(session: Session) -> tuple[HistoryRow, ...]:
 def test_an_approval_of_a_staged_run_that_does_not_count_is_told_as_such(session: Session) -> None:
     request(session, APPROVED)
     deed = Deed(action=STAGE_APPROVED, kind="ClusterStagedUpdateRun", name="web", approved=DIGEST, reason="ticket 7",
-                message="request web-before-prod, before prod; who did it made the run")  # fmt: skip
+                message="request web-before-prod, before prod; who did it made or started the run")  # fmt: skip
     evidence.testify(of_ann(session), deed)
     (line,) = looked(session, FOUR_EYES)
     given, refused = history(session)

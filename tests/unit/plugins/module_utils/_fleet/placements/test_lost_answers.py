@@ -8,39 +8,27 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.snapshot import FactsSnapshot
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import MemberCluster
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.brakes import BrakeLimits
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.decide import RolloutState
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor import loop
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.apply import ApplyResult, carry_out
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.binding_journal import BindingJournal
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.plan import (
-    PlanRequest,
-    make_plans,
-    plan_again,
-)
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sources import catalogued, read_placement
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.carrying import staged_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import staged_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
-from ansible_collections.gitops.fleet.plugins.module_utils._store.manifests import read_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease, Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan import made
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.placements.applied import (
+    NOW,
+    applied,
+    staged,
+)
 
-NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
-API = "placement.kubernetes-fleet.io/v1beta1"
 BINDING, PLACEMENT = "ClusterResourceBinding", "ClusterResourcePlacement"
 
 
@@ -171,19 +159,10 @@ def test_the_status_of_a_placement_is_written_again_after_a_staged_run(
     records: Lossy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lands: bool
 ) -> None:
     monkeypatch.setattr(loop, "wait_unless", lambda _told, _seconds: None)
-    applied(records, tmp_path, made.cluster("a"), strategy={"type": "External"})
-    records.create({**encode(made.cluster("a")), "status": {}})
+    given = staged(records, tmp_path)
     told = recorded(records)
     told["status"]["conditions"][0]["message"] = "as it was told once"
     records.replace(told)
-    key = {"name": "rings"}
-    strategy = {"stages": [{"name": "all", "labelSelector": {}, "beforeStageTasks": [{"type": "Approval"}]}]}
-    run = {"placementName": "web", "stagedRolloutStrategyName": "rings"}
-    definitions = (
-        {"apiVersion": API, "kind": "ClusterStagedUpdateStrategy", "metadata": key, "spec": strategy},
-        {"apiVersion": API, "kind": "ClusterStagedUpdateRun", "metadata": {"name": "web-1"}, "spec": run},
-    )
-    given = staged_manifests((), definitions, [str(tmp_path / "shop.json")])
     session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
     records.loses(PLACEMENT, lands)
     wish = StagedOptions(ways=ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0))))
@@ -196,26 +175,3 @@ def recorded(records: Lossy) -> Record:
     found = records.get(PLACEMENT, "web")
     assert found is not None
     return found
-
-
-def applied(
-    records: Lossy, folder: Path, *members: MemberCluster, absent: tuple[str, ...] = (), **more: t.Any
-) -> ApplyResult:
-    """A placement that is carried out, without a look at these members; or those that end."""
-    (folder / "shop.json").write_text('{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}')
-    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
-    spec = {"resourceSelectors": [selector], **more}
-    wanted = {"apiVersion": API, "kind": PLACEMENT, "metadata": {"name": "web"}, "spec": spec}
-    session = Session(records=records, holder="me", clock=lambda: NOW, environ={})
-    request = PlanRequest(
-        placements=() if absent else (read_placement(wanted, "web.yml", False),),
-        absent=absent,
-        facts=FactsSnapshot(captured_at=NOW, members=members),
-        limits=BrakeLimits(),
-        now=NOW,
-        key=b"key",
-        resources=catalogued(read_manifests((str(folder / "shop.json"),))),
-    )
-    plan = make_plans(session, request)
-    again = partial(plan_again, session, request, plan)
-    return carry_out(session, Clients(members={}), plan, again, request, ApplyOptions())

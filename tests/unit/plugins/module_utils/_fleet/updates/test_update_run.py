@@ -19,7 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.jour
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run, retried
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import outlooks
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import RunBook
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import RunBook, proven
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
     UpdateManifests,
     update_manifests,
@@ -31,6 +31,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update
     restarted,
     started,
     stopped,
+    superseded,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -208,6 +209,26 @@ def test_a_retry_of_an_earlier_run_of_the_name_is_no_retry_of_this_one(tmp_path:
     with pytest.raises(FleetError) as taken:
         retried(records, "r", write=True)
     assert taken.value.code == "name-taken" and "delete r-retry" in taken.value.hint
+    records.close()
+
+
+def test_of_recorded_runs_that_have_failed_those_are_named_for_which_a_newer_one_stands(tmp_path: Path) -> None:
+    at = now()
+    records = SqliteRecords(tmp_path / "later.db", lambda: at)
+    records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": "a"}, "spec": {}})
+    records.create({"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "a"}, "spec": {}})
+    define_run(records, "old", given(control_planes("old")), write=True)
+    stored = records.get("UpdateRun", "old")
+    assert stored
+    (member,) = stored["status"]["stages"][0]["groups"][0]["members"]
+    member["status"]["state"] = "Failed"
+    status = {**stored["status"], "phase": "active", "status": {"state": "Failed"}}
+    failed = proven(records.replace({**stored, "status": status}))
+    at += timedelta(minutes=1)
+    newer = define_run(records, "new", given(control_planes("new")), write=True).run
+    assert superseded(records, [failed, newer]) == {}, "it was not started"
+    newer = started(session(records), newer, {}, write=True).run
+    assert superseded(records, [failed, newer]) == {"old": newer}
     records.close()
 
 

@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.run_status import UpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates.update_run import UpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.run_needs import RunNeed
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import RunStanding
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import as_answered
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.run_state import status_of
@@ -125,6 +126,19 @@ def test_a_run_that_failed_is_started_again_or_without_what_failed() -> None:
     two = changed(changed(laid("s{g:a,b}"), "g", max_concurrency=2), "s", max_concurrency=2)
     skip = told(after(run(Play(two).start().fails("a", "b"))))[1]
     assert skip[2]["targets"] == ["Member:a", "Member:b"]
+
+
+def test_a_run_that_failed_and_for_which_a_newer_one_stands_names_that_alone() -> None:
+    failed = run(played("s{g:a,b}").start().fails("a"))
+    going, ended = (
+        replace(each, metadata=replace(each.metadata, name="release-8", creation_timestamp=at(60)))
+        for each in (run(played("s{g:a}").start()), run(played("s{g:a}").start().ends("a")))
+    )
+    since = "run release-8, made after it at 2026-08-17T00:01:00Z for the same members"
+    (on,), (over,) = (told(after_run(failed, T0, newer=each)) for each in (going, ended))
+    assert on == (f"to go on with {since}", "update", {"run": "release-8"})
+    assert over == (f"to see {since}", "status", {"run": "release-8"})
+    assert after_run(ended, T0, newer=going) == [], "it has not failed"
 
 
 def test_a_finished_run_that_left_somebody_behind_is_repeated_for_those() -> None:
@@ -275,6 +289,18 @@ def test_a_staged_run_that_failed_is_tried_once_more_or_left_for_what_was_there(
     assert same[2]["run"] == "r-again" and same[2]["definition"]["spec"]["resourceSnapshotIndex"] == "4"
     ((_to, _playbook, latest),) = told(after_staged(staged(), FAILED, [], {}))
     assert "resourceSnapshotIndex" not in latest["definition"]["spec"]
+
+
+@pytest.mark.parametrize(("state", "word"), [("Stuck", "go on with"), ("Failed", "see"), ("Succeeded", "see")])
+def test_a_staged_run_that_failed_and_that_a_newer_one_came_after_names_that_alone(state: str, word: str) -> None:
+    """To try it once more, or to go back from it, would take the clusters from the newer one."""
+    begun = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    newer = RunStanding(name="r-back", placement="web", state=state, begun_at=begun)
+    steps = after_staged(staged(index="4"), FAILED, [], {"resources": ["a"]}, {}, before="3", newer=newer)
+    to = f"to {word} run r-back, which has begun after it at 2026-03-01T09:00:00Z"
+    assert told(steps) == [(to, "staged_update", {"run": "r-back", "resources": "a"})]
+    waits = after_staged(staged(), "Running", [], {}, newer=newer)
+    assert waits == after_staged(staged(), "Running", [], {}), "one that goes on ends by itself"
 
 
 def test_a_rebuilt_cluster_is_accepted_by_joining_it_again() -> None:

@@ -20,6 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.approving import (
     NOBODY,
+    STARTED_BY,
     StagedCourt,
     approver_of,
     refusal,
@@ -46,8 +47,10 @@ def request(message: str, *, created: datetime = MADE, at: datetime = NOW, **mor
     )
 
 
-def court(terms: Terms = ANY, maker: str = "mia", since: datetime | None = SINCE) -> StagedCourt:
-    metadata = ObjectMeta(name="web", creation_timestamp=MADE, annotations={MADE_BY: maker} if maker else {})
+def court(terms: Terms = ANY, maker: str = "mia", since: datetime | None = SINCE, starter: str = "stan") -> StagedCourt:
+    named = {MADE_BY: maker, STARTED_BY: starter}
+    annotations = {key: name for key, name in named.items() if name}
+    metadata = ObjectMeta(name="web", creation_timestamp=MADE, annotations=annotations)
     spec = StagedUpdateRunSpec(placement_name="web", staged_rollout_strategy_name="rings")
     return StagedCourt(
         run=ClusterStagedUpdateRun(metadata=metadata, spec=spec), digest=DIGEST, given=terms, since=since
@@ -85,8 +88,10 @@ def test_a_signed_one_that_the_hub_vouches_for_counts(terms: Terms) -> None:
         (request(signature("anna", OTHER, "")), court(VERIFIED), "of anybody"),
         (request(signature("anna", DIGEST, "")), court(VERIFIED, since=None), "nothing proves that it is of anna"),
         (request(signature("anna", DIGEST, ""), created=SINCE), court(VERIFIED), "nothing proves that it is of anna"),
-        (request(signature("mia", DIGEST, "")), court(FOUR_EYES), "mia made the run"),
-        (request(signature("anna", DIGEST, "")), court(FOUR_EYES, maker=""), "nothing proves who made the run"),
+        (request(signature("mia", DIGEST, "")), court(FOUR_EYES), "mia made or started the run"),
+        (request(signature("stan", DIGEST, "")), court(FOUR_EYES), "stan made or started the run"),
+        (request(signature("anna", DIGEST, "")), court(FOUR_EYES, maker=""), "nothing proves who made and who started"),
+        (request(signature("anna", DIGEST, "")), court(FOUR_EYES, starter=""), "nothing proves who made and who start"),
         (
             request(signature("anna", DIGEST, ""), at=NOW - timedelta(hours=2)),
             court(Terms(expires=timedelta(hours=1))),
@@ -111,6 +116,7 @@ def test_what_is_no_approval_is_not_judged() -> None:
 
 def test_people_are_told_whose_it_is() -> None:
     assert approver_of(request("fine"), court()) == NOBODY
-    assert approver_of(request(signature("mia", DIGEST, "")), court()) == "mia, who made the run"
+    for own in ("mia", "stan"):
+        assert approver_of(request(signature(own, DIGEST, "")), court()) == f"{own}, who made or started the run"
     unproven = approver_of(request(signature("anna", DIGEST, "")), court(since=None))
     assert unproven == "anna, unverified"

@@ -81,6 +81,9 @@ def test_a_run_that_has_not_ended_names_a_newer_one_of_its_placement():
     assert with_newer([begun("b", 2, "Failed"), begun("a", 1)])[1].message == "run b has begun since"
     failed, good = begun("f", 1, "Failed", message="no"), begun("g", 2, "Succeeded")
     assert [each.message for each in with_newer([failed, good])] == ["run g has succeeded since; no", ""]
+    tried = begun("h", 3, "Failed")
+    assert [each.message for each in with_newer([failed, tried])] == ["run h has begun since; no", ""]
+    assert [each.message for each in with_newer([failed, good, tried])] == ["run g has succeeded since; no", "", ""]
     earlier, unknown = begun("g", 0, "Succeeded"), begun("h", None, "Failed")
     assert [each.message for each in with_newer([failed, earlier, unknown])] == ["no", "", ""]
 

@@ -62,6 +62,7 @@ def test_its_form():
         spec("1.34.3"),
         spec(kind="ControlPlaneOnly"),
         spec(chain=True),  # U20
+        spec(auto_upgrade_profile_id="stable"),
         spec(images=NodeImageSelection(type="Consistent")),
         spec(images=NodeImageSelection(type="Custom", custom_node_image_versions=(NodeImageVersion(version="u-1"),))),
     ],
@@ -137,3 +138,12 @@ def test_images_that_were_chosen_for_the_run_stand_in_it():
     )
     assert run_digest(consistent, [STAGE], chosen()) == before
     assert run_digest(spec(), [STAGE], chosen("Linux-1.0")) == BASE
+
+
+def test_the_profile_stands_in_it_and_runs_without_one_keep_the_digest_that_they_had():
+    """F18. A run of a profile leaves members out that would fail without one. What was recorded, and approved, before
+    the profile stood in it, is known again."""
+    stable, slow = (spec(auto_upgrade_profile_id=each) for each in ("stable", "slow"))
+    assert len({run_digest(each, [STAGE]) for each in (spec(), stable, slow)}) == 3
+    assert BASE == "sha256:a58389976a38ab4ed7cf04a6ad44d2113419adc3dccac02fe1ec17a6c96e871f"
+    assert {run_digest(each, [STAGE], form="") for each in (spec(), stable, slow)} == {BASE}

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import typing as t
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.conducting import carry_on, lay_out
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.report import StagedOptions
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
     delete_run,
+    read_run,
     record_run,
     wanted_run,
 )
@@ -23,22 +25,39 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.sta
     staged_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
+from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Lease, Record
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.placements.applied import (
+    API,
+    NOW,
+    staged,
+)
 
-NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
-API = "placement.kubernetes-fleet.io/v1beta1"
+RUN = "ClusterStagedUpdateRun"
+
+
+class WrittenBetween(SqliteRecords):
+    """``somebody`` writes each time before a status of a staged run is; nobody for None."""
+
+    somebody: t.Callable[[], None] | None = None
+
+    def replace(self, record: Record, lease: Lease | None = None) -> Record:
+        somebody, self.somebody = self.somebody, None
+        if somebody is not None and "status" in record:
+            somebody()
+        return super().replace(record, lease)
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> t.Iterator[Session]:
-    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    records = WrittenBetween(tmp_path / "records.db", lambda: NOW)
     yield Session(records=records, holder="me", clock=lambda: NOW, environ={})
     records.close()
 
 
 def given(placement: str) -> StagedManifests:
     spec = {"placementName": placement, "stagedRolloutStrategyName": "rings"}
-    run = {"apiVersion": API, "kind": "ClusterStagedUpdateRun", "metadata": {"name": "web-1"}, "spec": spec}
+    run = {"apiVersion": API, "kind": RUN, "metadata": {"name": "web-1"}, "spec": spec}
     return staged_manifests((), (run,), [])
 
 
@@ -55,4 +74,70 @@ def test_a_run_that_was_made_again_before_the_lease_was_taken_is_left_alone(sess
         else:
             lay_out(session, read, given("web"), StagedOptions())
     assert refused.value.code == "run-deleted"
-    assert "status" not in (records.get("ClusterStagedUpdateRun", "web-1") or {})
+    assert "status" not in (records.get(RUN, "web-1") or {})
+
+
+def annotate(records: SqliteRecords) -> None:
+    found = records.get(RUN, "web-1")
+    assert found
+    records.replace({**found, "metadata": {**found["metadata"], "annotations": {"example.org/mark": "theirs"}}})
+
+
+def new_run(session: Session, folder: Path) -> tuple[WrittenBetween, StagedManifests, ClusterStagedUpdateRun]:
+    """A run that is recorded, without stages, and can begin."""
+    records = t.cast(WrittenBetween, session.records)
+    given = staged(records, folder)
+    return records, given, record_run(records, wanted_run(records, "web-1", given), "")
+
+
+def test_stages_that_are_told_are_stored_though_somebody_else_writes_the_run_meanwhile(
+    session: Session, tmp_path: Path
+) -> None:
+    """F18. The run is read again, and decided on again: what is told is what stands in the records."""
+    records, given, run = new_run(session, tmp_path)
+    records.somebody = lambda: annotate(records)
+    report = lay_out(session, run, given, StagedOptions())
+    assert report.changed and [each.stage_name for each in report.run.status.stages_status] == ["all"]
+    stored = read_run(records, "web-1")
+    assert stored.status == report.run.status and stored.metadata.annotations == {"example.org/mark": "theirs"}
+
+
+def test_a_run_that_was_laid_out_by_somebody_else_meanwhile_is_told_as_they_left_it(
+    session: Session, tmp_path: Path
+) -> None:
+    records, given, run = new_run(session, tmp_path)
+    theirs = [{"type": "Initialized", "status": "False", "reason": "R", "message": "no", "observedGeneration": 1}]
+
+    def refuse() -> None:
+        found = records.get(RUN, "web-1")
+        assert found
+        records.replace({**found, "status": {"conditions": theirs}})
+
+    records.somebody = refuse
+    report = lay_out(session, run, given, StagedOptions())
+    assert (report.state, report.changed) == ("Failed", False)
+    assert report.run.status == read_run(records, "web-1").status
+
+
+def test_a_run_that_failed_names_the_newer_one_of_its_placement_whenever_it_is_told(session: Session) -> None:
+    records = session.records
+    run = record_run(records, wanted_run(records, "web-1", given("web"), "Run"), "")
+    assert carry_on(session, run, given("web"), StagedOptions(), {}).newer is None
+    later = "2026-01-15T13:00:00Z"
+    begun = {"type": "Initialized", "status": "True", "reason": "R", "message": "", "lastTransitionTime": later}
+    records.create({"apiVersion": API, "kind": RUN, "metadata": {"name": "web-2"}, "spec": dict(encode(run.spec)),
+                    "status": {"conditions": [begun]}})  # fmt: skip
+    failed = read_run(records, "web-1")
+    reports = (carry_on(session, failed, given("web"), StagedOptions(), {}),
+               lay_out(session, failed, given("web"), StagedOptions()))  # fmt: skip
+    for report in reports:
+        assert report.state == "Failed" and report.newer and report.newer.name == "web-2"
+
+
+def test_a_failure_that_is_told_is_stored_though_somebody_else_writes_the_run_meanwhile(session: Session) -> None:
+    records = t.cast(WrittenBetween, session.records)
+    run = record_run(records, wanted_run(records, "web-1", given("web"), "Run"), "")
+    records.somebody = lambda: annotate(records)
+    report = carry_on(session, run, given("web"), StagedOptions(), {})
+    assert report.verdict[1] == "run-failed" and report.changed
+    assert read_run(records, "web-1").status == report.run.status

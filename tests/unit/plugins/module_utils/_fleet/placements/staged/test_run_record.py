@@ -13,16 +13,24 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import PLACEMENT_API
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.approving import STARTED_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.way_back import run_after
+from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import MADE_BY
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.terms import Terms, kept_terms
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.run_record import (
     keep_terms,
     read_run,
+    record_run,
     wanted_run,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import StagedManifests
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.staged.sources import (
+    StagedManifests,
+    staged_manifests,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.session import Session
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
+NOW = datetime(2026, 8, 17, 12, tzinfo=UTC)
 RUN = {
     "metadata": {"name": "r", "generation": 1},
     "spec": {"placementName": "web", "stagedRolloutStrategyName": "rings"},
@@ -48,18 +56,45 @@ class Appearing:
 
 
 def test_terms_stay_with_a_run_for_whoever_carries_it_on(tmp_path: Path) -> None:
-    """F18. They are kept once, are never loosened, and go on to a run that is made after it."""
-    records = SqliteRecords(tmp_path / "records.db", lambda: datetime(2026, 8, 17, 12, tzinfo=UTC))
+    """F18. They are kept once, are never loosened, are told where they were not given, and go on to a run that is made
+    after it."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    said: list[str] = []
+    session = Session(records=records, holder="me", clock=lambda: NOW, say=said.append)
     with contextlib.closing(records):
         records.create({"apiVersion": PLACEMENT_API, "kind": "ClusterStagedUpdateRun", **RUN})
         run = read_run(records, "r")
-        assert keep_terms(records, run, Terms()) is run and "annotations" not in run_after(run, "again", "")["metadata"]
-        keep_terms(records, run, Terms(self_approval=False))
-        keep_terms(records, read_run(records, "r"), Terms(verified=True))
+        assert keep_terms(session, run, Terms()) is run and "annotations" not in run_after(run, "again", "")["metadata"]
+        keep_terms(session, run, Terms(self_approval=False))
+        assert said == []
+        keep_terms(session, read_run(records, "r"), Terms(verified=True))
         terms = Terms(self_approval=False, verified=True)
         kept = read_run(records, "r")
-        assert kept_terms(kept.metadata.annotations) == terms and keep_terms(records, kept, Terms()) == kept
+        assert kept_terms(kept.metadata.annotations) == terms and keep_terms(session, kept, Terms()) == kept
+        words = "r: approvals are judged by the terms that the run keeps: allow_self_approval=false"
+        assert said == [words, f"{words}, verified_approvals=true"]
         assert kept_terms(run_after(kept, "again", "")["metadata"]["annotations"]) == terms
+
+
+def test_a_run_names_who_made_it_and_who_first_told_it_to_run(tmp_path: Path) -> None:
+    """F18. Neither a manifest that names somebody nor whoever takes up a run that was stopped changes that."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    forged = {MADE_BY: "zoe", STARTED_BY: "zoe", "example.org/mark": "ours"}
+    manifest = {"apiVersion": PLACEMENT_API, "kind": "ClusterStagedUpdateRun", "metadata": {"name": "r"},
+                "spec": RUN["spec"]}  # fmt: skip
+    given = staged_manifests((), ({**manifest, "metadata": {"name": "r", "annotations": forged}},), [])
+
+    def told(state: str, who: str) -> dict[str, str]:
+        return dict(record_run(records, wanted_run(records, "r", given, state), who).metadata.annotations)
+
+    with contextlib.closing(records):
+        mark = {"example.org/mark": "ours"}
+        assert told("", "mia") == {**mark, MADE_BY: "mia"}
+        for state, who in (("Run", "stan"), ("Stop", "dora"), ("Run", "dora")):
+            assert told(state, who) == {**mark, MADE_BY: "mia", STARTED_BY: "stan"}
+        at_once = staged_manifests((), ({**manifest, "metadata": {"name": "q"}},), [])
+        made = record_run(records, wanted_run(records, "q", at_once, "Run"), "mia")
+        assert dict(made.metadata.annotations) == {MADE_BY: "mia", STARTED_BY: "mia"}
 
 
 @pytest.mark.parametrize("looks", [0, 1])

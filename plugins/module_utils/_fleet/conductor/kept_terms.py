@@ -1,0 +1,63 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""The terms of approvals that a run keeps, of either kind, written into its annotations."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._core.errors import FleetError
+from ..._core.schema.meta import ObjectMeta
+from ..._core.updates.terms import Terms, kept_words, terms_to_keep
+from ..._store.records import Record, replaced
+from ..session import Session
+
+_ATTEMPTS = 10
+
+
+class KeepingRun(t.Protocol):
+    """A run in whose annotations terms stand."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """As it was read."""
+
+
+R = t.TypeVar("R", bound=KeepingRun)
+
+
+def keep_terms(
+    session: Session,
+    name: str,
+    run: R,
+    given: Terms,
+    document: t.Callable[[], Record],
+    read: t.Callable[[Record], R],
+    may_keep: t.Callable[[R], bool],
+) -> R:
+    """The run, which from now on keeps the ``given`` terms, too, for whoever carries it on; told by its ``name`` in a
+    line where those that it keeps are stricter. One that has no more to keep, or of which ``may_keep`` says no, is
+    given back as it is.
+
+    ``document`` is its record as it is now, which ``read`` makes a run of. FleetError of these and ``may_keep``, and
+    ``conflict`` if others write the record at every attempt.
+    """
+    words = kept_words(run.metadata.annotations, given)
+    if words:
+        session.say(f"{name}: {words}")
+    for _attempt in range(_ATTEMPTS):
+        added = terms_to_keep(run.metadata.annotations, given)
+        if not added or not may_keep(run):
+            return run
+        found = document()
+        metadata = {
+            **found["metadata"],
+            "annotations": {**run.metadata.annotations, **added},
+            "resourceVersion": run.metadata.resource_version,
+        }
+        kept = replaced(session.records, {**found, "metadata": metadata})
+        if kept is not None:
+            return read(kept)
+        run = read(document())
+    raise FleetError("conflict", "the run is being written all the time", name, "try again")

@@ -1,0 +1,129 @@
+# Copyright: Contributors to the gitops.fleet project
+# BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
+# SPDX-License-Identifier: BSD-2-Clause
+"""A staged update run decided on once, with what it gives to clusters; held against the digest that was approved and
+against brakes; the report of one that is not carried on."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...._core.errors import FleetError, Problem
+from ...._core.objects.staged.update_run import ClusterStagedUpdateRun
+from ...._core.plan.document import PlacementPlan
+from ...._core.rollout.staged.beside import newer_run, open_beside
+from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
+from ...._core.rollout.staged.digest import staged_digest
+from ...._core.rollout.staged.standing import RunStanding, standing_of
+from ...._core.rollout.staged.way_back import index_before
+from ...._core.schema.meta import find_condition
+from ...._core.values.approved_digest import refuse_another
+from ...members.members import Member
+from ...session import Session
+from ..checks import braked
+from ..sources import credentials_of
+from .approvals import judge_of, seen_requests
+from .report import StagedOptions, StagedReport
+from .run_plan import planned, refuse_other_overrides
+from .sources import StagedManifests
+from .words import run_lines
+from .world import RunGround, run_ground
+
+Members = t.Mapping[str, Member]
+"""All of the fleet, by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laid:
+    """A run decided on once: what it is decided on, and what it gives to clusters; None where it could not begin.
+    ``beside`` warns of others that are open when it begins."""
+
+    ground: RunGround
+    decision: StagedDecision
+    plan: PlacementPlan | None
+    digest: str
+    beside: tuple[Problem, ...] = ()
+
+    @property
+    def run(self) -> ClusterStagedUpdateRun:
+        """The run as it was decided on."""
+        return self.decision.state.run
+
+
+def is_laid_out(run: ClusterStagedUpdateRun) -> bool:
+    """Whether its stages are recorded, or that it could not begin."""
+    return find_condition(run.status.conditions, "Initialized") is not None
+
+
+def laid_out(
+    session: Session,
+    run: ClusterStagedUpdateRun,
+    given: StagedManifests,
+    wish: StagedOptions,
+    members: Members,
+    *,
+    sends: bool,
+) -> Laid:
+    """The run decided on as it stands, twice: which snapshot it takes is known once it has begun, which overrides act
+    only with the content; once, and without a plan, where it cannot begin. FleetError as of ``run_ground``,
+    ``seen_requests``, ``planned``, ``refuse_other_overrides``."""
+    ground, now = run_ground(session.records, run, given), session.clock()
+    digest = staged_digest(run, ground.hash_of(run.status.resource_snapshot_index_used))
+    judge = judge_of(session, run, digest, wish.terms)
+    requests = seen_requests(session.records, run, digest, judge)
+    bindings = ground.bindings
+    first = decide(StagedState(run=run), ground.seen(bindings, requests), now)
+    index = first.state.run.status.resource_snapshot_index_used
+    if first.state.failure is not None or not index:
+        return Laid(ground=ground, decision=first, plan=None, digest=digest)
+    credentials = credentials_of(each.fleet for each in members.values())
+    ways = wish.ways
+    plan = planned(session, first.state.run, ground, given, credentials, wish.limits, ways.prune_kinds, sends=sends)
+    if not is_over(run) and is_laid_out(run):
+        refuse_other_overrides(run, plan)
+    second = decide(StagedState(run=run), ground.seen(bindings, requests, plan.overrides), now)
+    digest = staged_digest(second.state.run, ground.hash_of(index))
+    return Laid(ground=ground, decision=second, plan=plan, digest=digest, beside=open_beside(run, ground.runs))
+
+
+def check_plan(laid: Laid, wish: StagedOptions) -> None:
+    """FleetError ``digest-mismatch``, or all brakes that stop the plan; nothing of a run that is over or has no
+    plan."""
+    if laid.plan is None or is_over(laid.run):
+        return
+    check_digest(laid, wish.approved)
+    stopped = braked([laid.plan])
+    if stopped:
+        raise FleetError.of(stopped)
+
+
+def check_digest(laid: Laid, approved: str) -> None:
+    """FleetError ``digest-mismatch`` if another digest was approved; an empty one passes."""
+    hint = "its clusters, strategy or content have changed; look at it again and have the new digest approved"
+    refuse_another(approved, laid.digest, "the run now is", str(laid.run.key), hint)
+
+
+def notes_of(laid: Laid, given: StagedManifests) -> tuple[Problem, ...]:
+    """Findings of what was given, of the plan and of runs beside this one, each once."""
+    return tuple(dict.fromkeys((*given.findings, *(laid.plan.findings if laid.plan else ()), *laid.beside)))
+
+
+def ended(laid: Laid, given: StagedManifests, changed: bool) -> StagedReport:
+    """The report of a run that is not carried on."""
+    return StagedReport(
+        run=laid.run,
+        digest=laid.digest,
+        plan=laid.plan,
+        changed=changed,
+        lines=tuple(run_lines(laid.run, laid.decision.waits, {})),
+        notes=notes_of(laid, given),
+        before=index_before(laid.run, laid.ground.bindings),
+        newer=newer_of(laid.run, laid.ground),
+    )
+
+
+def newer_of(run: ClusterStagedUpdateRun, ground: RunGround) -> RunStanding | None:
+    """How the run after this one stands, as of ``newer_run``."""
+    newer = newer_run(run, ground.runs)
+    return standing_of(newer) if newer else None
