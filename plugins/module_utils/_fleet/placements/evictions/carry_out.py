@@ -22,7 +22,6 @@ from ...._core.objects.placements.binding import (
     UNSCHEDULED,
     ClusterResourceBinding,
 )
-from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from ...._core.objects.placements.eviction import EXECUTED, ClusterResourcePlacementEviction
 from ...._core.objects.placements.rollout_strategy import defaulted

@@ -200,8 +200,8 @@ def test_a_node_class_with_another_spelling_is_the_same(
 ) -> None:
     """Its hash is made of the durations and quantities that the published types read, not of the texts."""
     assert changed_paths(made(before), made(respelled), "spec") == []
-    documents = [{"metadata": {"name": "default"}, "spec": made(each)} for each in (before, other)]
-    (changed,) = effect_of_edit(kind, *documents, a_state([a_node("n", "p")])).changed
+    old, new = ({"metadata": {"name": "default"}, "spec": made(each)} for each in (before, other))
+    (changed,) = effect_of_edit(kind, old, new, a_state([a_node("n", "p")])).changed
     assert changed[1] == "static"
 
 

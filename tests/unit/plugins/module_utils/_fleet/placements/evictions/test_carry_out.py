@@ -13,7 +13,12 @@ from pathlib import Path
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan
-from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.losing.evicted import DONE, OVER, REFUSED, UNDERWAY
+from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.losing.evicted import (
+    DONE,
+    OVER,
+    REFUSED,
+    UNDERWAY,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.evictions import carry_out
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.evictions.carry_out import (
