@@ -63,7 +63,8 @@ options:
     description:
       - Processes that share out the members. One is enough for hundreds of members; more than there are processors gain
         nothing. A process more has the memory that one has, once more.
-      - Members of one whose process is lost are told as unread (code V(worker-lost)).
+      - Members of one whose process is lost (code V(worker-lost)), or gets no thread (V(no-workers)), are told as
+        unread; nobody asked them, and what is recorded of their health stays.
     type: int
     default: 1
   timeout:

@@ -200,8 +200,10 @@ def _launch(folder: Path, state: State, name: str, component: Component, binary:
     # HOME is the cluster's folder and proxies are left out: nothing of the user's settings reaches a component.
     environ = {"HOME": str(folder), "PATH": os.environ.get("PATH", os.defpath)}
     environ |= environment(name, folder)
-    process = start((str(binary.path), *component.arguments), log_of(folder, name), str(folder), environ)
-    return with_process(folder, state, name, Process(process, component.version))
+    log = log_of(folder, name)
+    before = log.stat().st_size if log.is_file() else 0
+    process = start((str(binary.path), *component.arguments), log, str(folder), environ)
+    return with_process(folder, state, name, Process(process, component.version, before))
 
 
 def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -> None:
@@ -227,9 +229,9 @@ def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -
 
 def _died(folder: Path, state: State, name: str) -> FleetError:
     """The FleetError, given back, for a component that ended: ``port-taken`` if the end of its log says so, else
-    ``component-died`` with that end."""
+    ``component-died`` with that end. What its log held before it was started does not count."""
     log = log_of(folder, name)
-    tail = last_lines(log)
+    tail = last_lines(log, since=state.processes[name].log_before)
     if "address already in use" in tail:
         ports = ", ".join(str(state.ports[user]) for user in LISTENS[name])
         return FleetError(

@@ -133,13 +133,17 @@ def memory(process: ProcessId) -> tuple[int, int]:
     return int(rows["Rss"][1]) * 1024, int(rows["Pss"][1]) * 1024
 
 
-def last_lines(log: Path, count: int = 8) -> str:
-    """The last ``count`` lines of a log, of its last 16 KiB alone, each cut to 400 characters. If a line of these
-    begins with ``panic: ``, as of a Go program, instead ``count`` lines from the last such line on, which say why
-    before they say where. Empty if the log cannot be read."""
+def last_lines(log: Path, count: int = 8, since: int = 0) -> str:
+    """The last ``count`` lines of a log, each cut to 400 characters. If any line of what is read begins with
+    ``panic: ``, as of a Go program, instead ``count`` lines from the last such line on, which say why before they say
+    where.
+
+    What is read is the last 16 KiB, and nothing before the byte ``since``, unless the log is shorter than that by now.
+    Empty if it cannot be read."""
     try:
         with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - 16384))
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 16384, since if since <= size else 0, 0))
             lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return ""

@@ -33,10 +33,11 @@ _REMOVED = ".removed."
 
 @dataclass(frozen=True)
 class Process:
-    """A component that was started, and the version of its binary."""
+    """A component that was started, the version of its binary, and how many bytes of others its log held then."""
 
     id: ProcessId
     version: str
+    log_before: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def load(folder: Path) -> State | None:
                 hint="use that version, or remove the folder",
             )
         processes = {
-            name: Process(ProcessId(row["pid"], row["started"]), row["version"])
+            name: Process(ProcessId(row["pid"], row["started"]), row["version"], row.get("log_before", 0))
             for name, row in document.pop("processes").items()
         }
         del document["schema"]
@@ -147,6 +148,9 @@ def _judged(state: State) -> State:
     numbers = (*state.ports.values(), *(each.id.pid for each in state.processes.values()))
     if not all(isinstance(each, str) for each in texts) or not isinstance(state.ready, bool):
         raise ValueError("something in it is of another type")
+    sizes = [each.log_before for each in state.processes.values()]
+    if not all(isinstance(each, int) and each >= 0 for each in sizes):
+        raise ValueError("a log cannot hold that much")
     if not all(isinstance(each, int) and each > 0 for each in numbers) or "kube-apiserver" not in state.ports:
         raise ValueError("ports or processes are not numbered")
     if state.version:
@@ -176,7 +180,12 @@ def save(folder: Path, state: State) -> State:
     before; gives it back. FleetError ``unwritable-folder``."""
     document = {**asdict(state), "schema": SCHEMA}
     document["processes"] = {
-        name: {"pid": one.id.pid, "started": one.id.started, "version": one.version}
+        name: {
+            "pid": one.id.pid,
+            "started": one.id.started,
+            "version": one.version,
+            "log_before": one.log_before,
+        }
         for name, one in sorted(state.processes.items())
     }
     with unwritable_as_error(folder):

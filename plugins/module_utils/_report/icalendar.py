@@ -12,7 +12,7 @@ from collections import Counter
 from datetime import datetime
 
 from .._core.forecast.appointments import FREEZE, OPEN, STAGE, WAIT, Appointment
-from .._core.values.instants import write_time
+from .._core.values.instants import without_instants, write_time
 
 _FOLD = 75  # octets, section 3.1
 _WORDS = {OPEN: "may begin", FREEZE: "frozen", WAIT: "waits", STAGE: "expected"}
@@ -22,14 +22,15 @@ _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r
 
 def icalendar(found: t.Mapping[str, t.Sequence[Appointment]], now: datetime) -> str:
     """The text of a calendar, its lines ended by CRLF, as of an aware ``now``, with the entries of each run, or kind of
-    work, as events, in the order given. The UID is made of run, kind, text and members, and of the start only where
-    that is ``fixed``: an event keeps it however its expected start moves. Those that are alike are numbered in their
-    order. One that nothing ends has no end."""
+    work, as events, in the order given. The UID is made of run, kind, text and members, and where that is ``fixed`` of
+    the start, else of the text without the instants in it: an event keeps it however what is expected moves. Those that
+    are alike are numbered in their order. One that nothing ends has no end."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gitops.fleet//update runs//EN"]
     alike = Counter[str]()
     for run, entries in found.items():
         for each in entries:
-            key = "/".join((run, each.kind, each.what, _instant(each.start) if each.fixed else "", *each.members))
+            what, start = (each.what, _instant(each.start)) if each.fixed else (without_instants(each.what), "")
+            key = "/".join((run, each.kind, what, start, *each.members))
             alike[key] += 1
             lines += _event(run, each, now, f"{key}/{alike[key]}" if alike[key] > 1 else key)
     return "".join(f"{_folded(line)}\r\n" for line in (*lines, "END:VCALENDAR"))

@@ -10,6 +10,7 @@ is judged node by node; ``behaviour`` drifts nothing; ``unhashed`` neither.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import typing as t
 from collections import Counter
@@ -25,7 +26,8 @@ from ..objects.karpenter.node_pool import KIND as NODE_POOL
 from ..objects.karpenter.node_pool import decode_node_pool
 from ..schema.meta import ObjectMeta
 from ..schema.prop import prop
-from ..values.duration import parse_or_never
+from ..values.duration import NEVER, format_duration, parse_duration
+from ..values.quantity import read_quantity
 from .methods.drift import (
     NODE_CLASS_DRIFT,
     NODE_POOL_DRIFTED,
@@ -58,7 +60,20 @@ FIELD_CLASSES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 SUBNETS = "spec.subnetSelectorTerms"
-DURATIONS = ("expireAfter", "terminationGracePeriod")
+# Hashed fields that the published types have as durations, or as quantities that are hashed as Kubernetes prints them;
+# all below a row too. Other amounts, such as kubeReserved, are texts there.
+DURATIONS = (
+    "spec.template.spec.expireAfter",
+    "spec.template.spec.terminationGracePeriod",
+    "spec.kubelet.evictionSoftGracePeriod",
+    "spec.kubelet.cpuCFSQuotaPeriod",
+    *(
+        f"spec.localDNS.{zones}.{each}"
+        for zones in ("vnetDNSOverrides", "kubeDNSOverrides")
+        for each in ("cacheDuration", "serveStaleDuration")
+    ),
+)
+QUANTITIES = ("spec.blockDeviceMappings.ebs.volumeSize",)
 # What is always there, with all its fields.
 STRUCTS = ("spec", "template", "metadata")
 
@@ -133,11 +148,11 @@ def nodes_made_from(kind: str, name: str, state: ClusterState) -> list[StateNode
 
 
 def changed_paths(old: t.Any, new: t.Any, path: str) -> list[str]:
-    """The paths of the fields that differ as the hash sees them, below ``path`` and with dots, keys sorted; a list is
-    one field. ``path`` itself where one of the two is no object, None being an empty one, or only whether it is there
-    differs; empty if nothing does."""
-    last = path.rpartition(".")[2]
-    if _significant(old, last) == _significant(new, last):
+    """The paths of the fields that differ as the hash sees them, below ``path`` (``spec`` for a whole one) and with
+    dots, keys sorted; a list is one field. Of two spellings of one duration or quantity nothing differs in the fields
+    that upstream reads as such. ``path`` itself where one of the two is no object, None being an empty one, or only
+    whether it is there differs; empty if nothing does."""
+    if _significant(old, path) == _significant(new, path):
         return []
     if not (isinstance(old, Mapping) or old is None) or not (isinstance(new, Mapping) or new is None):
         return [path]
@@ -181,28 +196,29 @@ def _of_class(reference: t.Any, kind: str, name: str) -> bool:
     return (reference.kind or kind) == kind and reference.name == name
 
 
-def _significant(value: t.Any, field: str = "", in_list: bool = False) -> t.Any:
-    """A value as the hash sees it: one duration in two spellings is one; lists are sets, in which twice the same is
-    nothing; None is absent.
+def _significant(value: t.Any, path: str, in_list: bool = False) -> t.Any:
+    """A value as the hash sees it, at its path without indexes: of DURATIONS and QUANTITIES the value, however it is
+    spelled; lists are sets, in which twice the same is nothing; None is absent.
 
     Zero is as good as absent only in the fields of an object in a list, such as a taint, and an empty ``spec``,
     ``template`` or ``metadata`` is absent. An entry of a map with an empty text, another map or list that is there and
     empty, and a field that may be unset and is set to zero, are not absent.
     """
     if isinstance(value, Mapping):
-        kept = {str(key): _significant(each, str(key)) for key, each in value.items()}
+        kept = {str(key): _significant(each, f"{path}.{key}") for key, each in value.items()}
         found = {key: each for key, each in kept.items() if each is not None and (each or not in_list)}
-        return None if not found and field in STRUCTS else found
+        return None if not found and path.rpartition(".")[2] in STRUCTS else found
     if isinstance(value, (list, tuple)):
-        rows = Counter(json.dumps(_significant(each, in_list=True), sort_keys=True, default=str) for each in value)
+        rows = Counter(json.dumps(_significant(each, path, True), sort_keys=True, default=str) for each in value)
         return sorted(each for each, count in rows.items() if count % 2)
-    return _length(value) if field in DURATIONS and isinstance(value, str) else value
+    with contextlib.suppress(ValueError):  # what cannot be read stays as it is
+        if isinstance(value, str) and value != NEVER and _is_among(DURATIONS, path):
+            return format_duration(parse_duration(value))
+        if isinstance(value, (str, int, float)) and _is_among(QUANTITIES, path):
+            return read_quantity(value).as_text
+    return value
 
 
-def _length(text: str) -> t.Any:
-    """Nanoseconds of a duration; what cannot be read, and ``Never``, stay texts."""
-    try:
-        found = parse_or_never(text)
-    except ValueError:
-        return text
-    return text if found is None else found
+def _is_among(rows: tuple[str, ...], path: str) -> bool:
+    """Whether the path is one of the rows, or below one."""
+    return any(path == row or path.startswith(f"{row}.") for row in rows)

@@ -47,21 +47,26 @@ def readiness(
     """Whether the cluster of a binding is ready: it has reported its difference, or its objects are available.
 
     Where the availability of an object cannot be known, ``period`` must have passed since that was found, which counts
-    as long ago where the condition has no time. With ``applied_only`` it is enough that all is applied and ``period``
-    has passed since, available or not. Upstream wants the period to be exceeded (``at`` is when it is reached), and
-    does not wait where some objects can be judged.
+    as long ago where the condition has no time. With ``applied_only``, which upstream does not have, it is also enough
+    that all is applied and ``period`` has passed since, available or not; whichever comes first counts. Upstream wants
+    the period to be exceeded (``at`` is when it is reached), and does not wait where some objects can be judged.
     """
     generation, conditions = binding.metadata.generation, binding.status.conditions
     if status_is(conditions, DIFF_REPORTED, generation, TRUE):
         return BindingReadiness(True)
+    since: list[Condition] = []
     available = current(conditions, AVAILABLE, generation)
     if available and available.status == TRUE:
-        known = available.reason not in (UPSTREAM_NOT_TRACKABLE if upstream else NOT_TRACKABLE)
-        return BindingReadiness(True) if known else _after(available, period, now, upstream)
+        if available.reason not in (UPSTREAM_NOT_TRACKABLE if upstream else NOT_TRACKABLE):
+            return BindingReadiness(True)
+        since.append(available)
     applied = current(conditions, APPLIED, generation)
     if applied_only and applied and applied.status == TRUE:
-        return _after(applied, period, now, upstream)
-    return BindingReadiness(False)
+        since.append(applied)
+    ways = [_after(each, period, now, upstream) for each in since]
+    if any(each.ready for each in ways):
+        return BindingReadiness(True)
+    return BindingReadiness(False, min((each.at for each in ways if each.at), default=None))
 
 
 def failed_condition(binding: ClusterResourceBinding, *, upstream: bool) -> Condition | None:

@@ -6,9 +6,12 @@ later, as far as a calendar has it. Nobody else writes them."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 SECONDS, MICROSECONDS = "seconds", "microseconds"
+# As ``write_time`` and ``write_local`` have them.
+_WRITTEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z|\b[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [\w+:-]*\w")
 
 
 def parse_time(text: str) -> datetime:
@@ -59,6 +62,12 @@ def write_local(instant: datetime, zone: tzinfo) -> str:
     except OverflowError:
         local = instant.astimezone(UTC)
     return local.strftime("%a %Y-%m-%d %H:%M %Z")
+
+
+def without_instants(text: str) -> str:
+    """The text with ``...`` in place of each instant that ``write_time`` or ``write_local`` has written into it: it
+    stays the same when they move."""
+    return _WRITTEN.sub("...", text)
 
 
 def write_day(day: date) -> str:

@@ -41,7 +41,7 @@ from ..._kube.lists import list_pages, read_each
 from ..._kube.parallel import in_parallel
 from .members import Clients, Member
 from .own_maintenance import ANNOTATIONS, MaintenanceCommands
-from .sharing import Answers, shared_out
+from .sharing import Answers, NotAsked, shared_out
 
 AVAILABLE = "resources.kubernetes-fleet.io/available-"
 POD_FIELDS = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
@@ -76,10 +76,12 @@ def read_fleet(
     commands: MaintenanceCommands = ANNOTATIONS,
 ) -> FleetReading:
     """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` their
-    names. A member that cannot be read keeps its older facts and is in ``failed``.
+    names. A member that cannot be read keeps its older facts, is unhealthy, and is in ``failed``; one that is there for
+    a failure of this machine (``NotAsked``) keeps its health too.
 
     ``threads`` is for each of the processes, of which there are ``workers``. FleetError ``no-workers`` where this
-    machine starts no process or thread for them."""
+    machine starts not all of the processes, or no thread in this one; if it starts none in another, the members of that
+    were not asked."""
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
         """What each of these members says, through these clients, or why it could not be read."""
@@ -94,9 +96,10 @@ def read_fleet(
         cluster = members[name].cluster
         if isinstance(answer, FleetError):
             failed[name] = answer
-            clusters.append(
-                replace(cluster, status=after_failed_read(cluster.status, now, answer.code, answer.message))
-            )
+            if not isinstance(answer, NotAsked):
+                unread = after_failed_read(cluster.status, now, answer.code, answer.message)
+                cluster = replace(cluster, status=unread)
+            clusters.append(cluster)
             continue
         clusters.append(replace(cluster, status=answer.status))
         told[name] = answer

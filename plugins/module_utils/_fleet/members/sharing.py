@@ -23,6 +23,10 @@ Answers = t.Mapping[str, t.Union[T, FleetError]]  # noqa: UP007  # pylint takes 
 Reads = t.Callable[[Clients, t.Sequence[str]], Answers[T]]
 
 
+class NotAsked(FleetError):
+    """Nothing of the member: another process of this machine, which was to ask it, failed as a whole or was lost."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Share(t.Generic[T]):
     """What a process has found out of its members, and what it has come to know on the way."""
@@ -40,8 +44,9 @@ def shared_out(clients: Clients, names: t.Iterable[str], workers: int, read: Rea
     is one at least, up to that many processes read at once, each its share by a hash of the names.
 
     Notes on connections, UIDs of clusters and secrets to hide are known in this process afterwards, as if it had read
-    all. For members of another process that raised or ended without an answer stands a FleetError, ``worker-lost`` for
-    the latter; ``no-workers`` is raised, as of ``in_processes``.
+    all. For members of another process that raised, or ended without an answer, stands a ``NotAsked`` with the code of
+    that, ``worker-lost`` for the latter. What ``read`` raises in this process is raised, and ``no-workers`` as of
+    ``in_processes``.
     """
     names = tuple(names)
     shares: dict[int, list[str]] = {}
@@ -56,7 +61,7 @@ def shared_out(clients: Clients, names: t.Iterable[str], workers: int, read: Rea
     found: dict[str, T | FleetError] = dict(t.cast("Answers[T]", here))
     for share, each in zip(others, apart, strict=True):
         if isinstance(each, FleetError):
-            found |= {name: FleetError(each.code, each.message, name, each.hint) for name in share}
+            found |= {name: NotAsked(each.code, each.message, name, each.hint) for name in share}
         else:
             found |= _taken_over(clients, each)
     return {name: found[name] for name in names}

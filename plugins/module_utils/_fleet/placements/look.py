@@ -35,7 +35,8 @@ Outcomes = dict[str, MemberOutcome]
 @dataclass(frozen=True, kw_only=True)
 class RolloutOptions:
     """How long a rollout is conducted, as of ``conductor.loop.RunLimits``. ``applied_only`` lets a cluster count as
-    ready once everything is applied there; ``to_the_end`` waits for the clusters that were changed last, too."""
+    ready once everything is applied there and the waiting period is over; ``to_the_end`` waits for the clusters that
+    were changed last, too."""
 
     time_limit: timedelta | None = None
     max_idle: timedelta = timedelta(minutes=2)

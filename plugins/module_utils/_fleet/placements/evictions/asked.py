@@ -40,6 +40,10 @@ class RequestedEviction:
         """Whether it was carried out or refused before."""
         return is_over(self.eviction)
 
+    def says(self, eviction: ClusterResourcePlacementEviction) -> bool:
+        """Whether its record has the conditions of ``eviction`` already."""
+        return self.document is not None and self.document.get("status") == encode(eviction.status)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
@@ -96,17 +100,17 @@ def wanted_evictions(
     )
 
 
-def record_budgets(records: Records, wanted: Wanted) -> None:
+def record_budgets(records: Records, wanted: Wanted, write: bool) -> bool:
     """Records the disruption budgets of the files, so that an eviction that is asked for elsewhere meets them too; one
-    of that name from elsewhere is replaced.
+    of that name from elsewhere is replaced. Gives whether any record is another one by that, or would be: without
+    ``write`` nothing is written.
 
     Those recorded under the same ``source`` and no longer in it are deleted. Without ``source``: nothing. FleetError
     ``conflict`` or ``already-exists`` if somebody writes one at the same time, and others of the records; what was
     written before stays.
     """
-    if not wanted.source:
-        return
-    for each in wanted.written:
+    changed = False
+    for each in wanted.written if wanted.source else ():
         old = records.get(BUDGET, each.name)
         metadata: Document = dict(old["metadata"]) if old else {"name": each.name}
         metadata["annotations"] = {**(metadata.get("annotations") or {}), SOURCE: wanted.source}
@@ -116,27 +120,33 @@ def record_budgets(records: Records, wanted: Wanted) -> None:
             "metadata": metadata,
             "spec": encode(each.spec),
         }
-        if old is None:
+        if old == {**(old or {}), **document}:
+            continue
+        changed = True
+        if write and old is None:
             records.create(document)
-        elif old != {**old, **document}:
-            records.replace({**old, **document})
+        elif write:
+            records.replace({**(old or {}), **document})
     names = {each.name for each in wanted.written}
-    for old in records.list(BUDGET):
+    for old in records.list(BUDGET) if wanted.source else ():
         if _source_of(old) == wanted.source and old["metadata"]["name"] not in names:
-            records.delete(BUDGET, old["metadata"]["name"])
+            changed = True
+            if write:
+                records.delete(BUDGET, old["metadata"]["name"])
+    return changed
 
 
 def record_eviction(
     records: Records, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction, lease: Lease
 ) -> RequestedEviction:
     """Records the eviction with its conditions, under the lease, as a new record or over the one of ``asked``, unless
-    that says so already; gives ``asked`` as it is now. FleetError ``lease-lost``, ``conflict``, ``already-exists``,
+    that ``says`` so already; gives ``asked`` as it is now. FleetError ``lease-lost``, ``conflict``, ``already-exists``,
     ``record-damaged``, and others of the records."""
     status = {"status": encode(eviction.status)}
     if asked.document is None:
         document = encode(replace(eviction, metadata=ObjectMeta(name=eviction.name)))
         made = records.create({**document, **status}, lease)
-    elif asked.document.get("status") == status["status"]:
+    elif asked.says(eviction):
         made = asked.document
     else:
         made = records.replace({**asked.document, **status}, lease)

@@ -10,7 +10,7 @@ and ends what was begun. The eviction is recorded as executed before its binding
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...._core.errors import FleetError, Problem
@@ -22,19 +22,15 @@ from ...._core.objects.placements.binding import (
     UNSCHEDULED,
     ClusterResourceBinding,
 )
-from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
-from ...._core.objects.placements.eviction import EXECUTED
+from ...._core.objects.placements.eviction import EXECUTED, ClusterResourcePlacementEviction
 from ...._core.objects.placements.rollout_strategy import defaulted
-from ...._core.plan.compose import policy_snapshot_of
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.losing.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, eviction_plan
 from ...._core.plan.outcome import MemberOutcome
 from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without_condition
 from ...._core.rollout.eviction import Evicted, EvictionVerdict, judged_eviction
 from ...._core.rollout.readiness import AVAILABLE
-from ...._core.scheduling.index import FleetIndex
-from ...._core.scheduling.unreadable import decide
 from ...._core.schema.codec import encode
 from ...._core.schema.meta import find_condition
 from ...._core.values.instants import write_time
@@ -53,11 +49,11 @@ from ...members.members import (
 )
 from ...session import Session
 from ..binding_journal import taken_up
-from ..explaining import recorded_index
 from ..look import ApplyOptions, Writing, in_threads, on_members
 from ..recorded import Document, RecordedPlacement, is_recovering, placement_of, recorded_placement, unfinished
 from ..reported.in_namespace import StatusInNamespace
 from .asked import RequestedEviction, Wanted, record_budgets, record_eviction, wanted_evictions
+from .next_pick import next_pick
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +71,8 @@ class EvictionRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class EvictionReport:
-    """``changed`` is what the run changed, or would change; ``problems`` name what failed."""
+    """``changed``: whether anything in the records or on members is another now, or would be; leases, journal and
+    evidence do not count. ``problems`` name what failed."""
 
     results: tuple[EvictionResult, ...]
     changed: bool
@@ -109,6 +106,8 @@ class _Evicting:
     wanted: Wanted
     told: t.Callable[[], str]
     now: datetime
+    # Names of evictions of which something was written, or would be.
+    changed: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -132,8 +131,7 @@ def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
     members = members_to_write(session) if request.write else recorded_members(session.records)
     fleet: dict[str, FleetMember] = {name: each.fleet for name, each in members.items()}
     timeouts = Timeouts.connecting(request.timeout)
-    if request.write:
-        record_budgets(session.records, wanted)
+    budgets = record_budgets(session.records, wanted, request.write)
     results, problems = list[EvictionResult](), list[Problem]()
     with Interrupts() as told, open_clients(session, fleet, timeout=timeouts, strict=request.write) as clients:
         work = _Evicting(
@@ -149,7 +147,7 @@ def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
         raise FleetError.of(problems)
     return EvictionReport(
         results=tuple(results),
-        changed=any(each.state == DONE or (each.outcome is not None and each.outcome.wrote) for each in results),
+        changed=budgets or bool(work.changed),
         problems=(*problems, *_failures(results)),
         findings=wanted.findings,
     )
@@ -202,8 +200,8 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
         if verdict is None:
             raise AssertionError("what is not over is judged")
         if judged.executed is None or not judged.executed.yes:
-            if placement.lease is not None and each.kept:
-                record_eviction(work.session.records, each, judged.eviction, placement.lease)
+            if each.kept:
+                _recorded(work, placement, each, judged.eviction)
             yield _result(each, REFUSED, verdict)
         else:
             yield _attested(work, placement, each, judged, verdict)
@@ -238,23 +236,42 @@ def _carried_out(
     cluster = asked.eviction.spec.cluster_name
     binding = next(each for each in placement.bindings if each.spec.target_cluster == cluster)
     intended = replace(judged.eviction, status=replace(judged.eviction.status, conditions=_intended(judged)))
+    asked = _recorded(work, placement, asked, intended)
     if placement.lease is not None:
-        asked = record_eviction(work.session.records, asked, intended, placement.lease)
         document = _leaving(work, placement, binding)
+    if binding.metadata.deletion_timestamp is None:
+        work.changed.add(asked.eviction.name)
     plan = eviction_plan(
         placement.recorded.placement, placement.recorded.known, binding, verdict.message, work.request.ways.prune_kinds
     )
     outcome = _removed(work, placement, plan, cluster)
     gone = outcome is None or (outcome.applied if placement.lease is not None else outcome.error is None)
+    if outcome is None or gone or outcome.wrote or outcome.doubtful:
+        work.changed.add(asked.eviction.name)
     placement.bindings = _after(placement.bindings, binding, gone, work.now)
     if placement.lease is not None and placement.keeper is not None and gone:
         placement.keeper.check_leases()
-        record_eviction(work.session.records, asked, judged.eviction, placement.lease)
+        _recorded(work, placement, asked, judged.eviction)
         work.session.records.delete(document["kind"], document["metadata"]["name"], lease=placement.lease)
         _record_evicted(work, placement, cluster, verdict)
     state = DONE if gone else UNDERWAY
     result = _result(asked, state, verdict)
-    return replace(result, outcome=outcome, next_pick=_next_pick(work, placement, cluster) if gone else "")
+    members = [each.cluster for each in work.members.values()]
+    after = next_pick(work.session, members, placement.recorded, placement.bindings, cluster) if gone else ""
+    return replace(result, outcome=outcome, next_pick=after)
+
+
+def _recorded(
+    work: _Evicting, placement: _Placement, asked: RequestedEviction, eviction: ClusterResourcePlacementEviction
+) -> RequestedEviction:
+    """``asked`` once the eviction is recorded with its conditions, which it is only where it is written. FleetError as
+    of ``record_eviction``."""
+    says = asked.says(eviction)
+    if placement.lease is not None:
+        asked = record_eviction(work.session.records, asked, eviction, placement.lease)
+    if not says:
+        work.changed.add(asked.eviction.name)
+    return asked
 
 
 def _intended(judged: Evicted) -> tuple[t.Any, ...]:
@@ -338,31 +355,6 @@ def _record_evicted(work: _Evicting, placement: _Placement, cluster: str, verdic
     records.replace({**now, "status": encode(status)}, placement.lease)
     if failed:
         work.session.say(f"{name}: {failed.message}")
-
-
-def _next_pick(work: _Evicting, placement: _Placement, cluster: str) -> str:
-    """In words which clusters the next apply would pick, by what is recorded of the fleet: an evicted one may be picked
-    again, as upstream. FleetError as of ``schedule``."""
-    if placement.recorded.placement is None:
-        return ""
-    members = tuple(each.cluster for each in work.members.values())
-    index = recorded_index(members, work.session)
-    before = {each.spec.target_cluster for each in placement.bindings}
-    picked = _holders(placement.recorded.placement, placement, index) - before
-    away = "a taint on it, or another label, keeps it away"
-    if cluster in picked:
-        return f"the next apply would pick {cluster} again; {away}"
-    if picked:
-        return f"the next apply would pick {', '.join(sorted(picked))}"
-    if not all(each.status.agent_status for each in members):
-        return f"the next apply may pick {cluster} again, of which no facts are recorded; {away}"
-    return "the next apply would pick no other one"
-
-
-def _holders(wanted: ClusterResourcePlacement, placement: _Placement, index: FleetIndex) -> set[str]:
-    """The clusters that would hold the placement if it were scheduled now. FleetError as of ``schedule``."""
-    snapshot, _new = policy_snapshot_of(wanted, placement.recorded.known.policy_snapshot)
-    return set(decide(wanted, snapshot, index, tuple(placement.bindings)).scheduled.staying)
 
 
 def _result(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> EvictionResult:

@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
+from ansible_collections.gitops.fleet.plugins.module_utils._local import control_plane
+from ansible_collections.gitops.fleet.plugins.module_utils._local.binaries import Binary
 from ansible_collections.gitops.fleet.plugins.module_utils._local.components import (
     PROFILES,
     Options,
@@ -21,6 +25,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._local.control_plane 
     decide,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import USERS
+from ansible_collections.gitops.fleet.plugins.module_utils._local.state import State
 
 PORTS = {user: 100 + number for number, user in enumerate(USERS)}
 FOLDER = Path("/c")
@@ -52,6 +57,29 @@ def test_another_version_or_other_options_replace_a_process():
 
 def test_a_component_that_is_not_wanted_is_stopped():
     assert decide({"etcd": ETCD}, BOTH) == ControlPlanePlan(("kube-apiserver",), (), ("stop kube-apiserver",))
+
+
+@pytest.mark.parametrize(
+    ("writes", "code"), [("its data are damaged", "component-died"), ("panic: address already in use", "port-taken")]
+)
+def test_of_what_ended_only_what_it_wrote_itself_says_why(tmp_path, writes, code):
+    """A log goes on from start to start, and an earlier one may have found its port taken."""
+    log = control_plane.log_of(tmp_path, "etcd")
+    log.parent.mkdir()
+    log.write_text("panic: listen tcp 127.0.0.1:2379: bind: address already in use\n")
+    program = tmp_path / "etcd"
+    program.write_text(f"#!/bin/sh\necho '{writes}'\n")
+    program.chmod(0o700)
+    state = State("one", PORTS)
+    with pytest.raises(FleetError) as ended:
+        control_plane.wait(
+            tmp_path,
+            control_plane._launch(tmp_path, state, "etcd", Component("3.6.14", ()), Binary("etcd", program, "3.6.14")),
+            lambda: "etcd did not listen",
+            time.monotonic() + 60,
+        )
+    assert ended.value.code == code
+    assert code == "port-taken" or (writes in ended.value.message and "panic" not in ended.value.message)
 
 
 @pytest.mark.parametrize("name", PROFILES["fleet"])

@@ -146,3 +146,15 @@ def test_of_a_panic_the_beginning_is_told(tmp_path):
     log.write_text("up\npanic: failed to setup manager: address already in use\n\n" + "main.main()\n" * 30)
     told = processes.last_lines(log, 3)
     assert told == "panic: failed to setup manager: address already in use\n\nmain.main()"
+
+
+def test_what_a_log_held_before_a_start_is_not_told(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("panic: of an earlier start\nmain.main()\n")
+    before = log.stat().st_size
+    assert processes.last_lines(log, since=before) == ""
+    with log.open("a") as file:
+        file.write("up\ndown\n")
+    assert processes.last_lines(log, since=before) == "up\ndown"
+    log.write_text("up\n")
+    assert processes.last_lines(log, since=before) == "up", "somebody emptied it meanwhile"

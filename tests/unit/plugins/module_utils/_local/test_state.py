@@ -184,6 +184,7 @@ GOOD = state.State("a", {user: 21000 + at for at, user in enumerate(ports.USERS)
         *({"processes": value} for value in ([], {"etcd": []}, {"etcd": {"pid": "1", "started": "x", "version": "1"}})),
         *({"processes": {"etcd": {"pid": pid, "started": "x", "version": "1"}}} for pid in (0, -1, None)),
         {"processes": {"etcd": {"pid": 7, "started": None, "version": "1"}}},
+        *({"processes": {"etcd": {"pid": 7, "started": "x", "version": "1", "log_before": at}}} for at in (-1, "1")),
     ],
 )
 def test_a_state_that_none_of_ours_can_be_is_unreadable_and_told_without_failing(tmp_path, change):

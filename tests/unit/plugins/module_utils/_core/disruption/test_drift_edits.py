@@ -173,6 +173,51 @@ def test_one_duration_in_two_spellings_is_one() -> None:
     assert list(effect_of_edit("NodePool", edited(path, "720h"), edited(path, "Never"), nodes("p")).drifted) == ["n0"]
 
 
+def of_zone(kept: str) -> dict[str, t.Any]:
+    return {"localDNS": {"vnetDNSOverrides": [{"zone": ".", "cacheDuration": kept, "serveStaleDuration": "1h"}]}}
+
+
+def of_volume(size: str) -> dict[str, t.Any]:
+    return {"blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {"volumeSize": size}}]}
+
+
+def of_grace(grace: str) -> dict[str, t.Any]:
+    return {"kubelet": {"evictionSoftGracePeriod": {"memory.available": grace}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "before", "respelled", "other"),
+    [
+        ("EC2NodeClass", of_grace, "1m", "60s", "61s"),
+        ("EC2NodeClass", of_volume, "1Ti", "1024Gi", "1T"),
+        ("EC2NodeClass", of_volume, "1000G", "1T", "1001G"),
+        ("AKSNodeClass", of_zone, "1h", "3600s", "1m"),
+        ("AKSNodeClass", lambda period: {"kubelet": {"cpuCFSQuotaPeriod": period}}, "100ms", "0.1s", "200ms"),
+    ],
+)
+def test_a_node_class_with_another_spelling_is_the_same(
+    kind: str, made: t.Callable[[str], dict[str, t.Any]], before: str, respelled: str, other: str
+) -> None:
+    """Its hash is made of the durations and quantities that the published types read, not of the texts."""
+    assert changed_paths(made(before), made(respelled), "spec") == []
+    old, new = ({"metadata": {"name": "default"}, "spec": made(each)} for each in (before, other))
+    (changed,) = effect_of_edit(kind, old, new, a_state([a_node("n", "p")])).changed
+    assert changed[1] == "static"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda text: {"template": {"metadata": {"labels": {"expireAfter": text}}}},
+        lambda text: {"tags": {"terminationGracePeriod": text}},
+        lambda text: {"kubelet": {"kubeReserved": {"memory": text}}},
+    ],
+)
+def test_what_upstream_has_as_a_text_is_compared_as_one(made: t.Callable[[str], dict[str, t.Any]]) -> None:
+    assert len(changed_paths(made("1h"), made("60m"), "spec")) == 1
+    assert len(changed_paths(made("1Gi"), made("1024Mi"), "spec")) == 1
+
+
 def test_a_subnet_edit_lists_all_nodes_of_all_pools_of_the_class_d0_48() -> None:
     made = [a_node("a", "p"), a_node("b", "q"), a_node("c", "q")]
     claims = [a_claim(made[0]), a_claim(made[1]), a_claim(made[2], node_class="other")]

@@ -9,6 +9,7 @@ import re
 from datetime import datetime, timedelta
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.forecast.appointments import (
+    ANY_TIME,
     Appointment,
     appointments,
 )
@@ -78,6 +79,21 @@ def test_an_event_keeps_its_uid_in_later_writings() -> None:
         for rows in (entries, later)
     )
     assert len(uids) == len(entries) and len(again) == len(later) and again < uids
+
+
+def test_a_timed_wait_stays_the_same_event_when_the_forecast_slides() -> None:
+    """Its text says until when, which moves with the upgrades before it."""
+    views = {name: MemberView(name=name) for name in "ab"}
+    texts, uids = list[list[str]](), list[list[str]]()
+    for now in (T0, T0 + timedelta(minutes=7, microseconds=3)):
+        run = commands.start(played("s(3600){g:a}, t{g:b}").run, now)
+        rows = appointments(run, views, {}, forecast(run, views, now, Assumptions(samples=1)), now, UNTIL)
+        expected = [each for each in rows if not each.fixed and each.what != ANY_TIME]
+        texts.append([each.what for each in expected if each.kind == "wait"])
+        uids.append([line for line in icalendar({"r": expected}, T0).splitlines() if line.startswith("UID")])
+        assert len(set(uids[-1])) == len(expected)
+    assert all("waits until" in each for text in texts for each in text) and texts[0] != texts[1]
+    assert uids[0] == uids[1]
 
 
 def test_the_forecast_as_a_table() -> None:

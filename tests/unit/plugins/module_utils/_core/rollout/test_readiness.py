@@ -67,6 +67,17 @@ def test_applied_is_enough_where_that_is_chosen_D4_82():
     assert look(recent, DOWN, applied_only=True).at == NOW + timedelta(seconds=59)
 
 
+def test_where_applied_is_enough_a_cluster_stays_ready_when_more_is_found_out_D4_82():
+    """It turns from not available to not trackable, and does not wait for another period; the earlier one counts."""
+    applied = condition("Applied", reason="AllWorkHaveBeenApplied", seconds=61)
+    assert look(applied, DOWN, applied_only=True).ready
+    assert look(applied, untrackable(1), applied_only=True).ready
+    assert not look(applied, untrackable(1)).ready
+    recent = condition("Applied", reason="AllWorkHaveBeenApplied", seconds=20)
+    assert look(recent, untrackable(1), applied_only=True).at == NOW + timedelta(seconds=40)
+    assert look(recent, untrackable(30), applied_only=True).at == NOW + timedelta(seconds=30)
+
+
 def test_an_event_is_needed_where_nothing_is_known():
     assert look().at is None
 

@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import typing as t
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import FleetMember
@@ -18,6 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Member
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection, bearer
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel, no_threads
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import (
     POD,
     Answering,
@@ -85,3 +90,50 @@ def test_no_part_of_a_node_gives_our_token_away(part: str) -> None:
     plain, found = facts.nodes_of(Showing(node(name="a"), node(**{"name": "b", part: f"b-{TOKEN}"})))
     assert TOKEN not in repr(found) and "b-(hidden)" in repr(found)
     assert "(hidden)" not in repr(plain)
+
+
+def dies() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def finds_no_thread() -> None:
+    raise no_threads(RuntimeError("can't start new thread"))
+
+
+def falls_over() -> None:
+    raise LookupError
+
+
+@pytest.mark.parametrize(
+    ("fails", "code"), [(dies, "worker-lost"), (finds_no_thread, "no-workers"), (falls_over, "fault")]
+)
+def test_what_fails_on_this_machine_leaves_members_as_well_as_they_were(
+    monkeypatch: pytest.MonkeyPatch, fails: t.Callable[[], None], code: str
+) -> None:
+    """F1: members of another process than this one were not asked; that is told as a problem, and not as theirs."""
+    here, fleet = os.getpid(), OneClient(Answering(state()))
+    names = [f"m{number}" for number in range(6)]
+    fleet.identities.maintenance.update(dict.fromkeys(names, ""))
+    members = {
+        name: Member(
+            cluster=MemberCluster(metadata=ObjectMeta(name=name)),
+            fleet=decode(FleetMember, {"metadata": {"name": name}}),
+        )
+        for name in names
+    }
+    before = {each.name: each for each in read_fleet(members, fleet, NOW, pods=False).snapshot.members}
+    members = {name: replace(each, cluster=before[name]) for name, each in members.items()}
+
+    def in_threads(*given: t.Any, **named: t.Any) -> t.Any:
+        if os.getpid() != here:
+            fails()
+        return in_parallel(*given, **named)
+
+    monkeypatch.setattr(facts, "in_parallel", in_threads)
+    monkeypatch.setattr(fleet, "apart", lambda: contextlib.nullcontext(fleet))
+    reading = read_fleet(members, fleet, NOW + timedelta(hours=1), pods=False, workers=2)
+    assert 0 < len(reading.failed) < len(names) and {each.code for each in reading.failed.values()} == {code}
+    assert {each.where for each in reading.problems} == reading.failed.keys() == reading.snapshot.failed.keys()
+    after = {each.name: each for each in reading.snapshot.members}
+    assert {name: after[name] for name in reading.failed} == {name: before[name] for name in reading.failed}
+    assert all(after[name] != before[name] for name in reading.statuses)
