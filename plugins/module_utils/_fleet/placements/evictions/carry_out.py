@@ -22,19 +22,15 @@ from ...._core.objects.placements.binding import (
     UNSCHEDULED,
     ClusterResourceBinding,
 )
-from ...._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from ...._core.objects.placements.eviction import EXECUTED
 from ...._core.objects.placements.rollout_strategy import defaulted
-from ...._core.plan.compose import policy_snapshot_of
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.losing.evicted import DONE, OVER, REFUSED, UNDERWAY, EvictionResult, eviction_plan
 from ...._core.plan.outcome import MemberOutcome
 from ...._core.rollout.conditions import TRUE, UNKNOWN, set_condition, without_condition
 from ...._core.rollout.eviction import Evicted, EvictionVerdict, judged_eviction
 from ...._core.rollout.readiness import AVAILABLE
-from ...._core.scheduling.index import FleetIndex
-from ...._core.scheduling.unreadable import decide
 from ...._core.schema.codec import encode
 from ...._core.schema.meta import find_condition
 from ...._core.values.instants import write_time
@@ -53,11 +49,11 @@ from ...members.members import (
 )
 from ...session import Session
 from ..binding_journal import taken_up
-from ..explaining import recorded_index
 from ..look import ApplyOptions, Writing, in_threads, on_members
 from ..recorded import Document, RecordedPlacement, is_recovering, placement_of, recorded_placement, unfinished
 from ..reported.in_namespace import StatusInNamespace
 from .asked import RequestedEviction, Wanted, record_budgets, record_eviction, wanted_evictions
+from .next_pick import next_pick
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +228,7 @@ def _carried_out(
     work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
 ) -> EvictionResult:
     """The result of what is permitted: DONE if all is gone from the member, or would be, else UNDERWAY. Where it writes
-    it is recorded as meant, then once DONE as executed. FleetError of the records, ``no-workers``, of ``schedule``."""
+    it is recorded as meant, then once DONE as executed. FleetError of the records, ``no-workers``."""
     if placement.recorded.placement is None:
         raise AssertionError("only of a placement that is there")
     cluster = asked.eviction.spec.cluster_name
@@ -252,9 +248,11 @@ def _carried_out(
         record_eviction(work.session.records, asked, judged.eviction, placement.lease)
         work.session.records.delete(document["kind"], document["metadata"]["name"], lease=placement.lease)
         _record_evicted(work, placement, cluster, verdict)
-    state = DONE if gone else UNDERWAY
-    result = _result(asked, state, verdict)
-    return replace(result, outcome=outcome, next_pick=_next_pick(work, placement, cluster) if gone else "")
+    result = replace(_result(asked, DONE if gone else UNDERWAY, verdict), outcome=outcome)
+    if not gone:
+        return result
+    told = next_pick(work.session, work.members, placement.recorded, placement.bindings, cluster)
+    return replace(result, next_pick=told)
 
 
 def _intended(judged: Evicted) -> tuple[t.Any, ...]:
@@ -338,31 +336,6 @@ def _record_evicted(work: _Evicting, placement: _Placement, cluster: str, verdic
     records.replace({**now, "status": encode(status)}, placement.lease)
     if failed:
         work.session.say(f"{name}: {failed.message}")
-
-
-def _next_pick(work: _Evicting, placement: _Placement, cluster: str) -> str:
-    """In words which clusters the next apply would pick, by what is recorded of the fleet: an evicted one may be picked
-    again, as upstream. FleetError as of ``schedule``."""
-    if placement.recorded.placement is None:
-        return ""
-    members = tuple(each.cluster for each in work.members.values())
-    index = recorded_index(members, work.session)
-    before = {each.spec.target_cluster for each in placement.bindings}
-    picked = _holders(placement.recorded.placement, placement, index) - before
-    away = "a taint on it, or another label, keeps it away"
-    if cluster in picked:
-        return f"the next apply would pick {cluster} again; {away}"
-    if picked:
-        return f"the next apply would pick {', '.join(sorted(picked))}"
-    if not all(each.status.agent_status for each in members):
-        return f"the next apply may pick {cluster} again, of which no facts are recorded; {away}"
-    return "the next apply would pick no other one"
-
-
-def _holders(wanted: ClusterResourcePlacement, placement: _Placement, index: FleetIndex) -> set[str]:
-    """The clusters that would hold the placement if it were scheduled now. FleetError as of ``schedule``."""
-    snapshot, _new = policy_snapshot_of(wanted, placement.recorded.known.policy_snapshot)
-    return set(decide(wanted, snapshot, index, tuple(placement.bindings)).scheduled.staying)
 
 
 def _result(asked: RequestedEviction, state: str, verdict: EvictionVerdict) -> EvictionResult:
