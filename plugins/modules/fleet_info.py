@@ -69,8 +69,8 @@ overview:
       C(heartbeat), and its C(age) in seconds.
     - C(version) is that of the API server, C(kubelets) have the C(oldest) and the C(newest) version as node pools tell
       them, how many minors the oldest is C(behind), and whether it is C(tooOld); C(images) are nodes by image, as far
-      as pools tell it, each pool with its oldest; C(imagesUncounted) are the nodes of pools that hold several images
-      which cannot be compared, as within a rotation, or tell none.
+      as pools tell it; C(imagesUncounted) are the nodes of which no image is known. A pool that was read by a version
+      before images were counted, or by a driver that does not count them, has the oldest for all of its nodes.
     - C(certificate) is the one that ends next, with C(which) (C(server) or C(client)), C(ends) and C(days); null where
       none is known.
     - C(placements) tell how many it has (C(held)), and what fails there (C(failing)), by name; C(late) are those

@@ -46,7 +46,7 @@ options:
         budgets are told too.
     type: path
   write_calendar:
-    description: File that gets openings and freezes as iCalendar (C(.ics)), whole or not at all.
+    description: File that gets openings, freezes and what these close as iCalendar (C(.ics)), whole or not at all.
     type: path
 """
 

@@ -17,8 +17,8 @@ description:
     have only the latter.
   - What Karpenter allows is what its budgets say. Windows, freezes and budgets of FleetMaintenance objects hold back
     our own verbs, and are told beside that (C(held)); windows and freezes count in the openings and in the week.
-  - Members that share a budget of a FleetMaintenance with those in O(members) are read too, for what is disrupted there
-    counts in it.
+  - Of members that share a budget of a FleetMaintenance with those in O(members) the Nodes and NodeClaims are read too,
+    and nothing else, for what is disrupted there counts in it.
 author:
   - Contributors to the gitops.fleet project (@gitops-fleet)
 extends_documentation_fragment:

@@ -93,8 +93,8 @@ runs:
       and C(blocker);
       C(waits), spans in which nothing is in flight; C(next_change), the next instant at which anything changes by
       itself; C(durations) in seconds, with the number of earlier runs they are learned from; C(members_read).
-    - With O(calendar), C(calendar) is a list of C(kind) (C(open), C(freeze), C(wait), C(stage)), C(what), C(start),
-      C(end) and C(members).
+    - With O(calendar), C(calendar) is a list of C(kind) (C(open), C(freeze), C(closed), which is what a freeze takes of
+      an opening of windows, C(wait), C(stage)), C(what), C(start), C(end) and C(members).
     - C(table) has the lines of text of both.
   returned: success
   type: list

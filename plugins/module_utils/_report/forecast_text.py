@@ -11,7 +11,7 @@ import typing as t
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from .._core.forecast.appointments import FREEZE, OPEN, Appointment
+from .._core.forecast.appointments import FREEZE, OPEN, TAKEN, Appointment
 from .._core.forecast.durations import Duration
 from .._core.forecast.forecast import APPROVAL, BEFORE_IT, ITS_TURN, Forecast, NodeForecast
 from .._core.objects.updates.run_status import UpdateGroupStatus, UpdateStageStatus
@@ -84,11 +84,11 @@ def has_gates_to_open(run: UpdateRun) -> bool:
 
 def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
     """A table in UTC with one row for each entry, in the order given, ``never`` for one without an end, the first
-    ``NAMED`` of its members; windows, or freezes of the same name, of the same members that come again and are as long
-    are one row, where the first of them is. A sentence where there is none."""
+    ``NAMED`` of its members; windows, freezes of the same name, or what they close, of the same members that come again
+    and are as long are one row, where the first of them is. A sentence where there is none."""
     alike: dict[t.Any, list[Appointment]] = {}
     for place, each in enumerate(found):
-        length = each.end - each.start if each.end and each.kind in (OPEN, FREEZE) else place
+        length = each.end - each.start if each.end and each.kind in (OPEN, FREEZE, TAKEN) else place
         alike.setdefault((each.kind, each.what, each.members, length), []).append(each)
     rows = [
         (

@@ -11,11 +11,11 @@ import typing as t
 from collections import Counter
 from datetime import datetime
 
-from .._core.forecast.appointments import FREEZE, OPEN, STAGE, WAIT, Appointment
+from .._core.forecast.appointments import FREEZE, OPEN, STAGE, TAKEN, WAIT, Appointment
 from .._core.values.instants import without_instants, write_time
 
 _FOLD = 75  # octets, section 3.1
-_WORDS = {OPEN: "may begin", FREEZE: "frozen", WAIT: "waits", STAGE: "expected"}
+_WORDS = {OPEN: "may begin", FREEZE: "frozen", TAKEN: "closed", WAIT: "waits", STAGE: "expected"}
 _COMPACT = str.maketrans("", "", "-:")
 _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r": ""})
 

@@ -9,14 +9,16 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime
 
+from ..schema.meta import EMPTY
 from ..updates.facts import DONE
 from ..updates.run import Members, RunState
 from ..values.instants import write_time
 from ..values.update_states import FAILED, RUNNING
-from ..windows.spans import Span, meeting
+from ..windows.spans import Span, Spans, meeting
+from ..windows.taken import taken_spans
 from .forecast import Forecast
 
-OPEN, FREEZE, WAIT, STAGE = "open", "freeze", "wait", "stage"
+OPEN, FREEZE, TAKEN, WAIT, STAGE = "open", "freeze", "closed", "wait", "stage"
 ANY_TIME = "any time"
 Freezes = t.Mapping[str, t.Sequence[tuple[str, Span]]]
 """What they are called and when they hold, by member."""
@@ -25,8 +27,9 @@ _Key = tuple[datetime, str, str, datetime]
 
 @dataclass(frozen=True, kw_only=True)
 class Appointment:
-    """``open``: the members may begin; ``freeze``: they may not; ``wait``: nothing is expected to be in flight;
-    ``stage``: it is expected to go on. ``end`` None: nothing ends it by itself."""
+    """``open``: the members may begin; ``freeze``: they may not; ``closed``: what a freeze takes of an opening that
+    their windows have; ``wait``: nothing is expected to be in flight; ``stage``: it is expected to go on. ``end`` None:
+    nothing ends it by itself."""
 
     kind: str
     what: str
@@ -36,8 +39,8 @@ class Appointment:
 
     @property
     def fixed(self) -> bool:
-        """Whether it starts when it does whoever looks, and whenever: a window or a freeze."""
-        return self.kind in (OPEN, FREEZE) and self.what != ANY_TIME
+        """Whether it starts when it does whoever looks, and whenever: a window, a freeze, or what that takes of it."""
+        return self.kind in (OPEN, FREEZE, TAKEN) and self.what != ANY_TIME
 
     def as_dict(self) -> dict[str, t.Any]:
         """As results have it: ``kind``, ``what``, ``start``, ``end`` and ``members``; instants in RFC 3339, or None."""
@@ -50,12 +53,24 @@ class Appointment:
         }
 
 
+def taken_words(freeze: str) -> str:
+    """What is said of an opening that a freeze, in words, closes."""
+    return f"window, by {freeze}"
+
+
 def appointments(
-    run: RunState, members: Members, freezes: Freezes, foreseen: Forecast, now: datetime, until: datetime
+    run: RunState,
+    members: Members,
+    freezes: Freezes,
+    foreseen: Forecast,
+    now: datetime,
+    until: datetime,
+    permitted: t.Mapping[str, Spans | None] = EMPTY,
 ) -> tuple[Appointment, ...]:
-    """Openings, freezes, expected waits and stages that meet the span from ``now`` to ``until``, by start, told whole;
-    one for all members that share it. Members without windows are open at any time, from ``now`` to ``until``; those
-    that have ended, are in flight or not known have nothing of their own."""
+    """Openings, freezes and what these close of windows, expected waits and stages that meet the span from ``now`` to
+    ``until``, by start, told whole; one for all members that share it. ``permitted`` says by member when its windows
+    are open, whatever freezes say; None for one without windows. Members without windows are open at any time, from
+    ``now`` to ``until``; those that have ended, are in flight or not known have nothing of their own."""
     waiting = [row.name for row in run.members if row.state not in (*DONE, FAILED, RUNNING)]
     found: dict[_Key, list[str]] = {}
     for name in waiting:
@@ -69,6 +84,9 @@ def appointments(
         for named, (start, end) in freezes.get(name, ()):
             if start < until and end > now:
                 found.setdefault((start, FREEZE, named, end), []).append(name)
+        for taken in taken_spans(permitted.get(name) or (), freezes.get(name, ()), now, until):
+            words = taken_words(" and ".join(f"freeze {each}" for each in taken.freezes))
+            found.setdefault((taken.span[0], TAKEN, words, taken.span[1]), []).append(name)
     rows = [
         Appointment(kind=kind, what=what, start=start, end=end, members=tuple(names))
         for (start, kind, what, end), names in found.items()

@@ -14,14 +14,15 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from ..forecast.appointments import ANY_TIME, FREEZE, OPEN, Appointment
+from ..forecast.appointments import ANY_TIME, FREEZE, OPEN, TAKEN, Appointment, taken_words
 from ..objects.updates.update_run import CONTROL_PLANE_ONLY, NODE_IMAGE_ONLY
 from ..updates.timing.maintenance import MemberTimes
 from ..updates.timing.member_order import NEVER, changes_at, closed_until
 from ..updates.timing.obstacles import obstacle
 from ..values.instants import write_local, write_time
 from ..values.update_states import WINDOW_CLOSED
-from ..windows.spans import joined, meeting
+from ..windows.spans import meeting
+from ..windows.taken import taken_spans
 
 UPGRADE, NODES = "upgrade", "nodes"
 RUN_TYPES: t.Mapping[str, str] = {UPGRADE: CONTROL_PLANE_ONLY, NODES: NODE_IMAGE_ONLY}
@@ -157,8 +158,9 @@ def moves(before: Permission, after: Permission) -> bool:
 def entries(
     found: t.Mapping[str, t.Mapping[str, MemberTimes]], now: datetime, until: datetime
 ) -> dict[str, tuple[Appointment, ...]]:
-    """By the work (UPGRADE, NODES) the entries of a calendar, for members by name: openings and freezes that meet the
-    span from ``now`` to ``until``, whole, one for all members that share it, by start; none for what is always open."""
+    """By the work (UPGRADE, NODES) the entries of a calendar, for members by name: openings, freezes and what these
+    close of windows that meet the span from ``now`` to ``until``, whole, one for all members that share it, by start;
+    none for what is always open."""
     return {work: tuple(_entries(members, now, until)) for work, members in found.items()}
 
 
@@ -171,6 +173,8 @@ def _entries(members: t.Mapping[str, MemberTimes], now: datetime, until: datetim
             if each == OpenSpan(now, None):  # always: nothing to put into a calendar
                 continue
             shared.setdefault((each.start, OPEN, words, each.end), []).append(name)
+        for taken in _closed(times, now, until) if times.sides else ():
+            shared.setdefault((taken.span.start, TAKEN, taken_words(taken.freeze), taken.span.end), []).append(name)
         for freeze in times.freezes:
             if freeze.span[0] < until and freeze.span[1] > now:
                 shared.setdefault((freeze.span[0], FREEZE, freeze.words, freeze.span[1]), []).append(name)
@@ -222,17 +226,12 @@ def _spans(times: MemberTimes, now: datetime, until: datetime) -> tuple[OpenSpan
 
 
 def _closed(times: MemberTimes, now: datetime, until: datetime) -> t.Iterator[ClosedSpan]:
-    """What freezes take of what windows have from ``now`` to ``until``, in order of time; where several freezes meet or
-    touch, once, and whole within the opening."""
+    """What freezes take of what windows have from ``now`` to ``until``, as of ``taken_spans``."""
     permitted = ((now, max(until, times.horizon)),) if times.permitted is None else times.permitted
-    for start, end in meeting(permitted, now, until):
-        met = [each for each in times.freezes if each.span[0] < end and each.span[1] > max(start, now)]
-        frozen = joined((max(each.span[0], start), min(each.span[1], end)) for each in met)
-        for taken in frozen:
-            by = [each.words for each in met if each.span[0] < taken[1] and each.span[1] > taken[0]]
-            if taken[0] < until:
-                whole, part = OpenSpan(start, _end(times, end)), OpenSpan(taken[0], _end(times, taken[1]))
-                yield ClosedSpan(span=part, of=whole, freeze=" and ".join(dict.fromkeys(by)))
+    freezes = ((each.words, each.span) for each in times.freezes)
+    for each in taken_spans(permitted, freezes, now, until):
+        part, whole = (OpenSpan(start, _end(times, end)) for start, end in (each.span, each.of))
+        yield ClosedSpan(span=part, of=whole, freeze=" and ".join(each.freezes))
 
 
 def _end(times: MemberTimes, end: datetime | None) -> datetime | None:

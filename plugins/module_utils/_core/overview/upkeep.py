@@ -80,19 +80,21 @@ def kubelets_of(member: FleetMember, server: str) -> Kubelets:
 
 
 def images_of(member: FleetMember) -> dict[str, int]:
-    """The member's nodes by image, as far as its pools tell it: all nodes of a pool count with the one image that is
-    recorded of it."""
+    """The member's nodes by image, as far as its pools tell it. What was recorded before pools told each image with its
+    nodes counts all nodes of a pool with the oldest."""
     counts: Counter[str] = Counter()
     for pool in member.status.node_pools:
-        if pool.image:
+        if pool.images:
+            counts.update({each.image: each.count for each in pool.images})
+        elif pool.image:
             counts[pool.image] += pool.count
     return dict(counts)
 
 
 def nodes_without_image(member: FleetMember) -> int:
-    """How many of the member's nodes ``images_of`` does not count: those of pools that tell no image, since they hold
-    several that cannot be compared, as within a rotation, or none is known."""
-    return sum(pool.count for pool in member.status.node_pools if not pool.image)
+    """How many of the member's nodes ``images_of`` does not count, since their image is not known."""
+    there = sum(pool.count for pool in member.status.node_pools)
+    return max(0, there - sum(images_of(member).values()))
 
 
 def images_in_all(members: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:

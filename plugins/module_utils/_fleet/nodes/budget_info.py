@@ -82,7 +82,8 @@ def budget_report(session: Session, asked: BudgetQuestion) -> BudgetReport:
         fleet = {name: labels for name, labels in fleet.items() if name in snapshot.failed}
     else:
         beside = _beside(names, fleet_limits(objects, (), fleet)) if names else ()
-        snapshot = read_all(session, replace(asked.reading, names=(*names, *beside)))
+        wish = replace(asked.reading, names=(*names, *beside), counted=frozenset(beside))
+        snapshot = read_all(session, wish)
         if names and snapshot.failed.keys() >= set(names):
             raise FleetError.of(snapshot.failed[each] for each in names)
     reasons = (asked.reason,) if asked.reason else REASONS

@@ -16,13 +16,16 @@ from ..._core.disruption.members.class_changes import ClassChange
 from ..._core.disruption.members.consolidation_plan import MemberPlan, consolidation_plans, looked_again
 from ..._core.disruption.members.member_nodes import MemberNodes
 from ..._core.disruption.members.node_answers import NodeAnswer, node_answers
+from ..._core.disruption.rotation.state import RotationState
 from ..._core.disruption.safeguards import SafeguardRow, safeguard_rows
 from ..._core.disruption.scheduling.settings import DEFAULTS, Settings
 from ..._core.errors import FleetError, Problem
+from ..._core.objects.clusters.node_rotation import DueNodes, NodeRotation
 from ..files import json_file, prices_files
 from ..session import Session
 from .changes import ChangeQuestion
 from .reading import ReadingWish, members_in_file, nodes_file, read_all
+from .rotation_record import has_begun, rotation_state
 from .sources import NodeManifests, with_recorded
 
 RUN_BY = ("karpenter", "rotation")
@@ -86,13 +89,13 @@ def node_report(
     if snapshot and asked is not None and asked.look_again:
         raise FleetError("bad-option", "a file does not change", "look_again", "leave it out, or ask the members")
     reading = replace(reading, daemons=asked is not None)
-    everything = with_recorded(given, session.records)
+    rotations = _Rotations.of(given, session)
     if snapshot:
         found = nodes_file(snapshot, session.clock())
-        told = _Telling(everything, asked, edits, lambda: found.captured_at)
+        told = _Telling(rotations, asked, edits, lambda: found.captured_at)
         members = list(map(told, members_in_file(found, reading.names)))
     else:
-        told = _Telling(everything, asked, edits, session.clock)
+        told = _Telling(rotations, asked, edits, session.clock)
         found = read_all(session, reading, told)
         members = list(found.members)
     answers = [row for each in members for row in told.answers[each.name]]
@@ -105,7 +108,7 @@ def node_report(
     hint = f"write {snapshot} again, or ask the members" if snapshot else "see what fleet_rbac_info prints for nodes"
     unknown = (Problem("plan-unknown", each.unknown, each.member, hint) for each in plans if each.unknown)
     against = (problem for each in changes for problem in each.problems)
-    problems = (*found.problems, *found_again, *unknown, *against, *given.findings)
+    problems = (*found.problems, *found_again, *unknown, *against, *rotations.problems, *given.findings)
     return NodeReport(answers=tuple(answers), problems=problems, plans=tuple(plans), changes=changes)
 
 
@@ -130,17 +133,48 @@ def _again(
     return [after[each.member] for each in plans], problems
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Rotations:
+    """Rotations that are given or recorded; ``begun`` is where those of no ``spec.due`` stand that have begun, by name.
+    One whose state cannot be read is among the problems instead."""
+
+    wanted: tuple[NodeRotation, ...]
+    begun: t.Mapping[str, RotationState]
+    problems: tuple[Problem, ...]
+
+    @classmethod
+    def of(cls, given: NodeManifests, session: Session) -> _Rotations:
+        """Those given, and the recorded ones of other names. FleetError ``record-damaged`` for a record that is no
+        rotation."""
+        there = with_recorded(NodeManifests(), session.records).rotations
+        begun, problems, damaged = dict[str, RotationState](), list[Problem](), set[str]()
+        for name, each in there.items():
+            if each.spec.due != DueNodes() or not has_begun(each):
+                continue
+            try:
+                begun[name] = rotation_state(each)
+            except FleetError as error:
+                problems += error.problems
+                damaged.add(name)
+        wanted = {**there, **given.rotations}
+        return cls(
+            wanted=tuple(each for name, each in wanted.items() if name not in damaged),
+            begun=begun,
+            problems=tuple(problems),
+        )
+
+
 class _Telling:
     """Answers about each member as soon as it is read, so that nobody has to keep the nodes and pods of a thousand."""
 
     def __init__(
         self,
-        given: NodeManifests,
+        rotations: _Rotations,
         asked: ConsolidationQuestion | None,
         edits: ChangeQuestion | None,
         now: t.Callable[[], datetime],
     ) -> None:
-        self._rotations, self._asked, self._edits, self._now = tuple(given.rotations.values()), asked, edits, now
+        self._rotations, self._asked, self._edits, self._now = rotations, asked, edits, now
         self.answers: dict[str, tuple[NodeAnswer, ...]] = {}
         self.plans: dict[str, tuple[MemberPlan, ...]] = {}
 
@@ -148,7 +182,7 @@ class _Telling:
         """Answers about the member, and plans for it. Gives what is still needed: its name and what could not be read,
         with edits all but its pods and DaemonSets. Errors as of ``node_answers`` and ``consolidation_plans``."""
         now = self._now()
-        self.answers[member.name] = node_answers([member], self._rotations, now)
+        self.answers[member.name] = node_answers([member], self._rotations.wanted, now, self._rotations.begun)
         self.plans[member.name] = () if self._asked is None else _plans(self._asked, [member], now)
         if self._edits is None:
             return MemberNodes(name=member.name, missing=member.missing)

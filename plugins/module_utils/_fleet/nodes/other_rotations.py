@@ -16,6 +16,7 @@ import time
 import typing as t
 
 from ..._core.disruption.rotation.input import OtherNode
+from ..._core.disruption.rotation.packed import written_nodes
 from ..._core.disruption.rotation.state import IN_FLIGHT, NodeProgress
 from ..._core.errors import FleetError
 from ..._core.schema.codec import decode
@@ -91,8 +92,7 @@ def _in_flight(document: Record, released: bool = False) -> t.Iterator[OtherNode
     ``record-damaged``."""
     name = document["metadata"]["name"]
     try:
-        nodes = ((document.get("status") or {}).get("state") or {}).get("nodes") or ()
-        for each in nodes:
+        for each in written_nodes((document.get("status") or {}).get("state") or {}):
             if text(each, "phase") in IN_FLIGHT or (released and text(each, "release")):
                 found = decode(NodeProgress, each)
                 yield OtherNode(found.name, found.pool, name)

@@ -56,12 +56,14 @@ Seen = t.Union[t.Callable[[MemberNodes], MemberNodes], None]  # noqa: UP007  # p
 @dataclass(frozen=True, kw_only=True)
 class ReadingWish:
     """What is to be read: ``pods`` too, or not, and ``daemons``, the DaemonSets, for which pods are needed; ``keep``:
-    manifests for a file; ``names``: only these members, all if empty. ``timeout`` is seconds to connect."""
+    manifests for a file; ``names``: only these members, all if empty. Of members in ``counted`` only Nodes and
+    NodeClaims are read, which budgets of the fleet count. ``timeout`` is seconds to connect."""
 
     pods: bool = True
     daemons: bool = False
     keep: bool = False
     names: tuple[str, ...] = ()
+    counted: frozenset[str] = frozenset()
     threads: int = 32
     timeout: float = 5.0
 
@@ -167,15 +169,10 @@ class _MemberReader:
         damaged; any other kind that cannot be read is missing."""
         own = _own_maintenance(member)
         self._read(NODE, lambda: BUILT_IN["v1", "Node"], MOST_NODES)
-        self._read(PDB, lambda: BUILT_IN["policy/v1", "PodDisruptionBudget"], MOST_OTHERS)
-        if self._wish.daemons:
-            self._read(DAEMON_SET, lambda: BUILT_IN["apps/v1", "DaemonSet"], MOST_OTHERS)
-        if self._wish.pods:
-            self._read(POD, lambda: BUILT_IN["v1", "Pod"], MOST_PODS)
-        karpenter = self._read(NODE_POOL, lambda: self._karpenter(NODE_POOL), MOST_OTHERS)
-        if karpenter:
-            self._read(NODE_CLAIM, lambda: self._karpenter(NODE_CLAIM), MOST_NODES)
-            self._classes()
+        if member.name in self._wish.counted:
+            karpenter = self._read(NODE_CLAIM, lambda: self._karpenter(NODE_CLAIM), MOST_NODES)
+        else:
+            karpenter = self._beside_nodes()
         if NODE in self._missing:
             raise FleetError.of([self._missing[NODE]])
         found = member_of(
@@ -185,11 +182,24 @@ class _MemberReader:
             maintenance=member.fleet.spec.maintenance,
             own_maintenance=own,
             karpenter=karpenter,
-            pods_read=self._wish.pods,
+            pods_read=self._wish.pods and member.name not in self._wish.counted,
             daemons=self._daemons.of(t.cast(t.Any, self._found[DAEMON_SET])) if DAEMON_SET in self._found else None,
             missing=self._missing,
         )
         return _MemberRead(found, self._documents)
+
+    def _beside_nodes(self) -> bool:
+        """Reads everything that is wanted but the nodes; whether the server has NodePools. ApiError as of ``_read``."""
+        self._read(PDB, lambda: BUILT_IN["policy/v1", "PodDisruptionBudget"], MOST_OTHERS)
+        if self._wish.daemons:
+            self._read(DAEMON_SET, lambda: BUILT_IN["apps/v1", "DaemonSet"], MOST_OTHERS)
+        if self._wish.pods:
+            self._read(POD, lambda: BUILT_IN["v1", "Pod"], MOST_PODS)
+        karpenter = self._read(NODE_POOL, lambda: self._karpenter(NODE_POOL), MOST_OTHERS)
+        if karpenter:
+            self._read(NODE_CLAIM, lambda: self._karpenter(NODE_CLAIM), MOST_NODES)
+            self._classes()
+        return karpenter
 
     def _karpenter(self, kind: str) -> Resource:
         """Where the server has that kind of Karpenter. ApiError ``unknown-kind``, and of the request."""

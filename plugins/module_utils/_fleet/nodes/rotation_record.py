@@ -10,19 +10,18 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..._core.disruption.rotation.decide import DONE, RUNNING, acts_in_flight, outcome, stopped_at_once
+from ..._core.disruption.rotation.packed import is_packed, read_state, size_at_end, written_state
 from ..._core.disruption.rotation.state import BLOCKED, ENDED, GIVEN_UP, ROTATED, RotationState
 from ..._core.errors import FleetError
 from ..._core.objects.api_groups import FLEET_API
 from ..._core.objects.clusters.node_rotation import NodeRotation, NodeRotationStatus
-from ..._core.schema.codec import decode, encode
-from ..._core.schema.record_size import LIMIT, size_of
+from ..._core.schema.codec import encode
+from ..._core.schema.record_size import LIMIT
 from ..._store.records import Record, Records, replaced
 from ..recorded import DAMAGED, recorded
 from .sources import KIND
 
 STOPPED_PHASE = "Stopped"
-# Bytes that a record grows by for a node until that has ended: when, how, and by what it was replaced.
-_GROWTH = 300
 _PHASES = {RUNNING: "Running", "waiting": "Waiting", DONE: "Done"}
 _ATTEMPTS = 10
 
@@ -64,7 +63,7 @@ class RotationBook:
 
 
 def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationStatus:
-    """The status with what the state says; epoch, origin and whether it is to stop are as before."""
+    """The status with what the state says, packed if it was; epoch, origin and whether it is to stop are as before."""
     return replace(
         before,
         phase=STOPPED_PHASE if state.done and before.stop_requested else _PHASES[outcome(state)],
@@ -72,7 +71,7 @@ def _status(before: NodeRotationStatus, state: RotationState) -> NodeRotationSta
         left=len(state.nodes) - state.count(*ENDED),
         failed=state.failed(GIVEN_UP, BLOCKED),
         message=state.halted,
-        state=encode(state),
+        state=written_state(state, is_packed(before.state)),
     )
 
 
@@ -81,7 +80,7 @@ def rotation_state(rotation: NodeRotation) -> RotationState:
     if not rotation.status.state:
         return RotationState()
     try:
-        return decode(RotationState, rotation.status.state)
+        return read_state(rotation.status.state)
     except (ValueError, TypeError, AttributeError) as error:
         hint = "delete the rotation, and uncordon its nodes by kubectl uncordon"
         raise FleetError(DAMAGED, f"status.state cannot be read: {error}", f"{KIND}/{rotation.name}", hint) from None
@@ -118,14 +117,23 @@ def rotation_document(records: Records, name: str) -> Record:
     return document
 
 
-def refuse_too_large(name: str, state: RotationState) -> None:
+def refuse_too_large(name: str, state: RotationState) -> bool:
     """FleetError ``rotation-too-large`` for a rotation, just begun, that a record could not hold to its end: it would
-    stop halfway, with nodes in flight."""
-    size = size_of(state) + _GROWTH * len(state.nodes)
-    if size > LIMIT:
-        text = f"{len(state.nodes)} nodes are too many for one record: {size} bytes by the end, and {LIMIT} may be"
-        hint = "rotate them in parts, by spec.members, spec.memberSelector or spec.nodes"
-        raise FleetError("rotation-too-large", text, f"{KIND}/{name}", hint)
+    stop halfway, with nodes in flight. Else whether its nodes are to be packed for that."""
+    if size_at_end(state, packed=False) <= LIMIT:
+        return False
+    count, size = len(state.nodes), size_at_end(state, packed=True)
+    if size <= LIMIT:
+        return True
+    most = count * LIMIT // size
+    text = f"{count} nodes are too many for one record, which holds about {most} of them to their end"
+    hint = (
+        f"write {-(-count // most)} rotations with names of their own, each for a part: of members by spec.members or "
+        "spec.memberSelector, or of nodes by spec.nodes.byLabel; how many nodes each member has is told by "
+        "ansible-playbook gitops.fleet.nodes; begin one after the other: ansible-playbook gitops.fleet.rotate -e "
+        "rotations=FILE -e rotation=NAME"
+    )
+    raise FleetError("rotation-too-large", text, f"{KIND}/{name}", hint)
 
 
 def record_begun(
@@ -135,8 +143,8 @@ def record_begun(
     seen that nothing goes on. Only a new record gets its labels and annotations. ``origin`` says who began it.
     FleetError ``conflict`` if somebody has written it since, as of ``refuse_too_large``, others of the records, and
     ``record-damaged``, when it is written, for one that the rules for manifests refuse."""
-    refuse_too_large(rotation.name, state)
-    status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": encode(state)}
+    written = written_state(state, refuse_too_large(rotation.name, state))
+    status = {"phase": "Waiting", "left": len(state.nodes), "origin": origin, "state": written}
     metadata: Record = {"name": rotation.name}
     for key, value in (("labels", rotation.metadata.labels), ("annotations", rotation.metadata.annotations)):
         if value:

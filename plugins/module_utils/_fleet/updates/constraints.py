@@ -74,6 +74,19 @@ class StartConstraints:
         labels = self._labels() if times.freezes else {}
         return {each["metadata"]["name"]: _freezes(times, each, labels) for each in members}
 
+    def permitted(self, members: t.Sequence[Record], now: datetime) -> dict[str, Spans | None]:
+        """When the windows of each FleetMember are open, by its name, whatever freezes say; None without windows, none
+        where they are not known. FleetError as of the class."""
+        times, _known = self._read()
+        labels = self._labels() if times.windows else {}
+        found: dict[str, Spans | None] = {}
+        for each in members:
+            name = each["metadata"]["name"]
+            found[name] = ()
+            with contextlib.suppress(FleetError):  # of which the view tells
+                found[name] = times.permitted(_site(each, labels), self.run_type, *_span(now))
+        return found
+
     def problems(self, members: t.Sequence[Record], now: datetime) -> list[Problem]:
         """What is wrong with members of which it is not known when they may begin: ``no-such-maintenance``, or a
         FleetMember that cannot be read (``record-damaged``). FleetError as of the class."""

@@ -143,10 +143,14 @@ def outlook(sight: FleetSight, run: UpdateRun, now: datetime, days: int) -> Outl
     state, kind = run_of(run), run.spec.managed_cluster_update.upgrade.type
     views, documents = sight.views(run, state, now), sight.of_run(state)
     found, until = sight.forecast(run, state, views, now), now + timedelta(days=days)
-    freezes = sight.permits(run).freezes(documents)
+    permits = sight.permits(run)
+    freezes = permits.freezes(documents)
+    frozen = [each for each in documents if freezes[each["metadata"]["name"]]]
     return Outlook(
         forecast=found,
-        appointments=appointments(state, views, freezes, found, now, until),
+        appointments=appointments(
+            state, views, freezes, found, now, until, permits.permitted(frozen, now) if frozen else {}
+        ),
         durations=sight.durations(run),
         runs_before=sum(bool(learned([each], kind).members) for each in sight.runs if each.name != run.name),
         own=bool(learned([run], kind).members),

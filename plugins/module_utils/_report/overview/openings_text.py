@@ -22,7 +22,7 @@ from ..._core.values.listed import listed
 from ..nodes.budgets_text import budgets_text
 from ..text import GAP, columns, folded
 from ..widths import columns_of, padded
-from .openings_words import closed_words, closes, minute, moved_lines, opens, others_counted, span_rows
+from .openings_words import against_words, closes, minute, moved_lines, opens, others_counted, span_rows
 
 SHOWN, LISTED, SPANS = 40, 3, 8
 WORDS: t.Mapping[str, str] = {UPGRADE: "upgrades", NODES: "disruption of nodes"}
@@ -96,7 +96,7 @@ def _table(groups: t.Sequence[Group]) -> list[str]:
     for row, (names, each) in zip(rows, groups, strict=False):
         lines += _row(row, name)
         lines += others_counted(names)
-        lines += [line for why in (*each.why, *closed_words(each)) for line in folded(why, "    ")]
+        lines += [line for why in against_words(each) for line in folded(why, "    ")]
     if len(groups) > SHOWN:
         count = sum(len(names) for names, _each in groups[SHOWN:])
         lines.append(f"{count} more clusters with other answers; ask for them by name")

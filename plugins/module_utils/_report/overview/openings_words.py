@@ -61,14 +61,20 @@ def others_counted(names: t.Sequence[str]) -> list[str]:
     return folded(f"and {len(names) - 1} more with the same answer: {listed(names[1:], OTHERS)}", "    ")
 
 
-def closed_words(each: Permission) -> list[str]:
-    """What freezes close of openings, a line for each of the first ``FREEZES`` freezes, and how many more there are;
-    one that holds now is left out, for it is told as what is against it already."""
+def against_words(each: Permission) -> list[str]:
+    """What is against it now, or permits it, in sentences, that of a freeze with the openings of windows that it closes
+    in the days that were asked for; then what other freezes close, a line for each of the first ``FREEZES``, and how
+    many more there are."""
     found: dict[str, list[ClosedSpan]] = {}
     for one in each.closed:
-        if not any(why.startswith(f"{one.freeze}, until ") for why in each.why):
-            found.setdefault(one.freeze, []).append(one)
-    lines = [_closed(freeze, spans, each.clock) for freeze, spans in list(found.items())[:FREEZES]]
+        found.setdefault(one.freeze, []).append(one)
+    lines = []
+    for why in each.why:
+        holds = next((freeze for freeze in found if why.startswith(f"{freeze}, until ")), None)
+        # Without windows a freeze closes nothing but what it says itself.
+        taken = [one for one in found.pop(holds, ()) if one.of.end is not None] if holds else []
+        lines.append(f"{why}; {_closed('it', taken, each.clock)}" if taken else why)
+    lines += [_closed(freeze, spans, each.clock) for freeze, spans in list(found.items())[:FREEZES]]
     more = len(found) - FREEZES
     return [*lines, *[f"{more} more freezes close openings"] * (more > 0)]
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...errors import Problem
-from ...objects.clusters.fleet_member import CertificateEnds, FleetMemberStatus, NodePoolStatus
+from ...objects.clusters.fleet_member import CertificateEnds, FleetMemberStatus, NodePoolStatus, PoolImage
 from ...objects.clusters.member_cluster import (
     AgentStatus,
     MemberClusterStatus,
@@ -119,8 +119,8 @@ def fleet_member_status(reading: MemberReading, before: t.Sequence[NodePoolStatu
 
 def pools_of(nodes: t.Iterable[NodeFacts]) -> tuple[NodePoolStatus, ...]:
     """The pools of these nodes by name; nodes without a pool are one without a name. Version and image are the oldest
-    of a pool, since what has to be done follows from them, and empty where none can be read or compared; ``mode`` is
-    empty where nodes differ."""
+    of a pool, since what has to be done follows from them, and empty where none can be read or compared; where nodes
+    have several images, each is told with its nodes, by name. ``mode`` is empty where nodes differ."""
     by_pool: dict[str, list[NodeFacts]] = {}
     for node in nodes:
         by_pool.setdefault(node.pool, []).append(node)
@@ -133,10 +133,20 @@ def pools_of(nodes: t.Iterable[NodeFacts]) -> tuple[NodePoolStatus, ...]:
                 count=len(mine),
                 version=_oldest(node.version for node in mine),
                 image=oldest_image(node.image for node in mine),
+                images=_images(mine),
                 mode=modes.pop() if len(modes) == 1 else "",
             )
         )
     return tuple(rows)
+
+
+def _images(nodes: t.Sequence[NodeFacts]) -> tuple[PoolImage, ...]:
+    """How many of the nodes have which image, by name, without those of which it is not known; none where all have the
+    same, or none is known."""
+    counts = Counter(node.image for node in nodes)
+    if len(counts) == 1:
+        return ()
+    return tuple(PoolImage(image=image, count=count) for image, count in sorted(counts.items()) if image)
 
 
 def _oldest(versions: t.Iterable[str]) -> str:

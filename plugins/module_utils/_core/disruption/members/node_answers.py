@@ -13,12 +13,14 @@ from ...cluster.facts.node import image_of, pool_label
 from ...cluster.pod import reschedulable
 from ...cluster.state_node import StateNode
 from ...machine import Blocker
-from ...objects.clusters.node_rotation import NodeRotation
+from ...objects.clusters.node_rotation import DueNodes, NodeRotation
+from ...schema.meta import EMPTY as NONE
 from ...values.instants import write_time
 from ..blockers import node_blockers, past_grace, pod_blockers
 from ..methods.drift import Drift, drift
 from ..methods.expiration import Expiry, expiry
 from ..origins import origin
+from ..rotation.state import RotationState
 from ..termination import deadline, drain_step
 from .member_nodes import MemberNodes
 from .rotation_sight import RotationGround
@@ -74,25 +76,40 @@ class NodeAnswer:
 
 
 def node_answers(
-    members: t.Iterable[MemberNodes], rotations: t.Iterable[NodeRotation], now: datetime
+    members: t.Iterable[MemberNodes],
+    rotations: t.Iterable[NodeRotation],
+    now: datetime,
+    begun: t.Mapping[str, RotationState] = NONE,
 ) -> tuple[NodeAnswer, ...]:
     """All Nodes of the members, in the order of these and then by name, at an aware instant, those too that Karpenter
     overlooks; NodeClaims without a Node are left out. Of several ``rotations`` for which a node is due the last one is
-    told. ValueError for a selector or a duration of a rotation, or a duration of a NodeClaim, that is none; FleetError
-    as of ``drift``."""
+    told; ``begun`` says by name where those stand that have begun without ``spec.due``: they ask for no node that has
+    come since. ValueError for a selector or a duration of a rotation, or a duration of a NodeClaim, that is none;
+    FleetError as of ``drift``."""
     grounds = [RotationGround(rotation=each) for each in rotations]
     out = []
     for member in members:
-        due = {name: why for each in grounds for name, why in _due(each, member, now).items()}
+        due = {name: why for each in grounds for name, why in _due(each, member, now, begun).items()}
         out += [_answer(member, node, due, now) for node in member.whole.nodes if node.node is not None]
     return tuple(out)
 
 
-def _due(ground: RotationGround, member: MemberNodes, now: datetime) -> dict[str, str]:
-    """By name, the nodes of the member that are due for the rotation, with the sentence that tells it. ValueError for a
-    selector or a duration that is none."""
-    found = ground.due([member], now)
-    return {name.partition("/")[2]: f"NodeRotation {ground.rotation.name}: {why}" for name, why in found.items()}
+def _due(
+    ground: RotationGround, member: MemberNodes, now: datetime, begun: t.Mapping[str, RotationState]
+) -> dict[str, str]:
+    """By name, the nodes of the member that are due for the rotation, with the sentence that tells it; of one in
+    ``begun`` those that it has not replaced yet, or has left. ValueError for a selector or a duration that is none."""
+    rotation = ground.rotation
+    state = begun.get(rotation.name) if rotation.spec.due == DueNodes() else None
+    if state is None:
+        found = ground.due([member], now)
+    elif state.over:
+        left = {each.name: f"it was left as the rotation ended: {each.text}" for each in state.nodes if each.text}
+        found = {name: left.get(name, why) for name, why in ground.due_of([member], now, state).items()}
+    else:
+        waiting = {each.name for each in state.nodes if not each.ended}
+        found = {name: why for name, why in ground.due([member], now).items() if name in waiting}
+    return {name.partition("/")[2]: f"NodeRotation {rotation.name}: {why}" for name, why in found.items()}
 
 
 def _answer(member: MemberNodes, node: StateNode, due: t.Mapping[str, str], now: datetime) -> NodeAnswer:

@@ -74,6 +74,12 @@ class FleetMemberSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PoolImage:
+    image: str = prop("Operating system image.")
+    count: int = prop("Number of nodes that have it.", minimum=0)
+
+
+@dataclass(frozen=True, kw_only=True)
 class NodePoolStatus:
     name: str = prop("Name of the pool.")
     count: int = prop("Number of nodes.", minimum=0)
@@ -81,6 +87,9 @@ class NodePoolStatus:
     image: str = prop(
         "Operating system image, the oldest of the pool; empty if its nodes have images of several families.",
         default="",
+    )
+    images: tuple[PoolImage, ...] = prop(
+        "Images of its nodes, where they do not all have the same, as within a rotation.", default=()
     )
     mode: str = prop("What the pool is for, such as system or user, where its nodes tell.", default="")
 

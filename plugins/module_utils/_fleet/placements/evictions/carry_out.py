@@ -230,7 +230,7 @@ def _carried_out(
     work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
 ) -> EvictionResult:
     """The result of what is permitted: DONE if all is gone from the member, or would be, else UNDERWAY. Where it writes
-    it is recorded as meant, then once DONE as executed. FleetError of the records, ``no-workers``, of ``schedule``."""
+    it is recorded as meant, then once DONE as executed. FleetError of the records, ``no-workers``."""
     if placement.recorded.placement is None:
         raise AssertionError("only of a placement that is there")
     cluster = asked.eviction.spec.cluster_name
@@ -254,11 +254,11 @@ def _carried_out(
         _recorded(work, placement, asked, judged.eviction)
         work.session.records.delete(document["kind"], document["metadata"]["name"], lease=placement.lease)
         _record_evicted(work, placement, cluster, verdict)
-    state = DONE if gone else UNDERWAY
-    result = _result(asked, state, verdict)
-    members = [each.cluster for each in work.members.values()]
-    after = next_pick(work.session, members, placement.recorded, placement.bindings, cluster) if gone else ""
-    return replace(result, outcome=outcome, next_pick=after)
+    result = replace(_result(asked, DONE if gone else UNDERWAY, verdict), outcome=outcome)
+    if not gone:
+        return result
+    told = next_pick(work.session, work.members, placement.recorded, placement.bindings, cluster)
+    return replace(result, next_pick=told)
 
 
 def _recorded(

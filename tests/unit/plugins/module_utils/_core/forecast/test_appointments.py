@@ -49,6 +49,26 @@ def test_one_entry_for_all_who_share_it() -> None:
     assert any(each.kind == "wait" and "window opens" in each.what for each in calendar())
 
 
+def test_what_a_freeze_closes_of_a_window_is_in_the_calendar() -> None:
+    """Else nobody sees which opening is not there; in all forms of the calendar."""
+    run = commands.start(played("s{g:a,b,c}").run, T0)
+    second = (T0 + 38 * HOUR, T0 + 42 * HOUR)
+    views = {
+        "a": MemberView(name="a", windows=(NIGHT, (FREEZE[1], second[1]))),
+        "b": MemberView(name="b", windows=(NIGHT, (FREEZE[1], second[1]))),
+        "c": MemberView(name="c", windows=None),
+    }
+    frozen = dict.fromkeys(views, (("year end: sales", FREEZE),))
+    permitted = {"a": (NIGHT, second), "b": (NIGHT, second), "c": None}
+    foreseen = forecast(run, views, T0, Assumptions(samples=1))
+    found = appointments(run, views, frozen, foreseen, T0, UNTIL, permitted)
+    (closed,) = (each for each in found if each.kind == "closed")
+    assert (closed.start, closed.end, closed.members) == (second[0], FREEZE[1], ("a", "b"))
+    assert closed.what == "window, by freeze year end: sales" and closed.fixed
+    assert "closed a, b: window, by freeze year end: sales" in " ".join(" ".join(calendar_text(found)).split())
+    assert "SUMMARY:r closed: 2 members\\, window\\, by freeze year end: sales" in icalendar({"r": found}, T0)
+
+
 def test_the_table_names_who() -> None:
     lines = calendar_text(calendar())
     assert any("a, b: window" in line for line in lines)

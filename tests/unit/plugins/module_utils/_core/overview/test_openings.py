@@ -264,6 +264,17 @@ def test_a_calendar_has_one_entry_for_all_that_share_it_and_none_for_always() ->
     ]
 
 
+def test_a_calendar_tells_which_openings_a_freeze_closes() -> None:
+    """Only of windows: without any the freeze says it itself."""
+    frozen = [freeze(start="2026-08-18", end="2026-08-18")]
+    shared = {"a": times(nights(), freezes=frozen), "b": times(freezes=frozen)}
+    found = entries({UPGRADE: shared}, NOW, NOW + timedelta(days=3))[UPGRADE]
+    assert [(each.start, each.end, each.members, each.what) for each in found if each.kind == "closed"] == [
+        (at("2026-08-18T00:00"), at("2026-08-18T02:00"), ("a",), f"window, by {NAMED}"),
+        (at("2026-08-18T22:00"), at("2026-08-19T00:00"), ("a",), f"window, by {NAMED}"),
+    ]
+
+
 def test_a_cluster_tells_of_placements_and_of_when_it_was_read() -> None:
     both = {work: permission(times(work=work), NOW, NOW + timedelta(days=1)) for work in RUN_TYPES}
     one = ClusterOpenings(name="a", permissions=both, read=NOW)

@@ -212,6 +212,15 @@ def test_images_of_all_clusters_are_counted_the_most_nodes_first():
     assert fleet_today([seen()], DriftKnown()).images == {}
 
 
+def test_nodes_of_a_pool_within_a_rotation_count_with_the_image_that_they_have():
+    """Not all with the oldest, of which there may be one left; a node of which it is not known is not counted."""
+    images = [{"image": "os-1.10", "count": 8}, {"image": "os-1.9", "count": 1}]
+    pools = [{"name": "p", "image": "os-1.9", "count": 10, "images": images}, {"name": "q", "image": "x", "count": 2}]
+    body = {"metadata": {"name": "a"}, "spec": {"connection": {"kubeconfig": "/none"}}, "status": {"nodePools": pools}}
+    row = seen(fleet=decode(FleetMember, body))
+    assert (dict(row.images), row.uncounted) == ({"os-1.10": 8, "os-1.9": 1, "x": 2}, 1)
+
+
 def test_nodes_of_pools_that_tell_no_image_are_counted_apart():
     mixed = seen(fleet=member(("v1.35.1", "Ubuntu", 3), ("v1.35.1", "", 4)))
     today = fleet_today([mixed, seen(fleet=member(("", "", 2))), seen()], DriftKnown())

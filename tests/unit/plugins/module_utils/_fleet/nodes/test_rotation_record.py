@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import random
 import typing as t
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
+    GIVEN_UP,
     NodeProgress,
     RotationState,
 )
@@ -20,20 +23,25 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     NodeRotation,
     NodeRotationSpec,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.record_size import LIMIT, size_of_json
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.conductor.journal import Journal
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.other_rotations import in_flight_beside
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.rotation_record import (
     RotationBook,
     ask_to_stop,
     delete_rotation,
     is_waiting,
     record_begun,
+    refuse_too_large,
     rotation_document,
     rotation_state,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.recorded import recorded
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
+NOW = datetime(2026, 3, 28, 12, tzinfo=UTC)
 BLUE = NodeRotation(metadata=ObjectMeta(name="blue"), spec=NodeRotationSpec())
 OTHER = NodeRotation(metadata=ObjectMeta(name="blue"), spec=NodeRotationSpec(members=("m1",)))
 
@@ -119,13 +127,75 @@ def test_a_rotation_that_somebody_has_carried_on_meanwhile_is_not_deleted(
     assert delete_rotation(records, "blue", force=True, write=True) and read("NodeRotation", "blue") is None
 
 
+def cloud_state(count: int) -> RotationState:
+    """Just begun, with names and identities as clouds give them."""
+    draw = random.Random(count)
+    numbers = (draw.getrandbits(128) for _ in range(count))
+    nodes = tuple(
+        NodeProgress(
+            name=f"prod-eu-west-{at % 20}/ip-10-{number % 256}-{at}.eu-west-1.compute.internal",
+            uid=str(UUID(int=number)),
+            pool=f"prod-eu-west-{at % 20}/workers",
+            created_at=NOW - timedelta(seconds=number % 10_000_000),
+            image="AKSUbuntu-2204gen2containerd-202309.26.0",
+            version="v1.34.3",
+            since=NOW,
+        )
+        for at, number in enumerate(numbers)
+    )
+    return RotationState(nodes=nodes, known=tuple(sorted(each.name for each in nodes)), started_at=NOW)
+
+
+def ended(state: RotationState) -> RotationState:
+    """With no node replaced, and a reason of its own for each."""
+    why = "it was not drained in time: pod shop/checkout-{} is held by PodDisruptionBudget shop/checkout"
+    nodes = (
+        replace(each, phase=GIVEN_UP, uid="", image="", version="", created_at=None, wave=at // 10, attempts=3,
+                begun_at=NOW + timedelta(seconds=7 * at), since=NOW + timedelta(seconds=9 * at),
+                replacement=each.name[::-1], code="drain-timeout", text=why.format(each.uid))
+        for at, each in enumerate(state.nodes)
+    )  # fmt: skip
+    return replace(state, nodes=tuple(nodes))
+
+
 def test_a_rotation_of_more_nodes_than_a_record_holds_to_its_end_is_not_begun(records: SqliteRecords) -> None:
-    many = state(*(f"prod-eu-west-1/ip-10-0-{number}.eu-west-1.compute.internal" for number in range(4000)))
+    """It is told how many fit, and what to do instead."""
+    many = cloud_state(12_000)
     with pytest.raises(FleetError) as refused:
         record_begun(records, BLUE, many, "one", None)
     assert (refused.value.code, refused.value.where) == ("rotation-too-large", "NodeRotation/blue")
-    assert refused.value.message.startswith("4000 nodes are too many") and records.get("NodeRotation", "blue") is None
-    record_begun(records, BLUE, replace(many, nodes=many.nodes[:2000]), "one", None)
+    assert refused.value.message.startswith("12000 nodes are too many") and records.get("NodeRotation", "blue") is None
+    most = int(refused.value.message.split("about ")[1].split()[0])
+    parts = -(-12_000 // most)
+    assert f"write {parts} rotations" in refused.value.hint and "gitops.fleet.rotate" in refused.value.hint
+    assert refuse_too_large("blue", cloud_state(int(most * 0.98)))
+    with pytest.raises(FleetError):
+        refuse_too_large("blue", cloud_state(int(most * 1.02)))
+
+
+def test_five_thousand_nodes_fit_into_one_record_to_their_end(records: SqliteRecords) -> None:
+    """Packed, whatever becomes of them; and they stay packed."""
+    many = cloud_state(5_000)
+    record_begun(records, BLUE, many, "one", None)
+    stored = rotation_document(records, "blue")
+    assert isinstance(stored["status"]["state"]["nodes"], str)
+    book = RotationBook("blue")
+    assert book.read(stored) == many
+    last = book.written(stored, ended(many), 1)
+    assert size_of_json(last["status"]) <= LIMIT and last["status"]["failed"] == 5_000
+    assert rotation_state(recorded(NodeRotation, last)) == ended(many)
+    book.kept()
+    flying = replace(many, nodes=(replace(many.nodes[0], phase="Draining"), *many.nodes[1:]))
+    records.replace(book.written(stored, flying, 1))
+    assert [each.name for each in in_flight_beside(records, "another")] == [many.nodes[0].name]
+
+
+def test_a_rotation_that_fits_is_recorded_as_ever(records: SqliteRecords) -> None:
+    """Any version of ours, and any person, reads it."""
+    few = cloud_state(1_500)
+    record_begun(records, BLUE, few, "one", None)
+    plain = rotation_document(records, "blue")["status"]["state"]
+    assert plain == encode(few) and plain["nodes"][0]["name"] == few.nodes[0].name
 
 
 def test_a_conductor_leaves_a_rotation_that_was_made_again_under_its_name(records: SqliteRecords) -> None:

@@ -19,6 +19,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defini
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.forecasting import FleetSight, outlooks
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
+from ansible_collections.gitops.fleet.tests.data.maintenance_parts import DAILY, configuration, maintenance
 
 MINUTE = timedelta(minutes=1)
 NOW = datetime(2026, 8, 17, 12, tzinfo=UTC)
@@ -72,4 +73,23 @@ def test_a_member_that_is_held_is_not_open_in_the_calendar(tmp_path: Path) -> No
     made = define_run(records, "r", update_manifests([], [wanted], strict=False), write=True).run
     found = outlooks(records, [made], NOW, 14)["r"].appointments
     assert [(each.what, each.members) for each in found if each.kind == "open"] == [("any time", ("free",))]
+    records.close()
+
+
+def test_the_calendar_tells_which_opening_a_freeze_closes(tmp_path: Path) -> None:
+    """By windows and freezes as they are recorded."""
+    records = SqliteRecords(tmp_path / "records.db", lambda: NOW)
+    frozen = {"name": "sales", "start": "2026-08-19", "end": "2026-08-19"}
+    records.create(maintenance(configuration(schedule=DAILY), freezes=[frozen]))
+    records.create({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": {"name": "a"}, "spec": {}})
+    member = {"apiVersion": FLEET_API, "kind": "FleetMember", "metadata": {"name": "a"}}
+    records.create({**member, "spec": {"maintenance": "standard"}})
+    update = {"upgrade": {"type": "ControlPlaneOnly", "kubernetesVersion": "1.36.3"}}
+    wanted = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "r"},
+              "spec": {"managedClusterUpdate": update}}  # fmt: skip
+    made = define_run(records, "r", update_manifests([], [wanted], strict=False), write=True).run
+    found = outlooks(records, [made], NOW, 3)["r"].appointments
+    (closed,) = (each for each in found if each.kind == "closed")
+    assert (closed.start, closed.members) == (datetime(2026, 8, 19, 1, tzinfo=UTC), ("a",))
+    assert closed.what == "window, by freeze sales"
     records.close()

@@ -172,6 +172,17 @@ def test_an_opening_that_a_freeze_closes_names_it(found: list[ClosedSpan], words
     assert words in flat(said(cluster("a", shut(night(9), closed=tuple(found)))))
 
 
+def test_a_freeze_that_holds_now_tells_which_openings_it_closes() -> None:
+    """In the sentence that it has already; not where there are no windows, of which it could close any."""
+    freeze = "freeze sales of FleetMaintenance x"
+    now = f"{freeze}, until Thu 2026-11-26 00:00 UTC"
+    both = (closed(night(), freeze), closed(night(1), freeze))
+    text = flat(said(cluster("a", shut(night(9), why=(now, WINDOWS), closed=both))))
+    assert f"{now}; 2 openings from Mon 2026-11-23 21:00 UTC to Tue 2026-11-24 21:00 UTC are closed by it" in text
+    always = closed(OpenSpan(NOW, None), freeze, end=NOW + timedelta(days=3))
+    assert "closed by" not in flat(said(cluster("a", shut(night(9), why=(now,), closed=(always,)))))
+
+
 def test_freezes_that_close_openings_end_and_one_that_holds_now_is_told_once() -> None:
     many = tuple(closed(night(each), f"freeze f-{each} of FleetMaintenance x") for each in range(9))
     now = f"{many[0].freeze}, until Tue 2026-11-24 00:00 UTC"

@@ -18,7 +18,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.m
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.facts.node import NodeFacts
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
-from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import CertificateEnds
+from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.fleet_member import (
+    CertificateEnds,
+    NodePoolStatus,
+    PoolImage,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.clusters.member_cluster import (
     AgentStatus,
     MemberCluster,
@@ -26,6 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.cluster
     PropertyValue,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.scheduling.namespace_affinity import judge
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta, find_condition
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.quantity import parse_quantity
 
@@ -180,6 +185,19 @@ def test_a_failed_read_empties_nothing() -> None:
 
 def test_a_member_that_was_never_read_stays_so() -> None:
     assert after_failed_read(MemberClusterStatus(), AT, "timeout", "no answer") == MemberClusterStatus()
+
+
+def test_a_pool_with_several_images_tells_each_with_its_nodes() -> None:
+    """What has to be done follows from the oldest; how far that is, from all of them."""
+    names = ("os-1.9", "os-1.10", "os-1.10", "other-1", "")
+    mixed = fleet_member_status(reading(*(node(str(at), pool="p", image=name) for at, name in enumerate(names[:3]))))
+    (pool,) = mixed.node_pools
+    assert pool.image == "os-1.9"
+    assert pool.images == (PoolImage(image="os-1.10", count=2), PoolImage(image="os-1.9", count=1))
+    strange = fleet_member_status(reading(*(node(str(at), image=name) for at, name in enumerate(names)))).node_pools[0]
+    assert (strange.image, sum(each.count for each in strange.images)) == ("", 4), "the image of one is not known"
+    assert fleet_member_status(reading(node("a", image="x"), node("b", image="x"))).node_pools[0].images == ()
+    assert decode(NodePoolStatus, encode(pool)) == pool
 
 
 def test_pools_have_their_oldest_version_and_an_image_if_they_share_one() -> None:

@@ -18,6 +18,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
     NodeAnswer,
     node_answers,
 )
+from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.rotation.state import (
+    DRAINING,
+    GIVEN_UP,
+    ROTATED,
+    WAITING,
+    NodeProgress,
+    RotationState,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_pool import decode_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import LabelSelector
@@ -114,3 +122,43 @@ def test_a_node_is_told_with_its_pool_its_image_and_the_version_of_its_kubelet()
         ("work", "U-2204-1.2", "v1.36.3"),
     ]
     assert found[1].as_dict()["image"] == "U-2204-1.2"
+
+
+def due_by_rotation(state: RotationState | None, **due: str) -> dict[str, str]:
+    """Of the nodes ``old``, ``younger`` and ``new``, the last of which was made after the rotation began."""
+    made = {"old": "2026-03-01T00:00:00Z", "younger": "2026-03-27T00:00:00Z", "new": "2026-03-28T11:00:00Z"}
+    documents = ({"metadata": {"name": name, "creationTimestamp": at}} for name, at in made.items())
+    wanted = t.cast(t.Any, read(rotation(due=due)).object)
+    member = MemberNodes(name="m", nodes=tuple(map(read_node, documents)))
+    begun = () if state is None else ({"blue": state},)
+    found = node_answers([member], [wanted], NOW, *begun)
+    return {each.node: each.causes["Due"] for each in found if "Due" in each.causes}
+
+
+def test_a_rotation_that_has_not_begun_asks_for_all_nodes() -> None:
+    found = due_by_rotation(None)
+    assert found == dict.fromkeys(["new", "old", "younger"], "NodeRotation blue: all are to be replaced")
+
+
+def test_a_rotation_that_goes_on_asks_for_its_own_nodes_until_they_have_ended() -> None:
+    nodes = (
+        NodeProgress(name="m/gone", phase=ROTATED, replacement="m/new"),
+        NodeProgress(name="m/old", phase=DRAINING),
+        NodeProgress(name="m/younger", phase=WAITING),
+    )
+    state = RotationState(nodes=nodes, started_at=datetime(2026, 3, 28, 10, tzinfo=UTC))
+    assert list(due_by_rotation(state)) == ["old", "younger"]
+
+
+def test_a_finished_rotation_asks_only_for_what_it_has_left() -> None:
+    """As it would when it is begun again: who came since needs no replacing."""
+    nodes = (
+        NodeProgress(name="m/gone", phase=ROTATED, replacement="m/new"),
+        NodeProgress(name="m/gone-too", phase=ROTATED, replacement="m/younger"),
+        NodeProgress(name="m/old", phase=GIVEN_UP, code="failed", text="its drain took too long"),
+    )
+    state = RotationState(nodes=nodes, started_at=datetime(2026, 3, 28, 10, tzinfo=UTC))
+    assert due_by_rotation(state) == {
+        "old": "NodeRotation blue: it was left as the rotation ended: its drain took too long"
+    }
+    assert list(due_by_rotation(state, olderThan="12h")) == ["old", "younger"], "what spec.due says goes on to hold"
