@@ -102,6 +102,12 @@ def staged_chart(
         bars=(whole, *bars),
         made_at=run.metadata.creation_timestamp,
         of=str(run.placement_key),
+        overridden=any(
+            (each.cluster_resource_override_snapshots or each.resource_override_snapshots)
+            and find_condition(each.conditions, SUCCEEDED) is None
+            for stage in status.stages_status
+            for each in stage.clusters
+        ),
     )
 
 

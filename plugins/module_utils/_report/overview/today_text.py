@@ -17,6 +17,7 @@ from ..._core.overview.drift import DriftKnown
 from ..._core.overview.run_needs import (
     FOR_APPROVAL,
     FOR_CONDUCTOR,
+    FOR_MEMBERS,
     FOR_NODES,
     FOR_WINDOW,
     HAS_FAILED,
@@ -44,10 +45,6 @@ CERTIFICATES = {SERVER: "the API server's certificate", CLIENT: "the client cert
 HEADER = ("CLUSTER", "STATE", "READ", "SERVER", "KUBELET", "IMG", "CERT", "HELD", "DRIFT")
 GROUPS, IMAGES, NAME = 20, 5, 80
 ELSEWHERE = "gitops.fleet.join records some; those elsewhere, as on a hub, are named by -e records"
-TO_LOOK = (
-    "to see here what drifted: ansible-playbook gitops.fleet.drift with placements, resources and"
-    " result_file=drift.json, which writes nothing else; then gitops.fleet.status -e drift=drift.json"
-)
 # Of one run, and of several.
 NEEDED = {
     HAS_FAILED: ("failed", "failed"),
@@ -56,6 +53,7 @@ NEEDED = {
     FOR_CONDUCTOR: ("seems to be conducted by nobody", "seem to be conducted by nobody"),
     IS_APPROVED: ("is approved and to be carried on", "are approved and to be carried on"),
     IS_BLOCKED: ("has only nodes left that are blocked", "have only nodes left that are blocked"),
+    FOR_MEMBERS: ("waits for clusters that it does not reach", "wait for clusters that they do not reach"),
     FOR_WINDOW: ("waits for a window", "wait for a window"),
     FOR_NODES: ("waits until nodes may go", "wait until nodes may go"),
     PAUSES: ("pauses", "pause"),
@@ -65,9 +63,8 @@ _DETAIL = "    "
 
 def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -> list[str]:
     """The headline, a row for each cluster with what is to be said of it below; of more than ``SHOWN`` clusters so many
-    of those that ask for attention or have something in flight, and of the others how many each group has. Then images,
-    how a look for drift is made where something is placed and nobody has looked, and notes. Without clusters a sentence
-    with ``place``, where the records are, and notes."""
+    of those that ask for attention or have something in flight, and of the others how many each group has. Then images
+    and notes. Without clusters a sentence with ``place``, where the records are, and notes."""
     if not today.members:
         return [*folded(f"no cluster is recorded in {place}; {ELSEWHERE}"), *notes_text(notes)]
     lines = folded(_headline(today))
@@ -84,8 +81,6 @@ def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -
             lines += folded(told, _DETAIL) if told else []
     lines += _others(today.members, shown)
     lines += _images(today.images, today.uncounted)
-    if today.drift.places and not today.drift.looked:
-        lines += folded(TO_LOOK)
     return lines + notes_text(notes)
 
 

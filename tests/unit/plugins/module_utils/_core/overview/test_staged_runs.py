@@ -164,3 +164,14 @@ def test_the_overview_tells_that_a_failed_run_was_made_good_by_the_rule_of_its_s
     late, older = ended("c", 9, 10, "False"), ended("d", 8, 11, "True")
     chart, row = staged_chart(late, {}, [late, older]), standing_of(late, [late, older])
     assert not chart.over and chart.message == row.message == "m"
+
+
+def test_a_run_is_overridden_until_all_clusters_with_overrides_are_done() -> None:
+    done = {"type": "Succeeded", "status": "True", "reason": "x", "message": ""}
+    row = {"clusterName": "a", "clusterResourceOverrideSnapshots": ["o-0"]}
+
+    def overridden(*clusters: dict[str, object]) -> bool:
+        status = {"stagesStatus": [{"stageName": "all", "clusters": list(clusters)}]}
+        return staged_chart(dataclasses.replace(run(), status=decode(StagedUpdateRunStatus, status)), {}).overridden
+
+    assert overridden({"clusterName": "b"}, row) and not overridden({**row, "conditions": [done]}, {"clusterName": "b"})
