@@ -102,9 +102,10 @@ runs:
     - The runs that failed or wait, each with C(kind) (C(update run), C(staged run) or C(rotation)) and C(name).
     - C(needs) is C(failed), C(stuck), or what it waits for, C(approval), C(unreachable) (members that it does not
       reach, within the time that it gives them), C(window), C(nodes) (that may go; a rotation does not record whether a
-      window, a budget or something else holds them back) or C(pause) (after a stage or a wave); C(approved) is one that only has to be carried on, C(conductor) one that has something in flight, and
-      nobody seems to conduct it (C(since) tells since when), C(blocked) a rotation all of whose waiting nodes are held
-      back by something of their own in an open window, such as a pod or its PodDisruptionBudget.
+      window, a budget or something else holds them back) or C(pause) (after a stage or a wave); C(approved) is one that
+      only has to be carried on, C(conductor) one that has something in flight, and nobody seems to conduct it (C(since)
+      tells since when), C(blocked) a rotation all of whose waiting nodes are held back by something of their own in an
+      open window, such as a pod or its PodDisruptionBudget.
   returned: success
   type: list
   elements: dict

@@ -83,9 +83,7 @@ def run_needs(charts: t.Iterable[RunChart], left: t.Mapping[tuple[str, str], dat
         needs = "" if each.over else _need(each, since is not None)
         if needs:
             since = since if needs == FOR_CONDUCTOR else None
-            found.append(
-                RunNeed(kind=each.kind, name=each.name, needs=needs, since=since, overridden=each.overridden)
-            )
+            found.append(RunNeed(kind=each.kind, name=each.name, needs=needs, since=since, overridden=each.overridden))
     return tuple(found)
 
 

@@ -36,9 +36,10 @@ BESIDE = timedelta(hours=12)
 @dataclass(frozen=True, kw_only=True)
 class Bar:
     """One line of the chart. ``expected`` is None where nothing is forecast; ``windows`` None for a member that may
-    begin at any time. ``due`` is when a gate or a wait ends by itself; ``since`` is when a member's obstacle began. ``approved``: of an open gate, that it is
-    approved, which whoever carries the run on takes up. ``blocked``: of a node that waits, that something of its own
-    (its pods, their PodDisruptionBudgets, an annotation) holds it back while its window is open."""
+    begin at any time. ``due`` is when a gate or a wait ends by itself; ``since`` is when the obstacle of
+    a member began. ``approved``: of an open gate, that it is approved, which whoever carries the run on takes up.
+    ``blocked``: of a node that waits, that something of its own (its pods, their PodDisruptionBudgets, an annotation)
+    holds it back while its window is open."""
 
     what: str
     name: str
@@ -53,10 +54,10 @@ class Bar:
     windows: Spans | None = None
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The bar as reports have it, without ``since``, ``approved`` and ``blocked``: ``state``, ``start`` and ``end`` of the
-        status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile) and ``waitsFor`` (the blocker,
-        or empty) of the forecast; ``windows`` are pairs of start and end. Instants in RFC 3339, cut to whole seconds,
-        None where there is none."""
+        """The bar as reports have it, without ``since``, ``approved`` and ``blocked``: ``state``, ``start`` and ``end``
+        of the status; ``expectedStart``, ``expectedEnd``, ``latestEnd`` (the 90th percentile) and ``waitsFor`` (the
+        blocker, or empty) of the forecast; ``windows`` are pairs of start and end. Instants in RFC 3339, cut to whole
+        seconds, None where there is none."""
         expected = self.expected
         return {
             "what": self.what,

@@ -46,6 +46,7 @@ from ..rollout.staged.standing import SUCCEEDED as DONE
 from ..schema.meta import Condition, find_condition
 from ..updates.record.summary import TAKEN_UP
 from ..values.duration import as_timedelta
+from ..values.listed import number_of
 from ..values.update_states import COMPLETED, PENDING, SKIPPED
 from ..windows.clocks import shifted
 from .runs import GATE, MEMBER, RUN, STAGE, STAGED_RUN, WAIT, Bar, RunChart
@@ -97,8 +98,8 @@ def staged_chart(
         outcome="",
         target=f"snapshot {index} of placement {run.placement_key}",
         message=standing.message,
-        progress=f"{standing.clusters_done}/{standing.clusters} clusters,"
-        f" {standing.stages_done}/{standing.stages} stages",
+        progress=f"{standing.clusters_done:,}/{number_of(standing.clusters, 'cluster')},"
+        f" {standing.stages_done:,}/{number_of(standing.stages, 'stage')}",
         bars=(whole, *bars),
         made_at=run.metadata.creation_timestamp,
         of=str(run.placement_key),

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a staged update run, its stages and clusters are told to stand (states in a word, message, counts, what newer runs
-have done since): by their conditions, and without any progress by the wanted state."""
+"""How a staged update run, its stages and clusters are told to stand (states in a word, message, counts, what newer
+runs have done since): by their conditions, and without any progress by the wanted state."""
 
 from __future__ import annotations
 
@@ -155,9 +155,7 @@ def made_good_by(
     return _last_begun(run, (each for each in runs if state_of(each) == SUCCEEDED))
 
 
-def _last_begun(
-    run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]
-) -> ClusterStagedUpdateRun | None:
+def _last_begun(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]) -> ClusterStagedUpdateRun | None:
     """The last of the ``runs`` of the same placement that have begun after this one, by name where they begun at once;
     None without."""
     tried = find_condition(run.status.conditions, INITIALIZED)

@@ -139,7 +139,12 @@ def test_a_run_without_stages_is_one_bar() -> None:
 
 def ended(name: str, begun: int, end: int, status: str, placement: str = "web") -> ClusterStagedUpdateRun:
     """A run by the hours at which it began and ended."""
-    laid = {"type": "Initialized", "status": "True", "reason": "x", "lastTransitionTime": f"2026-03-01T{begun:02}:00:00Z"}
+    laid = {
+        "type": "Initialized",
+        "status": "True",
+        "reason": "x",
+        "lastTransitionTime": f"2026-03-01T{begun:02}:00:00Z",
+    }
     done = {"type": "Succeeded", "status": status, "reason": "x", "message": "m",
             "lastTransitionTime": f"2026-03-01T{end:02}:00:00Z"}  # fmt: skip
     made = run(metadata={"name": name}, placementName=placement)

@@ -68,7 +68,11 @@ def test_a_run_that_has_succeeded_says_whose_clusters_hold_something_else_by_now
 
     def binding(cluster, snapshot, labels):
         spec = {"state": "Bound", "targetCluster": cluster, "resourceSnapshotName": snapshot}
-        return {"kind": "ClusterResourceBinding", "metadata": {"name": f"web-{cluster}", "labels": labels}, "spec": spec}
+        return {
+            "kind": "ClusterResourceBinding",
+            "metadata": {"name": f"web-{cluster}", "labels": labels},
+            "spec": spec,
+        }
 
     labels = {"kubernetes-fleet.io/parent-CRP": "web"}
     damaged = {**binding("b", "web-0-snapshot", labels), "spec": "none"}
