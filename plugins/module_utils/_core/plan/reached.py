@@ -35,7 +35,7 @@ class Reached:
         not available yet is no outage where the old one is."""
         if not self.replacing:
             clusters = number_of(self.clusters, "cluster")
-            return f"applied on {self.applied} of {clusters}, {self.available:,} of {self.clusters:,} available"
+            return f"applied on {self.applied:,} of {clusters}, {self.available:,} of {self.clusters:,} available"
         said = (
             f"new version on {self.applied:,} of {number_of(self.clusters, 'cluster')}, available on {self.available:,}"
         )
