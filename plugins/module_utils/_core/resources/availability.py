@@ -72,8 +72,8 @@ def _lacking(group: str, kind: str, live: Live) -> str:
             return f"has {_count(status, 'updatedReplicas'):,} of {number_of(wanted, 'replica')} of the new version"
         return f"has {have:,} of {number_of(wanted, 'replica')} available"
     if group == "apps" and kind == "DaemonSet":
-        wanted = number_of(_count(status, "desiredNumberScheduled"), "pod")
-        return f"has {_count(status, 'numberAvailable')} of {wanted} available"
+        pods = number_of(_count(status, "desiredNumberScheduled"), "pod")
+        return f"has {_count(status, 'numberAvailable'):,} of {pods} available"
     return "is not available yet"
 
 
